@@ -8,7 +8,7 @@ export interface Part {
   readonly start: number;
 }
 
-/** What it is asked to look at, each part by itself. */
+/** Returns the parts that it must scan, each separately. */
 export function partsOf({ segment, windows }: Scanned, at: number): readonly Part[] {
   const { text } = segment;
   const parts: readonly Window[] = windows ?? [{ start: 0, end: text.length }];
@@ -19,7 +19,7 @@ export function partsOf({ segment, windows }: Scanned, at: number): readonly Par
   }));
 }
 
-/** `found`: for each part, ascending. */
+/** `found` are the findings of each part, ascending. */
 export function placed(
   texts: readonly Scanned[],
   parts: readonly Part[],

@@ -1,6 +1,6 @@
 /**
- * Runs detectors with `schedule: async`: nobody waits, and findings are remembered for the next turn. The queue is bounded;
- * further texts are dropped and counted.
+ * Runs detectors with `schedule: async`: the request does not wait, and findings are remembered for the next turn. The queue is
+ * bounded; further texts are dropped and counted.
  */
 import { run } from "./run.ts";
 import type { Scanning } from "./scan.ts";

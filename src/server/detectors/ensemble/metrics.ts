@@ -50,7 +50,7 @@ export function createEnsembleMetrics(instruments: Instruments): EnsembleMetrics
     ["detector"],
   );
   const types = new Map<string, Set<string>>();
-  /** Somebody else's analyzer or model may report anything, even text that it read. */
+  /** Returns the label for a metric. An external analyzer or model may report anything, even text that it read. */
   function typeOf(detector: string, label: string): string {
     const known = types.get(detector) ?? new Set();
     types.set(detector, known);

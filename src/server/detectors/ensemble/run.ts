@@ -118,7 +118,7 @@ function outcomeOf(
 
 interface Limited extends Asked {
   readonly timeLeftMs: number | undefined;
-  /** Nothing was scanned. */
+  /** True to use only remembered findings: nothing is scanned. */
   readonly isRemembered: boolean;
 }
 
@@ -177,7 +177,7 @@ function guarded(
   }
 }
 
-/** A detector that ignores its signal keeps nobody waiting. */
+/** Rejects on abort, so that a detector that ignores its signal does not delay the request. */
 const aborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });

@@ -1,6 +1,6 @@
 /**
- * Where a `confirm` detector looks, and what becomes of the findings that it confirms. Source: specification document 3,
- * `confirm_window`, `narrow_spans`.
+ * Windows of a `confirm` detector, and the findings that it confirms. Source: specification document 3, `confirm_window`,
+ * `narrow_spans`.
  */
 import type { Finding, Window } from "../../core/guardrails/index.ts";
 
@@ -43,7 +43,7 @@ const unitBytes = (unit: number): number => (unit < 0x80 ? 1 : unit < 0x800 ? 2 
 const isHigh = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00;
 const isLow = (unit: number): boolean => unit >= 0xdc00 && unit < 0xe000;
 
-/** Each finding shrunk to the hull of what was confirmed within it of the same entity; without such, as it was. */
+/** Shrinks each finding to the hull of the confirmed findings of the same entity within it; unchanged if there are none. */
 export function narrowed(findings: readonly Finding[], confirmed: readonly Finding[]): readonly Finding[] {
   if (confirmed.length === 0) return findings;
   return findings.map((finding) => {

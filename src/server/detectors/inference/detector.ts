@@ -36,14 +36,14 @@ export type BuiltModelDetector =
       readonly detector: Detector;
       /** Every `<category>/<LABEL>` that it can find. */
       readonly gives: readonly string[];
-      /** Of the session that it reads with. */
+      /** Key of the session that it uses. */
       readonly session: string;
-      /** Of the server that runs the graph. */
+      /** Origin of the server that runs the graph. */
       readonly origin: string | undefined;
       /** Loads the model, or of one on a server the tokenizer, where it is not loaded, and answers what is wrong with it. Rejects with the signal's reason. */
       readonly prepare: (signal: AbortSignal) => Promise<readonly ReadingProblem[]>;
       /**
-       * Undefined: the graph is in this process. Asks the server for what it has, where that is not known. Rejects with a
+       * Queries the server's metadata if it is not known; `undefined` if the graph is in this process. Rejects with a
        * `DetectorError`, or with the signal's reason.
        */
       readonly reach: ((signal: AbortSignal) => Promise<void>) | undefined;
@@ -52,7 +52,7 @@ export type BuiltModelDetector =
   /** Paths begin at the detector. */
   | { readonly kind: "refused"; readonly problems: readonly ReadingProblem[] };
 
-/** Of a `category` that is written and empty. */
+/** Category for a `category` that is present but empty. */
 const EMPTY_CATEGORY: Readonly<Record<ModelType, Category>> = { nlp: "pii", classify: "injection", embed: "topic" };
 
 type Own = NonNullable<DetectorConfig[ModelType]>;
@@ -144,7 +144,7 @@ type Source =
     }
   | { readonly kind: "refused"; readonly problems: readonly ReadingProblem[] };
 
-/** Where the graph is. `files`: undefined where they are not there, which is a problem of its own. */
+/** Returns the source of the graph. `files` is `undefined` if they are missing, which is a separate problem. */
 function sourceOf(own: Own, files: ModelFiles | TextFiles | undefined, endpoints: Endpoints): Source {
   const identity = files?.identity ?? "";
   if (own.remote === undefined) {

@@ -1,6 +1,6 @@
 /**
- * Names of a model's labels, and what else its `config.json` says. Source: specification document 3 (`labels`,
- * `labels_path`); model-hub reference, 6.2.
+ * Names of a model's labels, and other values of its `config.json`. Source: specification document 3 (`labels`, `labels_path`);
+ * model-hub reference, 6.2.
  */
 
 import { readFileSync, statSync } from "node:fs";
@@ -10,13 +10,13 @@ const MAX_CONFIG = 4 << 20;
 const MAX_LABELS = 10_000;
 
 export interface ModelConfig {
-  /** In index order; undefined where the file names none. */
+  /** Labels in index order; `undefined` if the file has none. */
   readonly labels: readonly string[] | undefined;
-  /** Such as `multi_label_classification`. */
+  /** Problem type, such as `multi_label_classification`. */
   readonly problemType: string | undefined;
 }
 
-/** Throws an error that says what is wrong with the file. */
+/** Throws an error that describes the problem of the file. */
 export function readModelConfig(path: string): ModelConfig {
   const { size } = statSync(path);
   if (size > MAX_CONFIG) throw new Error(`${path} has ${size} bytes: no configuration of a model is so large`);

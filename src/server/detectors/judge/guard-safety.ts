@@ -32,7 +32,7 @@ export function safetyFormat({ labels, prompt }: JudgeTerms): JudgeFormat {
   };
 }
 
-/** Answers are judged together with what the user said. */
+/** Judges an answer together with the user's message. */
 const isAnswer = ({ kind, context }: Judged): boolean =>
   (kind === "output" || kind === "assistant") && context.some((block) => block.kind === "user");
 

@@ -15,7 +15,7 @@ export interface Judged {
 }
 
 export interface Verdict {
-  /** As configured. */
+  /** Label as configured. */
   readonly label: string;
   readonly score: number;
 }

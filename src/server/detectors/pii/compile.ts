@@ -20,13 +20,13 @@ export type CompiledPii =
       readonly kind: "compiled";
       readonly recognizers: readonly Recognizer[];
       readonly scan: Scan;
-      /** Of what patterns match and a check disproves; compiled when first wanted. */
+      /** Scans for matches that a pattern accepts and a check rejects; compiled at the first use. */
       readonly scanDisproved: () => Scan;
     }
   /** Paths begin at the detector. */
   | { readonly kind: "refused"; readonly problems: readonly PiiProblem[] };
 
-/** `usesContext`: `guardrails.context_enhancement`. */
+/** `usesContext` is `guardrails.context_enhancement`. */
 export function compilePii(config: DetectorConfig, usesContext: boolean): CompiledPii {
   const engine = engineOf(config.prefilter);
   if (engine === undefined) {

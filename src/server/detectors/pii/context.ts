@@ -21,11 +21,11 @@ const ANYWHERE =
 
 const LINE_FEED = 0x0a;
 
-/** ASCII letters and digits; what is beyond ASCII is taken for a word until its words are told apart. */
+/** Word characters: ASCII letters and digits; non-ASCII text counts as a word until it is segmented. */
 const IN_WORD = Uint8Array.from({ length: 0x80 }, (_, unit) => (/[0-9A-Za-z]/.test(String.fromCharCode(unit)) ? 1 : 0));
 
 interface Word {
-  /** As the recognizer's table has it. */
+  /** Spelling of the recognizer's table. */
   readonly written: string;
   readonly wanted: string;
 }

@@ -25,8 +25,8 @@ export type BuiltPiiDetector =
   | { readonly kind: "refused"; readonly problems: readonly PiiProblem[] };
 
 /**
- * `usesContext`: `guardrails.context_enhancement`. `pool`: reads what is longer than `UNITS_AT_ONCE`; left out, all is read
- * on this thread. The detector has a horizon where it applies to `output`.
+ * `usesContext` is `guardrails.context_enhancement`. `pool` scans texts longer than `UNITS_AT_ONCE`; without it, all are
+ * scanned on this thread. The detector has a horizon if it applies to `output`.
  */
 export function createPiiDetector(
   config: DetectorConfig,
@@ -80,13 +80,13 @@ function detectorOf(
 
 const unitsOf = (texts: readonly Scanned[]): number => texts.reduce((sum, { segment }) => sum + segment.text.length, 0);
 
-/** The whole text is scanned, since words before a window and what stands at its edges count. */
+/** Filters findings of the whole text, which is scanned because words before a window and characters at its edges count. */
 function withinWindows(found: readonly Finding[], { windows }: Scanned): readonly Finding[] {
   if (windows === undefined) return found;
   return found.filter(({ start, end }) => windows.some((window) => window.start <= start && window.end >= end));
 }
 
-/** What findings depend on, apart from the program itself: a cache does not outlive it. */
+/** Returns a digest of everything that findings depend on, except the program itself: a cache does not outlive it. */
 function fingerprintOf(config: DetectorConfig, usesContext: boolean): string {
   const { entities, recognizers, custom_recognizers: custom, phone_regions: regions, prefilter } = config;
   const read = JSON.stringify({ type: "pii", entities, recognizers, custom, regions, prefilter, usesContext });

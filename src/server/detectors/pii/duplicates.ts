@@ -1,13 +1,10 @@
-/**
- * Of findings of one type, those that lie within another that scores at least as much are dropped. Source: guardrails
- * reference, 1.1.
- */
+/** Drops findings within another of the same type whose score is not lower. Source: guardrails reference, 1.1. */
 
 import type { Finding } from "../../core/guardrails/index.ts";
 
 /**
- * `found` ascends by start. In time linear in what is found, since findings of one pattern lie apart and so only so many of
- * one type overlap.
+ * `found` is ascending by start. Takes linear time, since findings of one pattern do not overlap, which limits the overlaps
+ * within a type.
  */
 export function withoutContained(found: readonly Finding[]): readonly Finding[] {
   if (found.length < 2) return found;

@@ -11,7 +11,7 @@ import { takesBeyondAscii, toRe2, toV8 } from "./syntax.ts";
 
 export type Prefilter = "native" | "pure";
 
-/** Compiles one expression of RE2 syntax; dot matches line breaks, anchors stand at lines. Throws on bad syntax. */
+/** Compiles one expression of RE2 syntax; dot matches line breaks, and anchors match at lines. Throws on invalid syntax. */
 export interface Engine {
   readonly builtIn: (regex: string, isCaseSensitive: boolean) => Search;
   readonly custom: (regex: string, isCaseSensitive: boolean) => Search;
@@ -21,7 +21,7 @@ type Compile = new (source: string, flags: string) => RegExp;
 
 const RE2_VERSION = "1.24.0";
 
-/** Its script fetches or compiles the native part for this Node.js. */
+/** Returns the install command; the package's script fetches or compiles the native part for this Node.js. */
 export const installRe2 = (): string => installLine({ wanted: `re2@${RE2_VERSION}` });
 
 const PURE: Engine = {
@@ -33,7 +33,7 @@ const PURE: Engine = {
   custom: linearSearch,
 };
 
-/** Undefined: the package `re2` is not there, or not built for this Node.js. */
+/** Returns `undefined` if the package `re2` is missing, or not built for this Node.js. */
 export function engineOf(prefilter: Prefilter): Engine | undefined {
   if (prefilter === "pure") return PURE;
   const Re2 = loadRe2();
@@ -43,7 +43,7 @@ export function engineOf(prefilter: Prefilter): Engine | undefined {
   return { builtIn: (regex, isCaseSensitive) => compile(toRe2(regex), isCaseSensitive), custom: compile };
 }
 
-/** From where Node.js finds it: beside the program, in NODE_PATH, or in a global folder that it names. */
+/** Looks the package up as Node.js does: beside the program, in NODE_PATH, or in a global folder. */
 function loadRe2(): Compile | undefined {
   try {
     return createRequire(import.meta.url)("re2") as Compile;

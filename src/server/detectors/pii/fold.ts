@@ -46,7 +46,7 @@ export const CONTROL = 0xfffe;
 /** A combining mark: left out behind a digit or a separator. */
 export const MARK = 0xfffd;
 
-/** For each UTF-16 unit: what stands for it in a view, or one of the four words above. */
+/** Replacement of each UTF-16 unit in a view, or one of the four constants above. */
 export const FOLDED_UNITS = new Uint16Array(0x10000);
 
 const FOLDED_BEYOND = new Map<number, number>();
@@ -61,7 +61,7 @@ const MARK_BEYOND = new RegExp(`^[${MARKS}]$`, "u");
 const MOST_REMEMBERED = 4_096;
 const beyond = new Map<number, number>();
 
-/** `KEPT`, `DROPPED`, `CONTROL`, `MARK` or the unit that stands for a code point. */
+/** Returns `KEPT`, `DROPPED`, `CONTROL`, `MARK` or the unit that replaces a code point. */
 export function foldOf(codePoint: number): number {
   if (codePoint < 0x10000) return FOLDED_UNITS[codePoint]!;
   return FOLDED_BEYOND.get(codePoint) ?? beyond.get(codePoint) ?? foldBeyond(codePoint);
@@ -98,7 +98,7 @@ function classOf(): string {
     for (let codePoint = first; codePoint <= last; codePoint++) fold(codePoint, to.charCodeAt(0));
     range(first, last);
   }
-  // Below the surrogates and above them, so that each place of the text is its code point.
+  // Below and above the surrogates, so that each place of the text is its code point.
   dropAll(0, 0xd800, MARKS, MARK);
   dropAll(0xe000, 0x10000, MARKS, MARK);
   dropAll(0, 0xd800, INVISIBLE, DROPPED);

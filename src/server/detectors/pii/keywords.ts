@@ -1,6 +1,9 @@
-/** All keywords of all patterns in one pass: an automaton after Aho and Corasick (1975), with its table of steps written out. */
+/**
+ * Searches for all keywords of all patterns in one pass: an automaton after Aho and Corasick (1975), with a full transition
+ * table.
+ */
 
-/** Gives a search that marks in `hits` the owner of each keyword that stands in a text, whatever the case of ASCII letters. */
+/** Returns a search that marks in `hits` the owner of each keyword in a text, ignoring the case of ASCII letters. */
 export function keywordSearch(
   keywords: readonly { readonly word: string; readonly owner: number }[],
 ): (text: string, hits: Uint8Array) => void {

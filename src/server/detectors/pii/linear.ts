@@ -1,7 +1,7 @@
 /**
- * Positions of the matches of an expression in linear time, without native code, by the program that `@bufbuild/re2`
- * compiles, which itself tells only whether there is a match. The leftmost match is taken, and of those the one that a
- * backtracking engine would prefer: `LiveProgram` says how.
+ * Finds the matches of an expression in linear time, without native code, by the program that `@bufbuild/re2` compiles; the
+ * library itself only reports whether there is a match. Returns the leftmost match, and of those the one that a backtracking
+ * engine would prefer: see `LiveProgram`.
  */
 
 import { RE2JS } from "@bufbuild/re2";

@@ -1,12 +1,13 @@
 /**
- * All matches of a program of RE2 instructions, in time linear in the text however far ahead the expression reads.
+ * Finds all matches of a program of RE2 instructions, in time linear in the text however far ahead the expression reads.
  *
- * A machine that goes forwards alone has to read on as long as a longer match may follow, and to begin again behind the
- * match that it then takes: `a(?:.*b)?` reads the rest of the text at every `a`. So the text is read backwards first: at
- * each place, which instructions does a match lie behind? Then forwards: at each choice the preferred way that leads to a
- * match is taken, and nothing is read that is not part of one.
+ * A forward-only machine must read on as long as a longer match may follow, and start again after the match that it then takes:
+ * `a(?:.*b)?` reads the rest of the text at every `a`. So the text is first read backwards, to find at each place the
+ * instructions from which a match can be reached (live instructions). Then it is read forwards: each choice takes the preferred
+ * path that leads to a match, and nothing is read that is not part of one.
  *
- * What is live is kept for one block of places at a time, and made again from the end of the block when a match begins in it.
+ * Live instructions are kept for one block of places at a time, and recomputed from the end of the block when a match begins in
+ * it.
  */
 
 import { type Instruction, instructionHolds, isCharacter, OP, type Program, takes } from "./program.ts";
@@ -15,10 +16,10 @@ import { nextPlace, type Place } from "./search.ts";
 /** UTF-16 units whose live instructions are kept at once. */
 const BLOCK = 1024;
 
-/** Of a text there are fewer, and no more than twice as many fit into the words that hold them. */
+/** Maximum number of marks: texts have fewer places, and at most twice as many fit into the words that store them. */
 const MOST_MARKS = 2 ** 30;
 
-/** What is live at a place where a block ends. */
+/** Live instructions at the end of a block. */
 interface Edge {
   readonly at: number;
   readonly live: Int32Array;
@@ -27,10 +28,10 @@ interface Edge {
 export class LiveProgram {
   readonly #code: readonly Instruction[];
   readonly #first: number;
-  /** For each instruction, those that go on with it. */
+  /** Predecessors of each instruction. */
   readonly #before: readonly (readonly number[])[];
   readonly #ends: readonly number[];
-  /** For each instruction, which ASCII characters it takes. */
+  /** ASCII characters that each instruction accepts. */
   readonly #takes: readonly Uint8Array[];
   /** ASCII characters before which something is live though nothing is behind them; undefined where places decide. */
   readonly #wakes: Uint8Array | undefined;
@@ -103,7 +104,7 @@ export class LiveProgram {
     }
   }
 
-  /** From what is live at `at` to what is live at `to`, a character before it; whether a match begins at `at`. */
+  /** Computes the live instructions at `to` from those at `at`, one character later; returns whether a match begins at `at`. */
   #stepBack(text: string, at: number, to: number): boolean {
     const code = this.#code;
     const before = this.#before;
@@ -122,7 +123,7 @@ export class LiveProgram {
     }
     const codePoint = at > 0 ? text.codePointAt(to)! : -1;
     let found = 0;
-    // Each instruction that takes a character goes on with one other, so it comes up once.
+    // Each instruction that consumes a character has one successor, so it is visited once.
     while (size > 0) {
       const ways = before[waiting[--size]!]!;
       for (let each = 0; each < ways.length; each++) {
@@ -144,7 +145,7 @@ export class LiveProgram {
     return codePoint < 0x80 ? this.#takes[index]![codePoint] === 1 : takes(this.#code[index]!, codePoint);
   }
 
-  /** The end of the match that is preferred of those from `start`, where there is one. */
+  /** Returns the end of the preferred match from `start`, if there is one. */
   #matchFrom(text: string, start: number, edges: readonly Edge[], block: Block): number {
     for (let index = this.#first, at = start; ; ) {
       if (!block.has(at)) this.#fill(block, text, at, edges);
@@ -156,7 +157,7 @@ export class LiveProgram {
     }
   }
 
-  /** Of the instructions that are reached without a character, the first that leads to a match. */
+  /** Returns the first instruction, among those reachable without consuming a character, that leads to a match. */
   #preferred(from: number, text: string, at: number, block: Block): number {
     const code = this.#code;
     const marks = this.#marks;
@@ -192,7 +193,7 @@ export class LiveProgram {
     block.add(at, this.#live, this.#liveSize);
   }
 
-  /** From a place where nothing is live back to one behind a character that may change that. */
+  /** Skips back from a place without live instructions to one just after a character that may change that. */
   #awake(text: string, at: number): number {
     const wakes = this.#wakes;
     if (this.#liveSize > 0 || wakes === undefined) return at;
@@ -208,7 +209,7 @@ class Block {
   #end = -1;
   #indices = new Int32Array(BLOCK);
   #size = 0;
-  /** By distance from the end: where the indices of a place begin and end. */
+  /** Start and end of a place's indices, by its distance from the end. */
   readonly #begins = new Int32Array(BLOCK + 2);
   readonly #ends = new Int32Array(BLOCK + 2);
 

@@ -5,7 +5,7 @@ import type { RE2JS } from "@bufbuild/re2";
 export type Program = ReturnType<RE2JS["re2"]>["prog"];
 export type Instruction = Program["inst"][number];
 
-/** Of instructions (`Inst` of the library); those above take a character. */
+/** Operation codes of instructions (`Inst` of the library); higher ones consume a character. */
 export const OP = { alt: 1, altMatch: 2, capture: 3, empty: 4, fail: 5, match: 6, nop: 7 } as const;
 /** A character of any kind, and any but a line feed. */
 const ANY = 10;
@@ -23,7 +23,7 @@ export function isCharacter({ op }: Instruction): boolean {
   return op > OP.nop;
 }
 
-/** Of an instruction that takes a character. */
+/** Returns whether an instruction that consumes a character accepts it. */
 export function takes(instruction: Instruction, codePoint: number): boolean {
   if (instruction.op === ANY) return true;
   if (instruction.op === ANY_IN_LINE) return codePoint !== 0x0a;

@@ -129,7 +129,7 @@ function next({ op, out, arg }: Instruction): readonly number[] {
   return op === OP.alt || op === OP.altMatch ? [out, arg] : [out];
 }
 
-/** Of an instruction that takes a character. With one unit it may ignore letter case (`arg`). */
+/** Returns the ranges of an instruction that consumes a character. With one unit it may ignore letter case (`arg`). */
 function rangesOf({ op, runes, arg }: Instruction): readonly Range[] {
   if (op >= 10) return ANY;
   if (runes.length === 1) {
@@ -152,7 +152,7 @@ function widthOf(codePoint: number): number {
   return codePoint > 0xffff ? 4 : 3;
 }
 
-/** Single characters, of either case, that the only way from the start goes through. */
+/** Returns the prefix common to all matches: single characters, in either case, on the only path from the start. */
 function prefixOf({ inst: code, start }: Program): string {
   let prefix = "";
   for (let index = start; ; ) {

@@ -1,4 +1,7 @@
-/** One pass over a view, from digit to digit: runs of groups with single separators, and every window that has a shape. */
+/**
+ * One pass over a view, from digit to digit: finds runs of groups with single separators, and every window that matches a
+ * shape.
+ */
 
 import { type Leaf, LONGEST_GROUP, type ShapeNode, type ShapeTree } from "./shapes.ts";
 import type { Proof } from "./types.ts";
@@ -30,10 +33,13 @@ export function runScanner(tree: ShapeTree): (text: string, found: Found) => voi
 
 const NONE: readonly number[] = [];
 
-/** Of RFC 9562, with at least one letter, so that five numbers with hyphens between them are none. */
+/** UUID of RFC 9562 with at least one letter, so that five numbers with hyphens between them do not match. */
 const UUID = /(?=[\d-]{0,35}[a-f])[\da-f]{8}-[\da-f]{4}-[1-8][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}(?![\da-z_])/iy;
 
-/** The end of the UUID whose first digit is there, in whichever group but the last; its parts are nobody's number. */
+/**
+ * Returns the end of the UUID that contains this digit as its first, in any group but the last; its parts are not matched as
+ * numbers.
+ */
 function afterUuid(text: string, digit: number): number | undefined {
   let hyphen = digit + 1;
   while (hyphen < digit + 9 && isHex(text.charCodeAt(hyphen))) hyphen += 1;
@@ -77,7 +83,7 @@ class Run {
   readonly #groups: (readonly number[])[] = [];
   /** Groups of this run. What the lists hold behind them is of an earlier one: to cut a list takes longer than to write over it. */
   #count = 0;
-  /** Of the group that windows began at last. */
+  /** Number of groups at which windows have begun. */
   #walked = 0;
   #valueFrom = -1;
   #valueTo = -1;
@@ -142,7 +148,7 @@ class Run {
     this.#groups[at] = end - start > LONGEST_GROUP ? NONE : groupsOf(this.#tree, text, start, end, seen);
   }
 
-  /** Whether there is a group at `index`, which follows one that there is. */
+  /** Returns whether there is a group at `index`, after an existing one. */
   #has(index: number): boolean {
     if (index < this.#count) return true;
     const separator = this.#ends[index - 1]!;
@@ -151,7 +157,7 @@ class Run {
     return true;
   }
 
-  /** Whether one separator stands between two groups. */
+  /** Returns whether one separator is between two groups. */
   #joins(separator: number): boolean {
     return (
       separates(this.#kinds, this.#text.charCodeAt(separator)) &&

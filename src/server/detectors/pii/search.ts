@@ -1,6 +1,6 @@
-/** What finds the places of one expression, whichever engine does it. */
+/** Interface of a search for the matches of one expression, with any engine. */
 
-/** Of the whole match, or of its group `value` where there is one. Empty matches are passed over. */
+/** Span of the whole match, or of its group `value` if there is one. Empty matches are skipped. */
 export type Place = (start: number, end: number) => void;
 
 /** Calls `place` for each match, ascending and apart. */

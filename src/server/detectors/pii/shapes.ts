@@ -1,8 +1,8 @@
 /**
- * Shapes of all recognizers as one tree over groups, so that a text is gone through once for all of them.
+ * Shapes of all recognizers as one tree over groups, so that one pass over a text serves all of them.
  *
- * A group of a text is a longest run of ASCII digits and letters. What it may stand for in a shape (`d4`, `L2d6L1`, `x4`)
- * is looked up by its length and its places of digits; a window of consecutive groups is a path in the tree.
+ * A group of a text is a longest run of ASCII digits and letters. The groups of a shape that it matches (`d4`, `L2d6L1`, `x4`)
+ * are looked up by its length and its places of digits; a window of consecutive groups is a path in the tree.
  */
 
 import type { ShapePattern } from "./types.ts";
@@ -26,19 +26,19 @@ export interface Leaf {
 export interface ShapeNode {
   readonly next: Map<number, ShapeNode>;
   readonly leaves: Leaf[];
-  /** That stand behind the group in some shape. */
+  /** Separators that follow the group in some shape. */
   separators: string;
 }
 
 export interface ShapeTree {
   readonly root: ShapeNode;
-  /** Separators that stand so many groups before the first group of a shape that has a digit: one, two and so on. */
+  /** Separators by their distance in groups before the first group of a shape that has a digit: one, two and so on. */
   readonly beforeDigit: readonly string[];
-  /** Of a group before it. */
+  /** Maximum length of a group before it. */
   readonly longestBeforeDigit: number;
-  /** Every character that stands between groups of some pattern. */
+  /** Every character that separates groups of some pattern. */
   readonly separators: string;
-  /** Numbers of the groups that a run of so many digits may stand for. */
+  /** Numbers of the groups that match a run of digits, by its length. */
   readonly ofDigits: readonly (readonly number[])[];
   readonly ofLetters: readonly (readonly number[])[];
   /** The same of a run that has both: `low` and `high` have a bit for each place of a digit. */

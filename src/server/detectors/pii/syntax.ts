@@ -1,5 +1,5 @@
 /**
- * From RE2 syntax to that of V8, for the patterns that are built in: the same matches in both engines. What would mean
+ * Translates RE2 syntax to that of V8, for the built-in patterns: the same matches in both engines. Syntax that would mean
  * something else, or could take more than linear time, is refused.
  */
 
@@ -74,7 +74,7 @@ function escaped(regex: string, at: number, inClass: boolean): string {
   if (/[pP]/.test(character)) return `\\${character}`;
   if (/[nrtfv]/.test(character)) return `\\${character}`;
   if (/[A-Za-z0-9]/.test(character)) throw new Error(`\\${character} is not read alike by both engines`);
-  // With the flag `u` only these may be escaped.
+  // With the flag `u` only these characters may be escaped.
   return /[\^$\\.*+?()[\]{}|/-]/.test(character) && (character !== "-" || inClass) ? `\\${character}` : character;
 }
 
@@ -94,7 +94,7 @@ function endOfProperty(regex: string, at: number, write: (part: string) => void)
 /** The most that RE2 takes for one repeat. */
 const RE2_REPEATS = 1000;
 
-/** For RE2: a repeat that is longer than it takes becomes several, one behind the other, which match the same. */
+/** Translates for RE2: splits a repeat beyond its limit into several consecutive ones, which match the same. */
 export function toRe2(regex: string): string {
   return regex.replace(
     /(\[(?:\\.|[^\]\\])*\]|\\[pP]\{\w+\}|\\.|[^\\\])}])\{(\d+)(?:,(\d+))?\}(\??)/gs,

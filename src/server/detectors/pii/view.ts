@@ -7,7 +7,10 @@ export interface View {
   readonly text: string;
   /** Place in the text of the character of the view at `at`. */
   readonly startOf: (at: number) => number;
-  /** Place in the text behind the character of the view before `at`; marks on it are part of it, what is ignored there is not. */
+  /**
+   * Returns the place in the text after the character of the view before `at`; marks on it are included, ignored characters
+   * there are not.
+   */
   readonly endOf: (at: number) => number;
 }
 
@@ -16,9 +19,9 @@ const BEYOND_PLAIN = /[^\t-\r -~]/;
 const itself = (at: number): number => at;
 
 /**
- * Views of one text, in time linear in it; a text of which nothing changes is its own view. What nobody sees, marks on
- * digits and forms of digits are read both ways: as if they were not there or plain digits, since they may be within a
- * value, and as what they are, since they may be between two, such as a footnote behind a number.
+ * Returns the views of one text, in linear time; a text without changes is its own view. Invisible characters, marks on digits
+ * and forms of digits are read both ways: as absent or plain digits, since they may be within a value, and as what they are,
+ * since they may be between two, such as a footnote after a number.
  */
 export function viewsOf(text: string): readonly [View, ...View[]] {
   if (!BEYOND_PLAIN.test(text) || !FOLDS.test(text)) return [{ text, startOf: itself, endOf: itself }];
@@ -32,7 +35,7 @@ export function viewsOf(text: string): readonly [View, ...View[]] {
  */
 function folded(text: string, isJoined: boolean): { readonly view: View; readonly joins: boolean } {
   const folds = FOLDED_UNITS;
-  // From a place of the view on, the place in the text is so much further.
+  // Offsets between view and text: from each place of the view on, its place in the text is `shift` further.
   const places: number[] = [0];
   const shifts: number[] = [0];
   let shift = 0;
@@ -121,8 +124,8 @@ function markedTo(text: string, from: number): number {
 const WORD_REACH = 24;
 
 /**
- * Whether a mark behind this unit of a view, at this place of the text, hides something: it does behind a digit or a
- * separator, and behind a Latin letter of a word that holds a digit, such as a key.
+ * Returns whether a mark after this unit of a view, at this place of the text, obfuscates a value: it does after a digit or a
+ * separator, and after a Latin letter of a word that contains a digit, such as a key.
  */
 function carriesMarks(before: number, text: string, at: number): boolean {
   if (!(before < 0x80)) return false;
@@ -147,7 +150,7 @@ function numbersList(text: string, start: number, end: number): boolean {
   return !(continues(text, start, -1) || continues(text, end, 1));
 }
 
-/** `edge`: the place between the form and what is looked at. */
+/** `edge` is the place between the form and the text to examine. */
 function continues(text: string, edge: number, step: 1 | -1): boolean {
   let at = edge;
   for (let separator = 0; step === 1 ? at < text.length : at > 0; ) {
@@ -176,7 +179,7 @@ function codePointBefore(text: string, at: number): number {
 
 const isDigit = (unit: number): boolean => unit >= 0x30 && unit <= 0x39;
 
-/** The unit of a view that stands for the character at a place. */
+/** Returns the unit of a view that represents the character at a place. */
 function unitAt(text: string, at: number): number {
   const codePoint = text.codePointAt(at) ?? 0;
   const fold = foldOf(codePoint);

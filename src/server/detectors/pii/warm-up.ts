@@ -7,11 +7,11 @@ import type { Recognizer } from "./types.ts";
 
 /** UTF-16 units; cold, each takes up to five milliseconds. */
 const PIECE_UNITS = 256;
-/** Of a pattern: one would do, but others begin differently. */
+/** Maximum number of keywords per pattern: one would do, but others begin differently. */
 const MOST_KEYWORDS = 3;
 const PASSES = 2;
 
-/** Each step scans a little. */
+/** Warms up the scan; each step scans a short text. */
 export function* warmUp(recognizers: readonly Recognizer[], scan: Scan): Generator<void> {
   const sample = sampleOf(recognizers);
   for (let pass = 0; pass < PASSES; pass++) {

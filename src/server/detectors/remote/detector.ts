@@ -38,7 +38,7 @@ export type BuiltRemoteDetector =
     }
   | { readonly kind: "refused"; readonly problems: readonly RemoteProblem[] };
 
-/** Sends nothing until there is a text. */
+/** Creates the detector; sends nothing before the first text. */
 export function createRemoteDetector(
   config: DetectorConfig,
   name: string,
@@ -108,7 +108,7 @@ type Analyze = (text: string, signal: AbortSignal) => Promise<readonly Finding[]
 function analyzer(endpoint: Endpoint, { path, headers: own, asked }: Call, terms: AnswerTerms): Analyze {
   const headers = [...own, "content-type", "application/json"];
   return async (given, signal) => {
-    // Nothing is found in white space, and an analyzer refuses empty text.
+    // White space has no findings, and an analyzer refuses empty text.
     if (given.trim() === "") return [];
     // Half of a pair is a character to Python and none in UTF-8: with another in its place, of one unit too, both count alike.
     const text = given.toWellFormed();

@@ -18,7 +18,7 @@ const MOST_SHOWN = 5;
 /** Analyzers of other kinds have neither of the two pages, and need not. */
 const ABSENT: ReadonlySet<number> = new Set([404, 405, 501]);
 
-/** `analyze`: sends a text, as for a request. */
+/** `analyze` sends a text, as for a request. */
 export async function probeAnalyzer(
   endpoint: Endpoint,
   { root, headers, language, entities = [] }: Asked,

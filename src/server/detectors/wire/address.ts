@@ -1,9 +1,9 @@
-/** Where a server is, from `endpoint` of the configuration. */
+/** Address of a server, from `endpoint` of the configuration. */
 
 export interface Address {
   /** `scheme://host[:port]`. */
   readonly origin: string;
-  /** Of the endpoint, without a slash at its end; empty for the root. */
+  /** Path of the endpoint, without a trailing slash; empty for the root. */
   readonly root: string;
 }
 

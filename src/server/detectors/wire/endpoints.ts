@@ -1,6 +1,6 @@
 /**
- * Servers that detectors ask, by origin: one pool of connections each, over all detectors and reloads, closed once no
- * configuration in force uses it. Calls beyond what a server is given at once wait, so many and no more.
+ * Servers that detectors call, by origin: one connection pool each, shared by all detectors and reloads, and closed when no
+ * configuration in force uses it. Calls beyond the concurrency limit wait in a bounded queue.
  */
 import { type Dispatcher, Pool } from "undici";
 import { wireReason } from "../../../base/index.ts";
@@ -13,7 +13,7 @@ export const MOST_IN_FLIGHT = 64;
 export const MOST_WAITING = 256;
 
 const CONNECT_LIMIT_MS = 5_000;
-/** A detector's own limit is far below; this ends what nobody waits for. */
+/** Maximum silence in milliseconds, far above a detector's own limit; ends calls that are no longer awaited. */
 const SILENCE_LIMIT_MS = 10 * 60_000;
 const MAX_HEADER_BYTES = 64 << 10;
 /** A configuration that was tried may be put in force right after. */
@@ -33,7 +33,7 @@ export interface Ask {
 export interface Answer {
   readonly status: number;
   readonly headers: Dispatcher.ResponseData["headers"];
-  /** Empty of an answer that is no success: what a server says of an error may repeat what it was sent. */
+  /** Empty unless the answer is a success: a server's error message may repeat its input. */
   readonly body: Buffer;
 }
 
@@ -48,7 +48,7 @@ export interface Endpoint {
 export interface Endpoints {
   /** `scheme://host[:port]`. */
   readonly of: (origin: string) => Endpoint;
-  /** From now on those of these origins are kept, and no others. */
+  /** Keeps only the servers with these origins. */
   readonly keep: (origins: ReadonlySet<string>) => void;
 }
 

@@ -7,7 +7,7 @@ type Headers = Readonly<Record<string, string>>;
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Said by whoever writes the body. */
+/** Headers that the code which writes the body sets. */
 const OWN: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP_HEADERS,
   "host",
@@ -43,7 +43,7 @@ export const headerPairs = (headers: Headers = {}): readonly string[] =>
 
 const MAY_BE_CREDENTIAL = /auth|key|token|secret|cookie|pass|sign|cred/i;
 
-/** For fingerprints, which people are shown: of a credential its name alone. */
+/** Headers for fingerprints, which people see: for a credential only its name. */
 export const shownHeaders = (headers: Headers = {}): readonly (readonly [string, string | null])[] =>
   Object.entries(headers)
     .map(([name, value]) => [name.toLowerCase(), MAY_BE_CREDENTIAL.test(name) ? null : value] as const)

@@ -42,7 +42,7 @@ export function tagsOf(labels: readonly string[]): readonly Tag[] {
   });
 }
 
-/** What is nothing is left out. */
+/** Returns the entities of a window; omits tokens without one. */
 export function entitiesOf(
   tokens: Tokens,
   { from, to }: TokenWindow,

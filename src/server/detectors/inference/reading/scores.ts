@@ -5,7 +5,7 @@ export const rounded = (score: number): number => Math.round(score * 10_000) / 1
 
 export const sigmoid = (logit: number): number => 1 / (1 + Math.exp(-logit));
 
-/** Of `size` logits at `at`, into `scores` from 0. */
+/** Computes the softmax of `size` logits at `at`, into `scores` from 0. */
 export function softmax(logits: Float32Array, at: number, size: number, scores: Float64Array): void {
   let highest = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < size; i++) highest = Math.max(highest, logits[at + i] as number);

@@ -9,9 +9,9 @@ import type { Output, Read, Reader } from "./types.ts";
 
 export interface TokenLabelsSpec {
   readonly type: "nlp";
-  /** Of the model, in index order. */
+  /** Labels of the model, in index order. */
   readonly labels: readonly string[];
-  /** By the label without its prefix, or with it under `none`: what is reported; a name that is absent is not. */
+  /** Reported names by label without its prefix, or with it under `none`; an absent label is not reported. */
   readonly names: Readonly<Record<string, string>>;
   readonly aggregation: Aggregation;
 }

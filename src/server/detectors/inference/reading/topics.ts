@@ -23,7 +23,7 @@ export interface TopicsSpec {
 
 export type Pooling = "mean" | "cls";
 
-/** Of unit length; one of zeros stays as it is. */
+/** Returns a vector of unit length; a zero vector stays zero. */
 export function vectorOf({ data, at, rows, width, used }: Output, pooling: Pooling): Float64Array {
   const vector = new Float64Array(width);
   const pooled = rows === 1 || pooling === "cls" ? 1 : used;
@@ -37,7 +37,7 @@ export function vectorOf({ data, at, rows, width, used }: Output, pooling: Pooli
   return vector;
 }
 
-/** By window of each example; examples of a topic that are long have several. */
+/** Vectors by window of each example; long examples have several. */
 export interface Embedded {
   readonly topics: readonly (readonly Float64Array[])[];
   readonly background: readonly Float64Array[];
@@ -56,7 +56,7 @@ function nearest(vector: Float64Array, examples: readonly Float64Array[]): numbe
 export interface Lead {
   /** Index of the topic that is nearest. */
   readonly topic: number;
-  /** From 0 to 1; one half where it does not lead. */
+  /** From 0 to 1; one half if it does not lead. */
   readonly score: number;
 }
 

@@ -1,4 +1,4 @@
-/** What comes of a text and the outputs of a model for its windows. */
+/** Interfaces that turn a text and the outputs of a model for its windows into findings. */
 
 import type { Tokens } from "../text/tokens.ts";
 import type { TokenWindow } from "../text/windows.ts";
@@ -11,10 +11,10 @@ export interface Read {
   readonly score: number;
 }
 
-/** What the graph gave for one window. */
+/** Output of the graph for one window. */
 export interface Output {
   readonly data: Float32Array;
-  /** Where its values begin. */
+  /** Index of its first value. */
   readonly at: number;
   /** Rows of values: one a token, special ones and padding included; 1 where the graph gives one for the whole window. */
   readonly rows: number;
@@ -24,18 +24,18 @@ export interface Output {
   readonly used: number;
   /** Rows in front of the first token of the text: special tokens, and a prefix. */
   readonly before: number;
-  /** Of the model that gave it, where a server tells. */
+  /** Version of the model, if a server reports it. */
   readonly version?: string | undefined;
 }
 
-/** One text; its windows are taken in any order. */
+/** Reader of one text; its windows may come in any order. */
 export interface Reading {
   readonly take: (window: number, output: Output) => void;
   readonly end: () => readonly Read[];
 }
 
 export interface Reader {
-  /** Of the graph's output: a row for each token, one for the text, or either. */
+  /** Required form of the graph's output: a row for each token, one for the text, or either. */
   readonly wants: "tokens" | "text" | "either";
   /** Values in a row; undefined: whatever the graph gives. */
   readonly width: number | undefined;

@@ -6,11 +6,11 @@ import type { AskServer } from "./served/calls.ts";
 
 export interface CallsOf {
   readonly take: (message: Calling) => void;
-  /** Those under way are given up. */
+  /** Aborts the calls in progress. */
   readonly close: () => void;
 }
 
-/** `server`: of a graph that is served; no other thread calls. */
+/** `server` is for a served graph; no other thread makes calls. */
 export function callsOf(worker: Pick<SessionWorker, "postMessage">, server: AskServer | undefined): CallsOf {
   const under = new Map<number, AbortController>();
   const make = async ({ call, ask }: Extract<Calling, { readonly kind: "call" }>): Promise<void> => {

@@ -16,7 +16,7 @@ import {
 } from "./shapes.ts";
 
 export async function openGraph(runtime: Runtime, path: string, threads: number): Promise<Graph> {
-  // It writes of shapes to standard error otherwise, with parts of what it was fed.
+  // Otherwise it writes shapes to standard error, with parts of its input.
   runtime.env.logLevel = "fatal";
   const session = await runtime.InferenceSession.create(path, {
     executionProviders: ["cpu"],

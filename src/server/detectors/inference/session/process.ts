@@ -7,9 +7,9 @@ import type { SessionSpec, SessionWorker, ToSession } from "./protocol.ts";
 
 /** MiB of objects; tensors and weights are not counted. */
 const MAX_HEAP = 512;
-/** One that was told to end may be within a run of its graph, which nothing else stops. */
+/** Time after which a process that was told to end is killed, in milliseconds: a run of its graph cannot be stopped otherwise. */
 const END_MS = 1_000;
-/** Of the environment; what else there is may be a secret. */
+/** Environment variables that are passed on; others may contain secrets. */
 const PASSED = ["PATH", "LD_LIBRARY_PATH", "TMPDIR"];
 
 const PROGRAM = {
@@ -20,7 +20,7 @@ const PROGRAM = {
 const running = new Set<ChildProcess>();
 let isWatched = false;
 
-/** None outlives this process, not even one that hangs in its graph. */
+/** Kills all processes when this one ends, even one that hangs in its graph. */
 function watch(child: ChildProcess): void {
   running.add(child);
   child.once("exit", () => running.delete(child));
@@ -50,7 +50,7 @@ export function startSessionProcess(spec: SessionSpec): SessionWorker {
     events.emit("exit");
   };
   child.once("exit", (status, signal) => over(new Error(`the process ended (${signal ?? `status ${status}`})`)));
-  // One that could not be started.
+  // The process could not be started.
   child.on("error", (error) => child.pid === undefined && over(error));
   child.on("message", (message) => events.emit("message", message));
   child.send(spec, () => undefined);

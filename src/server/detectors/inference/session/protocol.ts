@@ -1,4 +1,4 @@
-/** What passes between a session's thread and who asks it. */
+/** Messages between a session's thread and its caller. */
 
 import type { TokenLabelsSpec } from "../reading/token-labels.ts";
 import type { TopicsSpec } from "../reading/topics.ts";
@@ -24,7 +24,7 @@ export interface FileGraph {
   readonly runtime: string;
 }
 
-/** By the v2 inference protocol. */
+/** Graph on a server of the v2 inference protocol. */
 export interface ServedGraph {
   readonly kind: "served";
   readonly origin: string;
@@ -39,12 +39,12 @@ export interface ReaderSpec {
   readonly maxTokens: number;
   readonly stride: number;
   readonly stripsMarks: boolean;
-  /** In front of every window. */
+  /** Text before every window. */
   readonly prefix: string;
   readonly reading: TokenLabelsSpec | VerdictsSpec | TopicsSpec;
 }
 
-/** `key`: of the detector's object in the configuration. */
+/** `key` is one of the detector's object in the configuration. */
 export interface SessionProblem {
   readonly key: "model" | "tokenizer" | "labels" | "stride" | "max_tokens" | "library" | "tokenizer_library";
   readonly message: string;
@@ -55,15 +55,15 @@ export type ToSession =
   | { readonly kind: "read"; readonly id: number; readonly reader: string; readonly texts: readonly string[] }
   /** The one with this id is no longer wanted. */
   | { readonly kind: "cancel"; readonly id: number }
-  /** What a call to the server came to. */
+  /** Result of a call to the server. */
   | { readonly kind: "answered"; readonly call: number; readonly answer: ServerAnswer }
   | { readonly kind: "unanswered"; readonly call: number; readonly failure: Failure }
-  /** Nothing is wanted any more: the thread ends by itself, as soon as the graph is not running. */
+  /** The session is no longer needed: the thread ends as soon as the graph is not running. */
   | { readonly kind: "end" };
 
 export type Question = Extract<ToSession, { readonly kind: "open" | "read" }>;
 
-/** Its words hold nothing of a text and nothing that a server said. */
+/** Failure whose message contains no text and no server output. */
 export interface Failure {
   readonly kind: "failed" | "timeout" | "overloaded";
   readonly message: string;
@@ -84,7 +84,7 @@ export interface ServerAnswer {
   readonly status: number;
   /** `Inference-Header-Content-Length`, where the answer has it once. */
   readonly headerLength: string | undefined;
-  /** Empty of an answer that is no success. */
+  /** Empty unless the answer is a success. */
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
@@ -92,7 +92,7 @@ export type FromSession = Told | Calling;
 
 export type Calling =
   | { readonly kind: "call"; readonly call: number; readonly ask: ServerAsk }
-  /** Its answer is no longer wanted. */
+  /** The answer is no longer needed. */
   | { readonly kind: "hang-up"; readonly call: number };
 
 export type Told =
@@ -101,9 +101,9 @@ export type Told =
   | { readonly kind: "found"; readonly id: number; readonly found: readonly (readonly Read[])[] }
   | { readonly kind: "failed"; readonly id: number; readonly failure: Failure };
 
-/** What is used of a thread, or of a process that takes its place. */
+/** Interface of a thread, or of a process in its place. */
 export interface SessionWorker {
-  /** Of a process. */
+  /** Set for a process. */
   readonly pid?: number | undefined;
   on(event: "message", listener: (message: FromSession) => void): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;

@@ -37,10 +37,10 @@ export interface Sequencing {
   readonly payload: number;
 }
 
-/** It is another model than the reader was opened with. */
+/** The model differs from the one the reader was opened with. */
 export class ModelChanged extends GraphError {}
 
-/** Before anything is known of the graph. */
+/** Computes the sequencing before anything is known about the graph. */
 export async function sequencingOf(tokenizer: Tokenizer, spec: ReaderSpec): Promise<Sequencing | SessionProblem> {
   const { maxTokens, stride } = spec;
   const frame = await learnFrame(tokenizer.encoder);
@@ -123,7 +123,7 @@ export const messageOf = (error: unknown): string =>
 
 interface Created {
   readonly reader: Reader;
-  /** Of the model that it goes with; undefined: any. */
+  /** Version of the model that it belongs to; `undefined` for any. */
   readonly version: string | undefined;
 }
 
@@ -208,7 +208,7 @@ interface Waiting {
 
 const lengthOf = ({ window }: Waiting): number => window.to - window.from;
 
-/** Of sequences that descend by length. None is filled up to more than twice its length. */
+/** Returns batches of sequences in descending length. No sequence is padded to more than twice its length. */
 function batchesOf(waiting: readonly Waiting[], canBatch: boolean): readonly (readonly Waiting[])[] {
   const batches: (readonly Waiting[])[] = [];
   for (let from = 0; from < waiting.length; ) {

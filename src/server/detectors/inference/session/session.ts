@@ -16,7 +16,7 @@ import { openThread, type SessionThread, type StartSessionThread, startSessionWo
 /** Source: design decisions, section 12. */
 export const MOST_WAITING = 64;
 
-/** Of a graph on a server, which reads for several at once; of one in memory, one at a time. */
+/** Maximum concurrent requests for a graph on a server; a graph in memory handles one at a time. */
 const MOST_AT_SERVER = 32;
 
 /** A run of a graph, which nothing can stop, takes far less. */
@@ -25,7 +25,7 @@ const GRACE_MS = 10_000;
 /** Loading a graph, or what a detector reads with it; large ones take some ten seconds. */
 const OPEN_LIMIT_MS = 120_000;
 
-/** After a thread ended that had read nothing, or could not be used. */
+/** Delay after a thread ended that had read nothing or could not be used, in milliseconds; doubles up to the maximum. */
 const FIRST_BACKOFF_MS = 1_000;
 const MOST_BACKOFF_MS = 60_000;
 
@@ -37,7 +37,7 @@ export type Reads = readonly (readonly Read[])[];
 export interface Session {
   /** Resolves with why the detector cannot read with it. Rejects with a `DetectorError`, or with the signal's reason. */
   readonly open: (name: string, spec: ReaderSpec, signal: AbortSignal) => Promise<SessionProblem | undefined>;
-  /** For each text. Rejects with a `DetectorError`, or with the signal's reason. */
+  /** Returns the findings for each text. Rejects with a `DetectorError`, or with the signal's reason. */
   readonly read: (name: string, spec: ReaderSpec, texts: readonly string[], signal: AbortSignal) => Promise<Reads>;
   readonly isIdle: boolean;
   /** Texts of requests that wait. */
@@ -51,18 +51,18 @@ export interface SessionOptions {
   readonly metrics?: SessionMetrics;
   readonly start?: StartSessionThread;
   readonly logEnded?: LogEndedProcess;
-  /** Of a graph that is served. */
+  /** Server of a served graph. */
   readonly server?: AskServer;
   /** Milliseconds, from any beginning. */
   readonly now?: () => number;
-  /** Nothing is under way any more. */
+  /** Called when nothing is in progress. */
   readonly onIdle?: () => void;
 }
 
 interface Job {
   readonly name: string;
   readonly spec: ReaderSpec;
-  /** Undefined: the reader is opened, and no more. */
+  /** `undefined` to only open the reader. */
   readonly texts: readonly string[] | undefined;
   readonly settle: (outcome: Outcome) => void;
   isGivenUp: boolean;
@@ -134,7 +134,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
     return opened;
   };
 
-  /** Not for the sake of one request: those after it need it too. */
+  /** Awaits an opening; not tied to one request, since later requests need it too. */
   const opening = async <Result>(answer: Promise<Result>): Promise<Result> => {
     const limit = setTimeout(() => drop("stopped"), OPEN_LIMIT_MS).unref();
     try {
@@ -172,7 +172,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
     }
   };
 
-  /** Once in a thread, for all who wait for it. Rejects with a `DetectorError`, or when the thread ends. */
+  /** Opens a reader, once per thread for all that wait for it. Rejects with a `DetectorError`, or when the thread ends. */
   const readerOn = (on: SessionThread, name: string, reader: ReaderSpec): Promise<SessionProblem | undefined> => {
     const known = readers.get(name);
     if (known !== undefined) return known;
@@ -188,7 +188,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
     return own;
   };
 
-  /** The thread is told, and ended where it does not heed it. */
+  /** Cancels the job in the thread, and ends the thread if it does not react. */
   const giveUp = (job: Job): void => {
     const under = current.get(job);
     if (under === undefined || under.grace !== undefined) return;
@@ -206,12 +206,12 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
       try {
         outcome = await carryOut(job);
       } catch (error) {
-        // The thread's own end, of which the request is told no more than that.
+        // The thread ended; its requests learn only that.
         if (thread?.isEnded === true) drop("crashed");
         const why = error instanceof Error ? `the model's ${kind}: ${error.message}` : `the model's ${kind} ended`;
         outcome = error instanceof DetectorError ? { kind: "failed", error } : failed({ kind: "failed", message: why });
       }
-      // What waits for a server is not at work.
+      // Waiting for a server does not count as work.
       if (!isServed) metrics.worked((now() - began) / 1_000);
       job.settle(outcome);
     }

@@ -1,9 +1,12 @@
-/** What graphs take and give, wherever they run: token sequences in, rows of numbers out. Source: dependencies reference, 4; model-hub reference, 2.2. */
+/**
+ * Inputs and outputs of graphs, wherever they run: token sequences in, rows of numbers out. Source: dependencies reference, 4;
+ * model-hub reference, 2.2.
+ */
 
 import type { Output, Reader } from "../reading/types.ts";
 import type { SessionProblem } from "./protocol.ts";
 
-/** Tokens of a text with what stands around them. */
+/** Tokens of a text with the special tokens around them. */
 export interface Row {
   readonly ids: Int32Array;
   readonly types: Uint8Array;
@@ -12,18 +15,18 @@ export interface Row {
 }
 
 export interface Graph {
-  /** Undefined: any. */
+  /** `undefined` for any. */
   readonly sequenceLength: number | undefined;
   readonly canBatch: boolean;
   /** Runs for one request that it is given at once. */
   readonly atOnce: number;
-  /** For each row, in order. Rejects with the signal's reason where it can be stopped. */
+  /** Returns the output for each row, in order. Rejects with the signal's reason if it can be stopped. */
   readonly run: (rows: readonly Row[], wants: Reader["wants"], signal: AbortSignal) => Promise<readonly Output[]>;
-  /** Why the output cannot be what a detector wants, as far as the graph says. */
+  /** Returns why the output cannot be what a detector needs, as far as the graph declares it. */
   readonly check: (reader: Pick<Reader, "wants" | "width">) => SessionProblem | undefined;
 }
 
-/** Its words hold nothing of a text. */
+/** Error whose message contains nothing of a text. */
 export class GraphError extends Error {
   readonly key: SessionProblem["key"];
   constructor(key: SessionProblem["key"], message: string) {
@@ -35,7 +38,7 @@ export class GraphError extends Error {
 /** An input or output. */
 export interface Tensor {
   readonly name: string;
-  /** Such as `int64`, `float32`. */
+  /** Data type, such as `int64` or `float32`. */
   readonly type?: string;
   /** A name: any length. */
   readonly shape?: readonly (number | string)[];
@@ -108,7 +111,7 @@ const NAMES: Readonly<Record<Reader["wants"], readonly string[]>> = {
 
 const RANKS: Readonly<Record<Reader["wants"], readonly number[]>> = { tokens: [3], text: [2], either: [3, 2] };
 
-/** Throws where there is none. */
+/** Throws if there is none. */
 export function outputOf(outputs: readonly Tensor[], wants: Reader["wants"]): Tensor {
   const fitting = outputs.filter(({ shape = [] }) => shape.length === 0 || RANKS[wants].includes(shape.length));
   const named = NAMES[wants].flatMap((name) => fitting.find((output) => output.name === name) ?? []);
@@ -143,11 +146,11 @@ export interface Given {
   readonly name: string;
   readonly dims: readonly number[];
   readonly data: Float32Array;
-  /** Of the model, where a server tells. */
+  /** Version of the model, if a server reports it. */
   readonly version?: string | undefined;
 }
 
-/** What one run gave, for each row; `longest`: tokens of a row with its padding. */
+/** Returns the outputs of one run for each row. `longest` is the padded length of a row in tokens. */
 export function outputsOf(
   rows: readonly Row[],
   longest: number,

@@ -19,7 +19,7 @@ export async function openTokenizer({ Tokenizer }: TokenizerPackage, path: strin
   return { encoder: loaded, rule: ruleOf(JSON.parse(json)) };
 }
 
-/** Of the model in the file: its kinds name the unknown token by text or by id. */
+/** Returns the rule of the model in the file: some kinds name the unknown token by text, others by id. */
 function ruleOf(file: {
   readonly model?: {
     readonly continuing_subword_prefix?: string | null;

@@ -12,7 +12,7 @@ export interface TokenizedView {
   readonly text: string;
   /** Place in the original text of a place in this one. */
   readonly startOf: (place: number) => number;
-  /** Of an end: marks that follow the last unit before it belong to it. */
+  /** Returns the place of an end: marks after the last unit before it are included. */
   readonly endOf: (place: number) => number;
 }
 
@@ -22,7 +22,7 @@ export const unchanged = (text: string): TokenizedView => ({ text, startOf: same
 
 export function withoutMarks(text: string): TokenizedView {
   const kept: string[] = [];
-  /** Where in the view something was taken out, and how many units were up to and with it; both ascend. */
+  /** Places in the view where something was removed, and the number of units removed up to there; both ascending. */
   const cuts: number[] = [];
   const taken: number[] = [];
   let from = 0;

@@ -5,7 +5,7 @@
 
 import type { TokenizedView } from "./marks.ts";
 
-/** What is used of the package `tokenizers`. Offsets are code points of the text that was encoded. */
+/** Part of the package `tokenizers` that is used. Offsets are code points of the encoded text. */
 export interface Encoder {
   encode(
     text: string,
@@ -20,11 +20,11 @@ export interface Encoder {
   idToToken(id: number): string | null;
 }
 
-/** What of a tokenizer decides which tokens are one word. */
+/** Properties of a tokenizer that determine which tokens form a word. */
 export interface WordRule {
   /** `##` of WordPiece; empty where tokens do not say that they continue a word. */
   readonly continuingPrefix: string;
-  /** -1: none. An unknown token is a word by itself. */
+  /** -1 for none. An unknown token is a word by itself. */
   readonly unknownId: number;
 }
 
@@ -135,8 +135,9 @@ export function placesOfCodePoints(text: string): Int32Array | undefined {
 }
 
 /**
- * A token continues a word where the tokenizer says so; where it never does, when no white space stands at its start.
- * Punctuation at the edges of what stands between white space is a word of its own. Source: guardrails reference, 3.1.
+ * Returns where words begin. A token continues a word if the tokenizer marks it so; if it never marks any, when no white space
+ * is at its start. Punctuation at the edges of white-space-separated parts is a separate word. Source: guardrails reference,
+ * 3.1.
  */
 function wordBeginnings(
   text: string,
@@ -171,7 +172,7 @@ function wordBeginnings(
   return begins;
 }
 
-/** For places that do not descend: a number for each run of edge punctuation and each core of a word. */
+/** Returns a function for ascending places: a number for each run of edge punctuation and each core of a word. */
 function partsOfWords(text: string): (place: number) => number {
   let word = 0;
   let end = 0;
@@ -204,7 +205,7 @@ const before = (text: string, at: number): number =>
 const isPunctuation = (text: string, at: number): boolean =>
   PUNCTUATION.test(String.fromCodePoint(text.codePointAt(at) as number));
 
-/** Special tokens that stand around every sequence, and the type of each token. */
+/** Special tokens around every sequence, and the type of each token. */
 export interface Frame {
   readonly before: readonly number[];
   readonly after: readonly number[];
@@ -229,7 +230,7 @@ export async function learnFrame(encoder: Encoder): Promise<Frame> {
   };
 }
 
-/** Ids of a text by itself, without what stands around it. */
+/** Returns the ids of a text alone, without special tokens. */
 export async function idsOf(text: string, encoder: Encoder): Promise<readonly number[]> {
   if (SPACES_ONLY.test(text)) return [];
   return (await encoder.encode(text, null, { addSpecialTokens: false })).getIds();

@@ -7,8 +7,8 @@ export interface TokenWindow {
 }
 
 /**
- * `payload`: most tokens of the text in one window, above `stride`, which is how many of them two windows share. The last
- * window may be shorter. None of a text without tokens.
+ * `payload` is the maximum number of the text's tokens in one window, above `stride`, the number of tokens that two windows
+ * share. The last window may be shorter. Returns none for a text without tokens.
  */
 export function windowsOf(count: number, payload: number, stride: number): readonly TokenWindow[] {
   const windows: TokenWindow[] = [];

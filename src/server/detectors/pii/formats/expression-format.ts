@@ -1,4 +1,4 @@
-/** Values of a regular expression: what stands where is read from the program that it compiles to. */
+/** Format of a regular expression's values: the characters at each place are read from its compiled program. */
 
 import { compileLinear } from "../linear.ts";
 import { type Instruction, instructionHolds, isCharacter, OP, type Program, takes } from "../program.ts";
@@ -24,7 +24,7 @@ export interface ExpressionTerms {
 export function expressionFormat({ regex, isCaseSensitive, search, isValid }: ExpressionTerms): PatternFormat {
   const { prog } = compileLinear(valuePart(regex), isCaseSensitive).re2();
   const members = new Map<Instruction, string | undefined>();
-  /** `undefined`: a literal. */
+  /** Returns `undefined` for a literal. */
   const membersOf = (instruction: Instruction): string | undefined => {
     if (members.has(instruction)) return members.get(instruction);
     const found = [...ALPHANUMERICS].filter((symbol) => takes(instruction, symbol.charCodeAt(0)));
@@ -50,7 +50,7 @@ export function expressionFormat({ regex, isCaseSensitive, search, isValid }: Ex
   };
 }
 
-/** For each character of a text that the program matches as a whole, the instructions that may take it on the way. */
+/** Returns, for each character of a text that the program matches as a whole, the instructions that may consume it. */
 function pathsOf({ inst: code, start }: Program, text: string): readonly ReadonlySet<Instruction>[] | undefined {
   const characters = [...text];
   if (characters.length === 0 || characters.length > LONGEST_VALUE) return undefined;

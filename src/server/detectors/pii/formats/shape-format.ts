@@ -16,7 +16,7 @@ export function shapeFormat(pattern: ShapePattern): PatternFormat {
   const scanned = isForm ? pattern : withoutCheck(pattern);
   const scan = runScanner(shapeTree([{ rule: 0, pattern: scanned }]));
   const checked = runScanner(shapeTree([{ rule: 0, pattern }]));
-  /** By the lengths of the groups, the classes of the characters in them. */
+  /** Character classes of the groups, by the groups' lengths. */
   const byLengths = new Map<string, string[][]>();
   for (const shape of pattern.shapes) {
     const groups = shape.split("-").map(classesOfGroup);

@@ -1,6 +1,6 @@
 /** How values of one pattern are written. All texts are scan views of texts. */
 export interface PatternFormat {
-  /** For each code point of a value the letters and digits that may stand there; `undefined`: what stands there stays. */
+  /** Returns the letters and digits allowed at each code point of a value; `undefined` where the character must stay. */
   readonly classesOf: (value: string) => readonly (string | undefined)[] | undefined;
   /** Places that match the pattern, checks off. */
   readonly each: (text: string, take: (start: number, end: number) => void) => void;

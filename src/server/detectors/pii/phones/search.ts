@@ -14,7 +14,7 @@ const LEAST_DIALLED = 9;
 
 const DIGITS = /[0-9]+/g;
 
-/** From the end of one group to the next: at most three characters, which cannot be read as anything else. */
+/** Separators between two groups: at most three characters, with only one interpretation. */
 const BETWEEN = /^(?:[ \-./]|\) ?|\)[-/]| ?\(| - |-\(| \/ |\) \()$/;
 const EXTENSION = /(?:;ext=| {0,2}(?:extension|ext\.?|x|#) ?)\d{1,7}(?![\dA-Za-z])/iy;
 
@@ -82,7 +82,7 @@ function walk(
   }
 }
 
-/** Calls `take` with groups of digits between which only separators of numbers stand. */
+/** Calls `take` with runs of digit groups that only number separators divide. */
 function eachRun(text: string, take: (groups: readonly Group[]) => void): void {
   let groups: Group[] = [];
   let digits = 0;
@@ -113,7 +113,7 @@ function isJoined(text: string, from: number, to: number): boolean {
   return BETWEEN.test(text.slice(from, to));
 }
 
-/** Place of a plus sign before the first digit, with a bracket or a space between; -1: there is none. */
+/** Returns the place of a plus sign before the first digit, with an optional bracket or space between; -1 if there is none. */
 function plusBefore(text: string, start: number): number {
   const at = text[start - 1] === "(" || text[start - 1] === " " ? start - 2 : start - 1;
   if (at < 0 || text[at] !== "+") return -1;
@@ -121,7 +121,7 @@ function plusBefore(text: string, start: number): number {
   return at > 0 && /[\p{L}\p{N}+)\]]/u.test(text[at - 1]!) ? -1 : at;
 }
 
-/** Nothing before the first digit makes it a part of something else: a word, a decimal, an amount, a longer number. */
+/** Returns whether the number is not a continuation of something before it: a word, a decimal, an amount, a longer number. */
 function isEdge(text: string, start: number): boolean {
   const before = text[start - 1];
   if (before === undefined) return true;
@@ -130,7 +130,7 @@ function isEdge(text: string, start: number): boolean {
   return !(before === " " && /[$€£¥₹]/.test(text[start - 2] ?? ""));
 }
 
-/** Nothing behind the last digit goes on with it. */
+/** Returns whether the number does not continue after its last digit. */
 function isFree(text: string, end: number): boolean {
   const next = text[end];
   if (next === undefined) return true;
@@ -155,7 +155,7 @@ function isOther(text: string, groups: readonly Group[], first: number, last: nu
   return DATES.test(written) || QUAD.test(written) || DECIMAL.test(written) || DECIMALS.test(written) || isYears;
 }
 
-/** With the bracket before the first digit, where it is closed within the number. */
+/** Returns the start, including the bracket before the first digit if it is closed within the number. */
 function opening(text: string, groups: readonly Group[], first: number, last: number): number {
   const start = groups[first]!.start;
   const isClosed = text.slice(start, groups[last]!.end).includes(")");

@@ -3,7 +3,7 @@ import { type Detection, DetectorError } from "../../../core/guardrails/index.ts
 
 /** UTF-16 units of texts that a thread is given at once, but for a text that is longer; some ten milliseconds. */
 const PART_UNITS = 64 << 10;
-/** A part that holds a thread for a tenth of a second and more. */
+/** Length of a text that occupies a thread for a tenth of a second or more. */
 export const LONG_UNITS = 1 << 20;
 
 export interface Part {
@@ -70,7 +70,7 @@ export function createCallQueue(): CallQueue {
         if (part === undefined || (part.units >= LONG_UNITS && !mayBeLong)) continue;
         call.parts.shift();
         calls.delete(call);
-        // To the end.
+        // Moves the call to the end of the queue.
         if (call.parts.length > 0) calls.add(call);
         return part;
       }

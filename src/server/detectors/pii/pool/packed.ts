@@ -9,7 +9,7 @@ type Common = Omit<Finding, "start" | "end">;
 export interface PackedDetection {
   /** Findings of each text. */
   readonly counts: Uint32Array<ArrayBuffer>;
-  /** Of each finding, one text after the other: start, end, index into `common`. */
+  /** Start, end and index into `common` of each finding, one text after the other. */
   readonly places: Uint32Array<ArrayBuffer>;
   readonly common: readonly Common[];
 }

@@ -15,7 +15,7 @@ export interface ScanThread {
 
 export interface ScanThreadListener {
   readonly onAnswer: (answer: FromScanner) => void;
-  /** Once. */
+  /** Called once. */
   readonly onEnd: () => void;
 }
 
@@ -27,7 +27,7 @@ export const startScanThread: StartScanThread = ({ onAnswer, onEnd }) => {
   const worker = startThread({ source, built }, { argv: [], stdin: false, resourceLimits: LIMITS });
   worker.unref();
   worker.on("message", onAnswer);
-  // "exit" follows, and tells all that is of use: the error could hold a part of a text.
+  // "exit" follows and is sufficient: the error could contain a part of a text.
   worker.on("error", () => undefined);
   worker.once("exit", onEnd);
   return {

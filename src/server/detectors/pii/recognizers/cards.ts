@@ -57,8 +57,8 @@ const BROKEN = /(?<![0-9])[0-9](?:[ -]?[\t-\r]{0,2}[ -]?[0-9])+/g;
 const HAS_BREAK = /[0-9 -][\t-\r][\t-\r]?[ -]?[0-9]/;
 
 /**
- * A number that goes on behind a line break or a tab, wherever that is, and nothing else around it: in a column of numbers
- * too many would be one by chance.
+ * Finds numbers that continue after a line break or a tab, with nothing else around: in a column of numbers too many would
+ * match by chance.
  */
 function searchBroken(text: string, found: (start: number, end: number, proof: Proof) => void): void {
   if (!HAS_BREAK.test(text)) return;

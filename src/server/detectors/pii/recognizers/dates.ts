@@ -4,10 +4,10 @@ import { isDate as isFullDate, isShortDate } from "../../../core/guardrails/inde
 import type { Recognizer } from "../types.ts";
 
 const MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
-/** Of dates that people write; others are versions and counts. */
+/** Years of dates in ordinary text; other numbers are versions and counts. */
 const LIKELY_YEAR = /^(?:1[0-9]|2[01])/;
 
-/** Of two digits, any year of this century. */
+/** Returns whether it is a valid date. A year of two digits is any of this century. */
 const isDate = (year: string, month: number, day: number): boolean =>
   year.length === 2
     ? isShortDate(Number(year), month, day)
@@ -68,7 +68,7 @@ export const DATES: Recognizer = {
       score: 0.6,
       shapes: ["d1-d1-d4", "d1-d2-d4", "d2-d1-d4", "d2-d2-d4", "d2-d2-d2"],
       separators: ".",
-      // Of four numbers with dots between them it would be a part: an address, or a version.
+      // Within four numbers with dots it would be part of an address or a version.
       isWhole: true,
       validate: (_value, written) => {
         const [day, month, year = ""] = written.split(".");

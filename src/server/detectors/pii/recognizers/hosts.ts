@@ -25,7 +25,7 @@ function units(ranges: string, others: string): Uint8Array {
 
 const isIn = (set: Uint8Array, unit: number): boolean => unit < 0x80 && set[unit] === 1;
 
-/** Where the host that begins at `start` ends, without a dot or hyphen at its end; `start` where there is none. */
+/** Returns the end of the host name that begins at `start`, without a trailing dot or hyphen; `start` if there is none. */
 function hostEnd(text: string, start: number): number {
   let end = start;
   while (end < text.length && end - start <= MOST_HOST && isIn(HOST, text.charCodeAt(end))) end += 1;
@@ -48,7 +48,8 @@ function searchEmails(text: string, found: Found): void {
     let start = at;
     while (start > most && isIn(LOCAL, text.charCodeAt(start - 1))) start -= 1;
     const isCut = start > from && isIn(LOCAL, text.charCodeAt(start - 1));
-    // Dots stand inside; quotes and such before an address are no part of it, though they may be.
+    // An address may contain dots, but not begin with one; quotes and similar characters before it are excluded, although they
+    // are valid in one.
     while (start < at && /[.'`{|/=*&?!#%^$~}-]/.test(text[start]!)) start += 1;
     const local = text.slice(start, at);
     if (local === "" || isCut || local.endsWith(".") || local.includes("..")) continue;
@@ -62,7 +63,10 @@ function searchEmails(text: string, found: Found): void {
   }
 }
 
-/** `git@host:path` and `ssh://git@host/path` name a repository and nobody: rewritten, no tool could fetch from it. */
+/**
+ * Returns whether it is `git@host:path` or `ssh://git@host/path`: this names a repository and no person, and rewritten, no tool
+ * could fetch from it.
+ */
 function isRepository(text: string, start: number, end: number): boolean {
   const isGit = text.startsWith("git@", start);
   return isGit && (text[end] === ":" || text.startsWith("//", start - 2));

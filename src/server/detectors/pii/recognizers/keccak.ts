@@ -67,7 +67,7 @@ function lanes(): number[] {
   return found;
 }
 
-/** By the shift register of the definition. */
+/** Computes the constants by the shift register of the definition. */
 function roundConstants(): Int32Array {
   const found = new Int32Array(ROUNDS * 2);
   let register = 1;

@@ -1,6 +1,6 @@
 /**
- * What a v2 server answers to a request for inference, as numbers; strictly, since what is half understood finds nothing where
- * something is. Source: kserve-v2 reference, "Infer request (JSON)", "Binary tensor extension".
+ * Parses a v2 server's answer to an inference request into numbers; strictly, since a misread answer would miss findings.
+ * Source: kserve-v2 reference, "Infer request (JSON)", "Binary tensor extension".
  */
 
 import { fromHalf } from "../../reading/scores.ts";
@@ -19,7 +19,7 @@ interface ServedOutput {
   readonly datatype: unknown;
   readonly shape: unknown;
   readonly data: unknown;
-  /** Undefined: it is in `data`. */
+  /** `undefined` if the values are in `data`. */
   readonly bytes: Uint8Array | undefined;
 }
 
@@ -85,7 +85,7 @@ function dimsIn(shape: unknown): readonly number[] {
 function numbersIn({ data, datatype }: ServedOutput, count: number): Float32Array {
   if (datatype !== "FP32" && datatype !== "FP64") throw wrongType(datatype);
   if (!Array.isArray(data)) throw wrong("whose output has no data");
-  // Each nesting is a dimension.
+  // One dimension per nesting level.
   const flat: readonly unknown[] = data.flat(MOST_DIMENSIONS);
   if (flat.length !== count) throw wrong("whose output has not as many numbers as its shape says");
   const numbers = new Float32Array(count);

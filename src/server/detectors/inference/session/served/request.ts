@@ -19,7 +19,7 @@ export function encodeRequest({ id, feeds, output }: Inferring, isBinary: boolea
     name,
     shape: dims,
     datatype: type.toUpperCase(),
-    // Ids of tokens: far below what a number of JSON holds.
+    // Token ids are far below the limit of a JSON number.
     ...(isBinary ? { parameters: { binary_data_size: data.byteLength } } : { data: Array.from(data, Number) }),
   }));
   const outputs = [{ name: output, ...(isBinary && { parameters: { binary_data: true } }) }];

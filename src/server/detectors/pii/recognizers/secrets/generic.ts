@@ -1,4 +1,4 @@
-/** A value that stands beside a word for a secret and looks like one. Source: guardrails reference, 1.7. */
+/** Finds values beside a word for a secret that look like one. Source: guardrails reference, 1.7. */
 
 import type { Around, Proof, TextPattern } from "../../types.ts";
 import { bitsPerCharacter, isPlaceholder } from "./text.ts";

@@ -1,6 +1,6 @@
 /**
- * Tokens that are told by their own form: a prefix, a length, an alphabet, for some a checksum. Source: guardrails reference,
- * 1.7. Where the form is loose the vendor's name has to stand before it.
+ * Tokens that their form identifies: a prefix, a length, an alphabet, for some a checksum. Source: guardrails reference, 1.7.
+ * If the form is not specific, the vendor's name must precede it.
  */
 
 import { isCrc32Base62 } from "../../../../core/guardrails/index.ts";
@@ -15,7 +15,7 @@ export interface Form {
   readonly score?: number;
   /** Bits per character, at least. */
   readonly bits?: number;
-  /** Characters that may not stand beside it. */
+  /** Characters that may not be adjacent to it. */
   readonly inside?: RegExp;
   readonly isAnyCase?: boolean;
   readonly proof?: (value: string) => Proof;
@@ -323,7 +323,7 @@ export const FORMS: readonly Form[] = [
   { name: "NewRelic", entity: "NEWRELIC_API_KEY", regex: "NRAK-[A-Z0-9]{27}", keywords: ["nrak-"], bits: 3 },
 ];
 
-/** High enough for rules that ask for 0.5: the form alone says what it is. */
+/** Above 0.5, which rules require: the form alone identifies it. */
 const FORM_SCORE = 0.85;
 
 export function patternOf({ name, regex, keywords, score, bits, inside, isAnyCase, proof }: Form): TextPattern {
