@@ -1,4 +1,4 @@
-/** Answers of the admin API read whole: bounded, and refused with what the gateway said when it refused. */
+/** Reads answers of the admin API completely, up to a limit; refusals reject with the gateway's message. */
 
 import { AdminError } from "./errors.ts";
 import type { AdminAnswer } from "./transport.ts";
@@ -24,7 +24,7 @@ export async function throwIfRefused(answer: AdminAnswer): Promise<void> {
   if (answer.status >= 400) throw refusalOf(answer.status, await readText(answer));
 }
 
-/** What a successful answer says; rejects with the refusal that it is otherwise. */
+/** Returns the JSON of a successful answer; rejects with the refusal otherwise. */
 export async function readJson(answer: AdminAnswer): Promise<unknown> {
   await throwIfRefused(answer);
   const body = await readText(answer);

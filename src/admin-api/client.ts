@@ -1,9 +1,9 @@
 /**
- * The admin API as typed calls over a door.
+ * The admin API as typed calls over the socket or the network.
  *
- * One `call` for every operation of the table. A call ends by its answer, its time limit or its signal, whichever comes
- * first; what is not a success rejects with `AdminError`. An answer that is streamed is handed over once its headers are
- * there; whoever takes it reads it to its end or ends it, and the time limit does not cover its body (the signal does).
+ * One `call` for every operation of the table. A call ends with its answer, its time limit or its signal, whichever comes
+ * first; an answer other than a success rejects with `AdminError`. A streamed answer is returned once its headers have arrived;
+ * its receiver must read it to the end or close it, and the time limit does not cover its body (the signal does).
  */
 
 import type { OutgoingHttpHeaders } from "node:http";

@@ -25,10 +25,10 @@ import { usage } from "./usage-columns.ts";
 
 export const SUSPENSION_KINDS = ["provider", "key", "profile", "model", "mcp", "a2a", "issuer"] as const;
 
-/** Of a row of attention, the worst last. */
+/** Severities of a row of attention, the worst last. */
 export const ATTENTION_SEVERITIES = ["note", "warn", "fail"] as const;
 
-/** As access rules name hops; a session over WebSocket is told apart. */
+/** Traffic types, named as in access rules; a WebSocket session has its own. */
 export const REQUEST_HOPS = ["llm", "mcp", "a2a", "websocket"] as const;
 
 const METADATA = {
@@ -43,7 +43,7 @@ export const metadata = map(
   METADATA,
 );
 
-/** Of what is fronted: calls are neither repeated nor moved. */
+/** Columns of fronted servers and agents: their calls have neither retry nor failover. */
 const MEASURED_CALLS = {
   state: choice("`failing`: at least half of three or more calls failed; `idle`: none counts or is under way.", [
     "ok",

@@ -1,21 +1,21 @@
 /**
- * Where a gateway's admin API is reached, and by what right. Source: specification document 1, "Command line" and
- * "Admin API (two separate doors)".
+ * Address of a gateway's admin API, and the credential for it. Source: specification document 1, "Command line" and "Admin API
+ * (two separate doors)".
  */
 
 /**
- * A token for the gateway, or undefined where there is none. With `renew` one that is newer than the last it gave, which
- * was refused.
+ * Returns a token for the gateway, or `undefined` if there is none. With `renew` it is newer than the last one, which was
+ * refused.
  */
 export type TokenSource = (options?: { readonly renew?: boolean }) => Promise<string | undefined>;
 
 export type AdminDoor =
-  /** The local socket: whoever can open it is known by that. */
+  /** The local socket: a caller is identified by its user. */
   | { readonly kind: "socket"; readonly path: string }
   /** The network: `url` as `parseAdminUrl` gives it. */
   | { readonly kind: "url"; readonly url: string; readonly token?: TokenSource };
 
-/** As a message names it. */
+/** Returns the name of the address in messages. */
 export function doorName(door: AdminDoor): string {
   return door.kind === "socket" ? door.path : door.url;
 }

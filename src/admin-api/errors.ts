@@ -1,7 +1,7 @@
-/** What a call of the admin API rejects with. */
+/** Errors of admin API calls. */
 
 export interface AdminErrorOptions extends ErrorOptions {
-  /** As the API answered them; their form follows from the code. */
+  /** Details as the API returned them; their form depends on the code. */
   readonly details?: unknown;
 }
 

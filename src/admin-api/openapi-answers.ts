@@ -16,12 +16,12 @@ const REQUEST_ID = { "x-gateway-request-id": reference("headers", "RequestId") }
 
 /** Refused while the body is read, whatever the operation. */
 const BODY_CODES: readonly RefusalCode[] = ["body_too_large", "busy"];
-/** Of a request without a path or method of the table, or that is no whole request. */
+/** Codes of a request without a path or method of the table, or of an incomplete request. */
 const DOOR_CODES: readonly RefusalCode[] = ["not_found", "method_not_allowed", "request_timeout", "headers_too_large"];
 /** Answered with `retry-after`. */
 const PASSING_CODES: ReadonlySet<RefusalCode> = new Set(["busy", "no_leader"]);
 
-/** Where nobody is asked who they are. */
+/** Codes of operations that need no authentication. */
 export const OPEN_CODES: readonly RefusalCode[] = COMMON_CODES.filter(
   (code) => code === "invalid" || code === "internal",
 );
@@ -74,7 +74,7 @@ function answersRevision({ resource, answer }: Operation): boolean {
   return Object.hasOwn((answer.schema.json["properties"] ?? {}) as object, "revision");
 }
 
-/** `isMeasured`: by each node for itself, so that all can be asked. */
+/** `isMeasured` is true for lists that each node measures, so that all nodes can be queried. */
 const listing = (row: JsonSchema, isMeasured: boolean): JsonSchema => ({
   type: "object",
   description: "Rows of a list.",

@@ -1,7 +1,7 @@
 /**
- * The schemas of the operations table as an OpenAPI document holds them: those that have a name stand once, among the
- * components, and are referred to wherever they are part of another. A JSON Schema of 2020-12 is one of OpenAPI 3.1 as it
- * stands; formats and `x-` keywords of ours are extensions that a reader may pass over.
+ * Schemas of the operations table in an OpenAPI document: a schema with a name is in the components once, and referenced
+ * wherever it is part of another. A JSON Schema of 2020-12 is valid in OpenAPI 3.1 unchanged; our formats and `x-` keywords are
+ * extensions that a reader may ignore.
  */
 
 import { metadata, TABLES } from "./columns.ts";
@@ -50,7 +50,7 @@ const COMPONENTS: readonly (readonly [name: string, schema: JsonSchema])[] = [
   ...Object.entries(NAMED).map(([name, schema]) => [name, schema.json] as const),
 ].sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** By identity: a schema that is part of several others is one value. */
+/** Names by identity: a schema that is part of several others is one value. */
 const NAMES: ReadonlyMap<JsonSchema, string> = new Map(COMPONENTS.map(([name, schema]) => [schema, name]));
 
 export const reference = (kind: "schemas" | "responses" | "parameters" | "headers", name: string): JsonSchema => ({

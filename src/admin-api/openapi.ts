@@ -19,16 +19,16 @@ export interface OpenApiDocument {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly servers?: readonly JsonSchema[];
   readonly tags: readonly JsonSchema[];
-  /** Of the caller: a token, or nothing where the door asks for none. */
+  /** Credential of the caller: a token, or nothing on the local socket. */
   readonly security: readonly JsonSchema[];
   readonly paths: Readonly<Record<string, Methods>>;
   readonly components: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>;
 }
 
 export interface OpenApiOptions {
-  /** Of the build. */
+  /** Version of the build. */
   readonly version: string;
-  /** Where the API is served; left out where the document is read from the gateway itself. */
+  /** Address of the API; omitted if the document is read from the gateway itself. */
   readonly serverUrl?: string;
 }
 
@@ -93,7 +93,7 @@ function described(id: string, operation: Operation): JsonSchema {
   };
 }
 
-/** What is operated on, in the words of the paths. */
+/** Tag of each resource kind, as in the paths. */
 const TAGS: Readonly<Record<Exclude<ResourceKind, "Table">, string>> = {
   Key: "keys",
   Suspension: "suspensions",
@@ -126,7 +126,7 @@ function resourceOf({ resource }: Operation): string {
   return `${resource.kind}::"${name}"`;
 }
 
-/** A stream cannot be told from another before it has passed. */
+/** Excludes streams, which cannot be compared before they have been read. */
 const takesIdempotencyKey = ({ group, body }: Operation): boolean => group !== "read" && body.kind !== "stream";
 
 function parametersOf(place: "path" | "query", { keys, json }: ObjectSchema): readonly JsonSchema[] {

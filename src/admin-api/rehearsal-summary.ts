@@ -8,7 +8,10 @@ const MAX_NAMED = 3;
 
 const count = (requests: number): string => requests.toLocaleString("en-US");
 
-/** Such as "1,843 requests: 132 would be refused by rule no-previews (130 of ci), 40 cannot be told: rule tools reads arguments". */
+/**
+ * Returns a summary such as "1,843 requests: 132 would be refused by rule no-previews (130 of ci), 40 cannot be told: rule
+ * tools reads arguments".
+ */
 export function rehearsalSummary(result: RehearsalResult): string {
   const { requests, changes, unknown, reasons, same } = result;
   if (requests === 0) return "no request was served lately";

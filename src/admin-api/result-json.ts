@@ -1,6 +1,7 @@
 /**
- * The rows of a query as JSON: one document of an object a row, a row a line, so that it can be compared and paged through.
- * JSON leaves some controls as they are; here they are spelled out, which says the same and no terminal obeys it.
+ * Formats the rows of a query as JSON: one document with an object per row and a line per row, so that it can be compared and
+ * paged. Control characters that JSON leaves unescaped are escaped here: the value is the same, and terminals do not act on
+ * them.
  */
 
 import { escapeControlsOfLines } from "../base/index.ts";
@@ -8,7 +9,7 @@ import type { QueryResult } from "./operations/query.ts";
 
 type Rows = Pick<QueryResult, "columns" | "rows">;
 
-/** An object has each name once: such a result cannot be told by objects. Undefined: it can. */
+/** Returns a column name that occurs twice, which objects cannot represent; `undefined` if there is none. */
 export const columnNamedTwice = ({ columns }: Pick<QueryResult, "columns">): string | undefined =>
   columns.find(({ name }, at) => columns.findIndex((other) => other.name === name) < at)?.name;
 
@@ -31,12 +32,12 @@ export function objectTexts({ columns }: Pick<QueryResult, "columns">): (row: re
   return (row) => `{${fields.map(({ name, type }, at) => `${name}:${valueText(row[at], type)}`).join(",")}}`;
 }
 
-/** What a column of JSON holds is text to SQL, and a value of the document. */
+/** Formats a value. A JSON column is text in SQL, and a value in the document. */
 function valueText(value: unknown, type: string): string {
   if (type !== "json" || typeof value !== "string") return jsonText(value ?? null);
   try {
     const parsed: unknown = JSON.parse(value);
-    // As it was written where it can be: a large integer would not survive being read.
+    // Keeps the original spelling if possible: parsing would change a large integer.
     return /[\r\n]/.test(value) ? jsonText(parsed) : escapeControlsOfLines(value);
   } catch {
     return jsonText(value);

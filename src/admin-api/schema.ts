@@ -69,7 +69,7 @@ export const flag = (description: string): Schema<boolean> => ({ json: { type: "
 /** Any JSON value. */
 export const any = (description: string): Schema<unknown> => ({ json: { description } });
 
-/** Null where there is none. */
+/** Allows null for a missing value. */
 export const nullable = <T>(schema: Schema<T>): Schema<T | null> => {
   const { enum: values, type: kind } = schema.json;
   return {

@@ -1,6 +1,6 @@
 /**
- * Acknowledgements: an operator has seen what wants attention, and why it is left as it is until then. They change nothing
- * but what the consoles of all operators show.
+ * Acknowledgements: an operator has seen a row that wants attention, with the reason why it is left as it is until a time. They
+ * change only what the consoles of all operators show.
  */
 
 import { ATTENTION_SEVERITIES, TABLES } from "../columns.ts";

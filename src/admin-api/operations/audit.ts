@@ -6,7 +6,7 @@ import { any, choice, integer, list, object, optional, type TypeOf, text, time }
 /** Records that a node remembers: half as many of changes and of the cluster, and half as many of requests. */
 export const KEPT_RECORDS = 2_000;
 
-/** What a record may tell of. */
+/** Events of audit records. */
 export const AUDIT_EVENTS = [
   "chain.start",
   "chain.resume",

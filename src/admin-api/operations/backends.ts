@@ -23,7 +23,7 @@ export const backendFailure = object("An attempt that failed.", {
   reason: optional(text("Why its answer could not be used, where it gave one: quotes nothing of it.")),
 });
 
-/** Members of a pool that a node tells. */
+/** Maximum number of pool members that a node reports. */
 export const MAX_MEMBERS = 1_000;
 
 export const backendMember = object("A server of a provider's pool, as a node has met it.", {

@@ -7,7 +7,7 @@ import { choice, flag, integer, list, map, nullable, number, object, optional, t
 export const MAX_REHEARSED_LENGTH = 131_072;
 export const MAX_REHEARSED_SEGMENTS = 256;
 
-/** Kinds of segment, in the order in which they are told. */
+/** Kinds of segments, in the order in which they are listed. */
 export const TEXT_KINDS = [
   "system",
   "user",
@@ -145,5 +145,5 @@ export const guardrailOperations = {
   },
 } as const satisfies Record<string, Operation>;
 
-/** What `POST /guardrails/inspect` answers. */
+/** Answer of `POST /guardrails/inspect`. */
 export type GuardrailRehearsal = TypeOf<typeof rehearsal>;

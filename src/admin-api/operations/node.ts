@@ -111,7 +111,7 @@ export const nodeStatus = object("The node that is asked.", {
   ),
 });
 
-/** Specification document 2, `admin.issuers[].login`. Holds no secret. */
+/** Sign-in settings of specification document 2, `admin.issuers[].login`. Contains no secret. */
 export const loginIssuer = object("How to sign in at an issuer.", {
   name: text("Name of the issuer, as `gateway login -issuer` takes it."),
   issuer: text("URL of the issuer."),

@@ -1,4 +1,4 @@
-/** Sealed secrets: a value goes in and is never answered. */
+/** Sealed secrets: a value can be written, but is never returned. */
 
 import { TABLES } from "../columns.ts";
 import { answers, EMPTY, jsonBody, lists, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
