@@ -1,4 +1,4 @@
-/** ACME on this node: what the node file asks for, in the terms of `server/tls`, over the cluster's rows. */
+/** ACME on this node: converts the node file's settings for `server/tls`, with storage in the cluster's rows. */
 
 import { type Instruments, type Lifetime, type Log, systemClock } from "../../base/index.ts";
 import type { Cluster } from "../cluster/index.ts";
@@ -18,7 +18,7 @@ import type { SealingHere } from "./admin-secrets.ts";
 import { certificateStore } from "./certificate-store.ts";
 import { ConfigurationRefused } from "./refused.ts";
 
-/** Specification document 2, `tls.ca`: where it is empty. */
+/** Default of `tls.ca`. Specification document 2. */
 export const PUBLIC_DIRECTORY = "https://acme-v02.api.letsencrypt.org/directory";
 
 type Dns = NonNullable<NonNullable<NodeFile["tls"]>["dns"]>;

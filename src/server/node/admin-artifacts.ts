@@ -130,7 +130,7 @@ async function unusedRows(store: OpenStore, needs: readonly ModelNeed[]): Promis
     .slice(0, MAX_UNUSED);
 }
 
-/** Never with what an address may hold of credentials. */
+/** Returns the host only, since an address may contain credentials. */
 function hostOf(url: string): string {
   try {
     return new URL(url).host;

@@ -1,4 +1,7 @@
-/** The port `Controls` of the admin plane: what rules of the running configuration say that they serve, and how often they did. */
+/**
+ * Port `Controls` of the admin plane: the controls that rules of the running configuration cite, and the number of decisions
+ * for each.
+ */
 import type { Clock } from "../../base/index.ts";
 import type { Controls } from "../admin/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";

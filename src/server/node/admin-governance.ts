@@ -1,9 +1,9 @@
 /**
- * The port `Governed` of the admin plane: profiles, issuers and budgets of the running configuration, and its buckets as
- * the cluster and this node's ledger know them. Source: design decisions, section 3; cluster reference, 7.2.
+ * Port `Governed` of the admin plane: profiles, issuers and budgets of the running configuration, and its buckets from the
+ * cluster's state and this node's ledger. Source: design decisions, section 3; cluster reference, 7.2.
  *
- * Listed are the shared bucket of each budget, also before its first use, and of the buckets that callers have for
- * themselves those that are used in the current window or in this node's ledger: a key that spends nothing has no row.
+ * The list contains the shared bucket of each budget, also before its first use, and of the callers' own buckets those that are
+ * used in the current window or in this node's ledger: a key that spends nothing has no row.
  */
 import { type BudgetRecord, type Governed, stored } from "../admin/index.ts";
 import type { StateView } from "../cluster/index.ts";
@@ -30,7 +30,7 @@ import type { Snapshot } from "../snapshot/index.ts";
 import type { Configuration } from "./configuration-types.ts";
 
 const TELL_EVERY_MS = 1_000;
-/** The longest that a timer of the platform takes. */
+/** Maximum delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const USAGE = "usage/";
 /** Key that `bucketName` gives a budget that is not shared; other entries of the ledger have other names. */
@@ -38,7 +38,7 @@ const OWN_BUCKET = /^(b\/[^/]+)\/k\/([^/\u0000]+)$/;
 
 /** State of this node's budget ledger that is not in the replicated state. */
 export interface LedgerView {
-  /** Milliseconds since 1970, as the ledger takes it: windows are those that requests are charged in. */
+  /** Returns milliseconds since 1970 by the ledger's clock, so that windows are those in which requests are charged. */
   now(): number;
   row(question: BucketQuestion): BudgetRow;
   /** Returns the names of the buckets in the ledger. */
@@ -162,11 +162,11 @@ const profileRows = ({
     };
   });
 
-/** Key of the usage of a bucket in the window that `now` is in. */
+/** Returns the key of a bucket's usage in the window that contains `now`. */
 const usageKeyOf = (bucket: string, { windowMs }: BudgetRule, now: number): string =>
   usageRowKey({ bucket, window_ms: windowMs, window: windowAt(now, windowMs) });
 
-/** How such keys end, whatever the bucket: the length of the window, and its number. */
+/** Returns the common end of such keys for all buckets: the length of the window, and its number. */
 const endOf = (rule: BudgetRule, now: number): string => usageKeyOf("", rule, now).slice(USAGE.length);
 const END_LENGTH = usageRowKey({ bucket: "", window_ms: 1, window: 1 }).length - USAGE.length;
 
@@ -193,7 +193,7 @@ function* bucketRows(known: Known, budgets: readonly BudgetRule[], keys: readonl
   for (const key of keys) {
     const value = view.get(key);
     const bucket = value === undefined ? undefined : ofCaller(readUsage(value).bucket);
-    // The window may have ended since, or the length of another budget's windows be the same.
+    // The window may have ended since, or another budget may have windows of the same length.
     if (bucket === undefined || !key.endsWith(endOf(bucket.rule, ledger.now()))) continue;
     yield bucketRow(known, nodes, bucket, key);
   }
@@ -207,7 +207,7 @@ interface Bucket {
   readonly rule: BudgetRule;
   /** Name, as `bucketName` returns it. */
   readonly bucket: string;
-  /** Id of a key, or a digest of who a token is of; undefined: everybody's. */
+  /** Id of a key, or a digest of a token's subject; `undefined` for a shared bucket. */
   readonly principal: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The port `Secrets` of the admin plane: values are sealed here, before they go anywhere. */
+/** Port `Secrets` of the admin plane: values are sealed here, before they are sent anywhere. */
 import { refusal, refusedCommand, type SecretRecord, type Secrets } from "../admin/index.ts";
 import type { Cluster, WriteOptions } from "../cluster/index.ts";
 import { readSecret, type SecretRow, secretRowKey } from "../core/state/index.ts";
@@ -16,7 +16,7 @@ import type { Configuration } from "./configuration-types.ts";
 /** Maximum number of attempts at a plan; another node may write at the same time. */
 const MAX_PLANS = 5;
 
-/** Refusals that say that the state is another than the one that was planned upon. */
+/** Refusals that mean that the state has changed since the plan was made. */
 const OUTDATED: ReadonlySet<string> = new Set(["stale", "exists", "retired_data_key"]);
 
 export interface SealingHere {
@@ -28,7 +28,7 @@ export interface SecretsOptions {
   readonly cluster: Cluster;
   /** `undefined` on a node without a cluster secret, which has no key to seal with. */
   readonly here: SealingHere | undefined;
-  /** A write is answered once the new value is in force on this node. */
+  /** For answering a write only after the new value is in force on this node. */
   readonly configuration: Pick<Configuration, "settled">;
   /** Milliseconds since 1970. */
   readonly now: () => number;

@@ -1,4 +1,4 @@
-/** The port `Sources` of the admin plane, over the node's configuration and what the cluster stores. */
+/** Port `Sources` of the admin plane, over the node's configuration and the cluster's state. */
 import {
   actorText,
   refusal,
@@ -30,7 +30,7 @@ const DRY_RUN_WAIT_MS = 15_000;
 export function sourcesPort(cluster: Cluster, configuration: Configuration): Sources {
   const { view } = cluster;
 
-  /** A file that waits to be the first source is the writer already. */
+  /** Refuses API writes if a file is the writer, also while it waits to become the first source. */
   const refuseFileOwned = (): void => {
     const waits = configuration.documentPath() !== undefined && configuration.stored().length === 0;
     if (view.get(deployModeKey) === undefined && !waits) return;
@@ -47,7 +47,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
     return refusal("stale", `The source is at revision ${revision}, not ${expected}: read it again.`, { revision });
   };
 
-  /** Ahead of the compile. A request that is repeated may name a revision that it has itself replaced. */
+  /** Checked before the compile. A repeated request may name a revision that it has itself replaced. */
   const refuseStale = (name: string, expected: number | undefined, options?: WriteOptions): void => {
     const revision = rowOf(name)?.revision ?? 0;
     if (expected === undefined || expected === revision || options?.idempotency !== undefined) return;
@@ -252,7 +252,7 @@ function turns(): <T>(options: Turn, work: () => Promise<T>) => Promise<T> {
   };
 }
 
-/** How long a turn is waited for. */
+/** Limits of the wait for a turn. */
 type Turn = Pick<WriteOptions, "timeoutMs" | "signal">;
 
 function limited(before: Promise<void>, { timeoutMs, signal }: Turn): Promise<void> {

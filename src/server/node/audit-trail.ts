@@ -1,4 +1,4 @@
-/** The node's audit trail: its heads shown to the cluster, and what the node itself has to tell recorded. */
+/** The node's audit trail: publishes its heads to the cluster, and records the node's own events. */
 import type { Instruments, Log } from "../../base/index.ts";
 import type { AuditSink } from "../admin/index.ts";
 import { type AuditHead, type AuditRecord, type AuditTrail, type FailureSampler, openAudit } from "../audit/index.ts";
@@ -11,7 +11,7 @@ const WITNESS_MS = 5_000;
 
 export interface TrailOptions {
   readonly cluster: Cluster;
-  /** Absolute; undefined where nothing is kept. */
+  /** Absolute path; `undefined` if nothing is kept. */
   readonly dir: string | undefined;
   /** File descriptor of the audit output. */
   readonly fd: number;
@@ -62,7 +62,7 @@ function newestHead({ view }: Cluster, nodeId: string): AuditHead | undefined {
   return newest && { kid: newest.kid, seq: newest.seq, hash: newest.hash };
 }
 
-/** Changes of members and leader, and each configuration that comes into force here. Returns the way to end it. */
+/** Records changes of members and leader, and each configuration that comes into force here. Returns a function that stops it. */
 export function recordChanges(trail: AuditTrail, cluster: Cluster, configuration: Configuration, log: Log): () => void {
   const append: AuditTrail["append"] = (event) => {
     try {
@@ -99,7 +99,7 @@ export function recordChanges(trail: AuditTrail, cluster: Cluster, configuration
   };
 }
 
-/** The trail as the admin plane uses it. */
+/** Returns the trail in the form that the admin plane uses. */
 export function auditSink(trail: AuditTrail, sampler: FailureSampler): AuditSink {
   return {
     reserve: () => trail.reserve(),

@@ -1,4 +1,4 @@
-/** The packs that come with the program, on disk. */
+/** Packs that are shipped with the program. */
 
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ export const BUILT_IN_PACKS = fileURLToPath(
   new URL(typeof GATEWAY_IS_BUILT === "undefined" ? "../../../packs/" : "../packs/", import.meta.url),
 );
 
-/** Their ids, sorted. */
+/** Returns the ids of the packs, sorted. */
 export async function builtInPackIds(): Promise<readonly string[]> {
   const entries = await readdir(BUILT_IN_PACKS, { withFileTypes: true });
   return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();

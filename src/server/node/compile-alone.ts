@@ -6,8 +6,8 @@ import { loadGuardrails, loadRules } from "../snapshot/index.ts";
 import { type CompiledSources, compileSources } from "./sources.ts";
 
 /**
- * Variables must be set; secrets and files are the nodes' to have, and are taken to be there. Names of issuers, and overlays
- * of files, are not looked up.
+ * Variables must be set; secrets and files belong to the nodes, and are assumed to exist. Names of issuers, and overlay files,
+ * are not checked.
  */
 export async function compileAlone(
   source: Source,

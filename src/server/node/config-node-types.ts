@@ -1,4 +1,4 @@
-/** The face of a node in config mode. */
+/** Interface of a node in config mode. */
 import type { Log, LogTee } from "../../base/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
 import type { BuildInfo } from "../telemetry/index.ts";
@@ -6,23 +6,23 @@ import type { NodeDocuments } from "./load.ts";
 import type { DataPlaneBounds } from "./start.ts";
 
 export interface ConfigNodeOptions extends DataPlaneBounds {
-  /** Sound. */
+  /** Documents without errors. */
   readonly documents: NodeDocuments & { readonly nodeFile: NodeFile };
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Processes of the data plane; 1: it is served by the node's own. */
+  /** Number of data plane processes; 1 means that the node process serves itself. */
   readonly workers: number;
   readonly build: BuildInfo;
   readonly log: Log;
   /** Tee of `log`; without it no log line is exported. */
   readonly tee?: LogTee | undefined;
-  /** File descriptor that the audit trail is written to; 2 when left out. */
+  /** File descriptor that the audit trail is written to; 2 by default. */
   readonly auditFd?: number;
-  /** Ends a start that waits for a cluster. */
+  /** Aborts a start that waits for a cluster. */
   readonly signal: AbortSignal;
 }
 
 export interface ConfigNode {
-  /** Serving. Rejects with what ended the node before, or with `ConfigurationRefused`. */
+  /** Resolves when the node serves. Rejects with the failure that ended it before, or with `ConfigurationRefused`. */
   readonly serving: Promise<ServingNode>;
   /** Resolves with the failure that ended the node; never resolves after `close`. */
   readonly ended: Promise<Error>;

@@ -1,4 +1,4 @@
-/** The face of a node's configuration. */
+/** Interface of a node's configuration. */
 import type { Instruments, Log } from "../../base/index.ts";
 import type { Cluster, WriteOptions } from "../cluster/index.ts";
 import type { NodeFile, Problem, Source } from "../core/config/index.ts";
@@ -13,7 +13,7 @@ import type { CompiledSources, FileStatus } from "./sources.ts";
 import type { CrossingInputs, Elsewhere } from "./worker/index.ts";
 
 export interface ConfigurationOptions {
-  /** Sound. */
+  /** Documents without errors. */
   readonly documents: NodeDocuments;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cluster: Cluster;
@@ -23,13 +23,13 @@ export interface ConfigurationOptions {
   readonly instruments: Instruments;
   readonly log: Log;
   readonly callModel?: CallModel;
-  /** Others inspect what flows: detectors are made ready here when they are needed. */
+  /** True if other processes inspect the traffic: detectors are prepared here only when needed. */
   readonly isSpare?: boolean;
   /** Other processes that must accept a configuration before it takes effect here; one that they cannot use is refused. */
   readonly elsewhere?: Elsewhere | undefined;
   readonly signal: AbortSignal;
   onSnapshot(snapshot: Snapshot): void;
-  /** The node file was read again, and is sound. */
+  /** Called when the node file was read again and is valid. */
   onNodeFile(nodeFile: NodeFile): void;
 }
 
@@ -39,15 +39,15 @@ export type Standstill = { readonly kind: "refused"; readonly problems: readonly
 export interface Configuration {
   /** Returns the running configuration; `undefined` before the first. */
   running(): CompiledSources | undefined;
-  /** Revision of each source that runs. */
+  /** Returns the revision of each running source. */
   served(): ReadonlyMap<string, number>;
-  /** Problems of the newest configuration where it does not compile here. */
+  /** Returns the problems of the newest configuration if it does not compile here. */
   refusal(): readonly Problem[] | undefined;
   stored(): readonly SourceRow[];
   textOf(name: string, revision: number): string | undefined;
   /** Compiles sources with this node's environment, secrets and overlays. */
   compile(sources: readonly Source[]): Promise<CompiledSources>;
-  /** The same, with what it is compiled from, for another thread or process. Models are not loaded. */
+  /** Like `compile`, but also returns the inputs, for another thread or process. Models are not loaded. */
   crossing(sources: readonly Source[]): Promise<CompiledSources & { readonly inputs: CrossingInputs }>;
   /** Resolves once everything that changed before the call was compiled. */
   settled(): Promise<void>;
@@ -55,15 +55,15 @@ export interface Configuration {
   fileStatus(): FileStatus;
   /** Returns the absolute path of the deployment document, if there is one. */
   documentPath(): string | undefined;
-  /** The deployment document, read again; undefined where the node file names none. */
+  /** Reads the deployment document again; `undefined` if the node file names none. */
   readDocument(): Promise<FileText | undefined>;
-  /** The document on disk, to the whole cluster, unless it is behind. */
+  /** Applies the document on disk to the whole cluster, unless it is older. */
   applyFile(write: WriteOptions): Promise<FileOutcome>;
   /** Reads the node file again, then handles its document as the table of states says; logs what is refused. */
   reload(): Promise<void>;
   /**
-   * Starts with what is stored, and carries the document on disk to the cluster. Resolves once that is decided, with a
-   * standstill where nothing is served then and nothing that may come would change it.
+   * Starts with the stored configuration, and applies the document on disk to the cluster. Resolves once that is decided, with
+   * a standstill if nothing is served and nothing that may come would change that.
    */
   begin(): Promise<Standstill | undefined>;
   /** Runs the models loaded in this process for other processes of the node. */

@@ -1,9 +1,9 @@
 /**
- * The life of a node's configuration: what the cluster stores is compiled here and served, and the deployment document
- * on this disk becomes the source `default` by the table of specification document 1 (States and transitions).
+ * Life cycle of a node's configuration: the sources that the cluster stores are compiled here and served, and the deployment
+ * document on this disk becomes the source `default` by the table of specification document 1 (States and transitions).
  *
- * Rebuilds happen one after the other. A configuration that does not compile on this node leaves the one before in
- * force, whole, and is compiled again every ten seconds: what is lacking here may come without a change of the state.
+ * Rebuilds run one after the other. A configuration that does not compile on this node leaves the previous one fully in force,
+ * and is compiled again every ten seconds: a missing input may appear without a change of the state.
  */
 import { ClusterError } from "../cluster/index.ts";
 import { formatProblem, type Problem, type Source } from "../core/config/index.ts";
@@ -113,7 +113,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     return { ...looked.sources, inputs: crossing(input, seen) };
   };
 
-  /** The document on disk, where something that it needs cannot be loaded. */
+  /** The document on disk, if something that it needs cannot be loaded. */
   let unusable: { readonly text: string; readonly sources: CompiledSources } | undefined;
 
   const file = openDeploymentFile({
@@ -141,7 +141,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
       isFromApi: writer === "api",
     }));
 
-  /** Compiles what is stored, and serves it where it compiles. */
+  /** Compiles the stored sources, and serves them if they compile. */
   const rebuild = async (): Promise<void> => {
     await prepare(sourcesOf(stored()).map(({ text }) => text));
     if (signal.aborted) return;
@@ -234,7 +234,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     });
   };
 
-  /** Changes that come together are compiled once. */
+  /** Changes at the same time are compiled once. */
   const queueRebuild = (): void => {
     if (isQueued || signal.aborted) return;
     isQueued = true;
@@ -327,7 +327,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
       const secretChange = nextChange("secret/");
       const outcome = await file.carry(() => documents.document);
       if (outcome === undefined) return undefined;
-      // A start that finds nothing to do needs no line.
+      // A start without changes needs no log line.
       if (outcome.kind !== "kept") file.tell(outcome);
       await turn;
       const end = running === undefined ? standstill(outcome) : undefined;

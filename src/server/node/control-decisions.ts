@@ -1,7 +1,7 @@
-/** How often decisions served each control in the last 24 hours, counted as they are recorded. */
+/** Counts the decisions of each control in the last 24 hours, as they are recorded. */
 
 export interface ControlDecisions {
-  /** Grows with each that is counted. */
+  /** Increases with each decision. */
   readonly counted: number;
   /** Counts one decision at `atMs`, in milliseconds since 1970. */
   add(controls: readonly string[], atMs: number): void;

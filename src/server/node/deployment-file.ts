@@ -26,7 +26,7 @@ import { type CompiledSources, editionOf, type FileQuestion, type FileStatus, fi
 /** Timeout of one attempt to write the document, in milliseconds; attempts repeat while the cluster has no leader. */
 export const FILE_WRITE_MS = 10_000;
 
-/** Between attempts that fail at once. */
+/** Delay between attempts that fail immediately, in milliseconds. */
 const RETRY_MS = 1_000;
 
 /** Codes of temporary failures. */
@@ -34,7 +34,7 @@ const PASSING: ReadonlySet<string> = new Set(["no_leader", "busy", "disk_low"]);
 
 export const BY_FILE = { iss: "gateway", sub: "deployment-file" } as const;
 
-/** Refusals by the table of transitions: the document is at fault. */
+/** Refusals by the table of transitions, which are faults of the document. */
 export const OF_TABLE: ReadonlySet<string> = new Set(["version_behind", "version_reused"]);
 
 /** Outcome of applying the document on disk. */
@@ -56,12 +56,12 @@ export interface DeploymentFileOptions {
   readonly cluster: Cluster;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Absolute; undefined where the node file names none. */
+  /** Returns the absolute path; `undefined` if the node file names none. */
   path(): string | undefined;
   stored(): readonly SourceRow[];
   /** Compiles the document as the only source, with this node's current environment, secrets and overlays. */
   compile(source: Source): CompiledSources;
-  /** Loads what is needed to compile the text. */
+  /** Loads the engines that compiling the text needs. */
   prepare(text: string): Promise<void>;
   isPrepared(text: string): boolean;
 }
@@ -74,7 +74,7 @@ export interface DeploymentFile {
    * was given up.
    */
   carry(document: () => FileText | undefined): Promise<FileOutcome | undefined>;
-  /** Logs what became of it. */
+  /** Logs the outcome. */
   tell(outcome: FileOutcome): void;
   /**
    * `compiled` is the stored configuration as it compiles here, `serves` is whether any configuration is in force, and
@@ -177,7 +177,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
     const result = await cluster.write(command, write);
     if (result.kind === "refused") {
       const { code, message } = result;
-      // The state's text names no versions.
+      // The names in the state's text have no versions.
       const { kind, reason } = decideApply({ trigger, stored: storedEdition(), document: editionIn(document.text) });
       return refused({ code, message: OF_TABLE.has(code) && kind === "refuse" ? reason : message });
     }
@@ -218,7 +218,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
         try {
           const outcome = await apply(document(), "start", write);
           if (outcome.kind !== "refused" || outcome.lacking.length === 0) return outcome;
-          // The cluster may hold the secret, and this node be behind.
+          // The cluster may have the secret while this node is behind.
           await cluster.readBarrier({ timeoutMs: FILE_WRITE_MS, signal }).catch(() => undefined);
           return await apply(document(), "start", write);
         } catch (error) {

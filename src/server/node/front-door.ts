@@ -1,6 +1,6 @@
 /**
- * The front door of a node: its certificate, from files or by ACME, and TLS with it before HTTP. Source: specification
- * document 2, `tls`; design decisions, section 15.
+ * The data listener's certificate on a node, from files or by ACME, and its TLS. Source: specification document 2, `tls`;
+ * design decisions, section 15.
  */
 import { type Instruments, type Lifetime, type Log, systemClock } from "../../base/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
@@ -27,7 +27,7 @@ const PENDING = "certificate pending";
 const LOOK_EVERY_MS = 60_000;
 const TELL_AGAIN_MS = 24 * 60 * 60 * 1000;
 
-/** Absolute; undefined where the node file names none. `path`: of the node file. */
+/** Returns the absolute paths; `undefined` if the node file names none. `path` is the node file's. */
 export function certificateFilesOf({ tls }: NodeFile, path: string): CertificateFiles | undefined {
   if (tls?.cert_file === undefined || tls.key_file === undefined) return undefined;
   return { certFile: beside(path, tls.cert_file), keyFile: beside(path, tls.key_file) };

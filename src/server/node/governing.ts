@@ -23,7 +23,7 @@ export interface GoverningOptions {
   readonly clock: Clock;
   readonly instruments: Instruments;
   readonly log: Log;
-  /** Between two reports to the ledger of usage, in milliseconds. */
+  /** Interval between two reports to the usage ledger, in milliseconds. */
   readonly usageEveryMs?: number | undefined;
 }
 

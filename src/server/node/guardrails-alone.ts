@@ -25,7 +25,7 @@ export type ReadGuardrails =
       readonly profiles: readonly GuardedProfile[];
       /** Declared models that its detectors refer to, without the tokens of their hubs. */
       readonly needs: readonly ModelNeed[];
-      /** `needs` with the tokens, for who has to fetch them. */
+      /** Returns `needs` with the tokens, for code that fetches them. */
       readonly tokens: () => Tokens;
       /**
        * Absolute path of the node's model cache; `undefined` if no node file names it and the default directory is not
@@ -35,10 +35,10 @@ export type ReadGuardrails =
       /** Snapshot with only the providers that judges call; `undefined` if there are no judges. */
       readonly judged: Snapshot | undefined;
       readonly problem: ProblemAt;
-      /** Lines for a person. */
+      /** Warnings, one line each, for a person. */
       readonly warnings: readonly string[];
     }
-  /** A line each. */
+  /** Problems, one line each. */
   | Refused;
 
 interface Refused {

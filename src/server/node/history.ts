@@ -1,6 +1,6 @@
 /**
- * The history of this node: every ten seconds what the data plane met and what instruments counted since, into buckets that
- * begin at whole tens of seconds. Requests pay nothing for it but what `statistics` already counts.
+ * History of this node: every ten seconds, the statistics of the data plane and the increase of the instruments are stored in a
+ * bucket that begins at a multiple of ten seconds. Requests pay only for what `statistics` counts anyway.
  */
 import type { Clock, Instruments, Reading } from "../../base/index.ts";
 import type { History as HistoryPort, HistoryRecord } from "../admin/index.ts";
@@ -71,7 +71,7 @@ export function openHistory({ statistics, instruments, cluster, clock }: History
         sample();
         next();
       },
-      // A moment behind its end, so that no bucket is begun twice.
+      // Shortly after its end, so that no bucket is begun twice.
       begunAt + BUCKET_MS - clock.now() + 5,
     ).unref();
   };

@@ -39,7 +39,7 @@ export interface NodeInspectorOptions extends DataPlaneBounds {
   /** Readiness reasons; the node is not ready while there is one. */
   readonly reasons: Set<string>;
   readonly log: Log;
-  /** Aborts when the node is to stop. */
+  /** Aborts when the node stops. */
   readonly signal: AbortSignal;
 }
 

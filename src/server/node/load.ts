@@ -33,20 +33,20 @@ export interface NodeDocuments {
   readonly path: string;
   /** `undefined` if the file cannot be used. */
   readonly nodeFile: NodeFile | undefined;
-  /** Absolute; undefined when the node file sets none. */
+  /** Absolute path; `undefined` if the node file sets none. */
   readonly secretsDir: string | undefined;
   readonly overlays: readonly NamedOverlay[];
   /** Variables that the node file refers to. */
   readonly variables: ReadonlySet<string>;
-  /** The deployment document on disk; undefined when the deployment arrives through the admin API. */
+  /** The deployment document on disk; `undefined` if the deployment comes through the admin API. */
   readonly document: FileText | undefined;
   /** Absolute path of the deployment document. */
   readonly documentPath: string | undefined;
-  /** Loaded where the document may need it. */
+  /** Loaded if the document may need it. */
   readonly rules: Rules | undefined;
   /** Engine of guardrails, loaded like `rules`; it keeps no counters. */
   readonly guardrails: GuardrailEngine | undefined;
-  /** Lines for a person, about the node file and the overlays; errors where `isSound` is false. */
+  /** Problems of the node file and the overlays, for a person; errors if `isSound` is false. */
   readonly problems: readonly string[];
   readonly isSound: boolean;
 }
@@ -98,13 +98,13 @@ export async function readNode(path: string, env: Environment, disk: Disk = open
 export interface LoadedNode {
   readonly nodeFile: NodeFile;
   readonly deployment: ComposedDeployment;
-  /** Without its guardrails where `awaits` names models. */
+  /** Without its guardrails if `awaits` names models. */
   readonly compiled: Pick<Extract<Compiled, { kind: "compiled" }>, "snapshot" | "prepare" | "probes">;
-  /** Models that it needs and that are not in the cache. */
+  /** Models that it needs and that the cache lacks. */
   readonly awaits: readonly ModelNeed[];
-  /** Lines for a person. */
+  /** Warnings, one line each, for a person. */
   readonly warnings: readonly string[];
-  /** Secrets that are in no file of this node: only the cluster can hold them. `STAND_IN` is in their place. */
+  /** Secrets that are in no file of this node: only the cluster can store them. `STAND_IN` replaces them. */
   readonly unseen: readonly string[];
 }
 
@@ -114,13 +114,13 @@ export type Loaded =
   | {
       readonly kind: "refused";
       readonly problems: readonly string[];
-      /** Secrets that are missing here, and that a cluster may hold: nothing else may be wrong. */
+      /** Secrets that are missing here but may be in a cluster; there are no other problems. */
       readonly missing: readonly string[];
     };
 
 /**
- * The node file, and the deployment document on disk as the only source; without one an empty deployment. No cluster is
- * open: a secret in no file is missing, and with a cluster secret it may yet be sealed.
+ * Compiles the node file, and the deployment document on disk as the only source; without one, an empty deployment. No cluster
+ * is open: a secret that is in no file is missing, and with a cluster secret it may still be sealed.
  */
 export function compileDocuments(documents: NodeDocuments, env: Environment): Loaded {
   const { nodeFile, document, problems } = documents;
@@ -229,7 +229,7 @@ export async function readOverlays(
       problems.push(expansion.message);
       continue;
     }
-    // A folder that is filled later is no fault; a pattern that is misspelt looks the same.
+    // A directory may be filled later; a misspelled pattern looks the same, so this is only a warning.
     if (expansion.paths.length === 0) {
       warnings.push(`${nodeFile}: catalog_overlay_paths: warning: the pattern ${pattern} matches no file`);
     }

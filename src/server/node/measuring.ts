@@ -4,9 +4,9 @@
  */
 
 export interface Measured {
-  /** How soon what is read may be another though nothing is recorded, in milliseconds; undefined: not at all. */
+  /** Returns the milliseconds until values may change without a new record; `undefined` if they will not. */
   changesInMs(): number | undefined;
-  /** Calls back once, as soon as something is recorded. One listener at a time; undefined takes it off. */
+  /** Calls back once, at the next record. One listener at a time; `undefined` removes it. */
   awaitChange(listener: (() => void) | undefined): void;
 }
 
@@ -17,7 +17,7 @@ export interface Telling {
 
 const TELL_EVERY_MS = 1_000;
 
-/** `tell` is called at most once a second, from `begin` on. */
+/** `tell` is called at most once a second, after `begin`. */
 export function telling(measured: Measured, tell: () => void): Telling {
   let timer: NodeJS.Timeout | undefined;
   const soon = (ms: number): void => {

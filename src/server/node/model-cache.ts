@@ -28,7 +28,7 @@ export async function modelCacheOf({ cache_dir: named, cluster }: NodeFile, path
   return resolve(beside(path, cluster.data_dir), "cache");
 }
 
-/** The usual place; undefined where this user cannot write it. */
+/** Returns the default directory; `undefined` if this user cannot write to it. */
 export async function usualCache(usual = USUAL): Promise<string | undefined> {
   const isThere = await stat(usual).then(
     (found) => found.isDirectory(),
@@ -80,11 +80,11 @@ const NO_VIEWS: Views = new Map();
 
 export interface Looked {
   readonly sources: CompiledSources;
-  /** Models that it needs, in the cache or not. */
+  /** Needed models, in the cache or not. */
   readonly needs: readonly ModelNeed[];
 }
 
-/** Compiled with the models that are in the cache; which are looked up only where some are needed. */
+/** Compiles with the models of the cache, which is read only if some are needed. */
 export async function compileFromCache(
   supply: Pick<ModelSupply, "ready">,
   make: (models: Views) => CompiledSources,

@@ -1,4 +1,4 @@
-/** The series of the cluster. */
+/** Metrics of the cluster. */
 import { type Instruments, LATENCY_BOUNDS_SECONDS, type Log } from "../../base/index.ts";
 import type { Cluster, ClusterStatus } from "../cluster/index.ts";
 
@@ -70,7 +70,7 @@ export function observeCluster(
   };
 }
 
-/** A node of a cluster that has lost acknowledged writes is not ready: what it serves by may have been undone. */
+/** Makes a node not ready if its cluster has lost acknowledged writes: the configuration it serves may have been undone. */
 export function observeLoss(cluster: Pick<Cluster, "onStatus" | "status">, reasons: Set<string>, log: Log): void {
   let told: string | undefined;
   const follow = ({ loss }: ClusterStatus): void => {

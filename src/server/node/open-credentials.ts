@@ -1,7 +1,7 @@
 /** Returns the upstreams whose deployment credential any client can use, since callers need not authenticate. */
 import type { Snapshot } from "../snapshot/index.ts";
 
-/** Names such as `provider p`; empty with `auth`. */
+/** Returns names such as `provider p`; empty with `auth`. */
 export function openToAnybody({ governance, providers, fronted }: Snapshot): readonly string[] {
   if (governance.auth !== undefined) return [];
   return [

@@ -1,4 +1,4 @@
-/** Reconciliation joined to the cluster, the ledger of usage and the audit trail. */
+/** Connects reconciliation with the cluster, the usage ledger and the audit trail. */
 
 import { type Clock, GatewayError, type Instruments, type Lifetime, type Log } from "../../base/index.ts";
 import type { Reconciled } from "../admin/index.ts";
@@ -22,7 +22,7 @@ import type { Configuration } from "./configuration-types.ts";
 const BY_RECONCILE = { iss: "gateway", sub: "reconcile" } as const;
 const WRITE_MS = 10_000;
 const CONNECT_MS = 10_000;
-/** A page of 31 days with a result a day is a few kilobytes. */
+/** Maximum size of a report in bytes; a page of 31 days with one result per day has a few kilobytes. */
 const MAX_REPORT_BYTES = 8 << 20;
 const DAY_MS = 86_400_000;
 const LEDGER = "rec/";
@@ -114,7 +114,7 @@ function leadingOf({ status, onStatus, view }: Pick<Cluster, "status" | "onStatu
   };
 }
 
-/** The port over the replicated state. */
+/** Returns the port over the replicated state. */
 export function ledgerRows({ view, write }: Pick<Cluster, "view" | "write">): LedgerRows {
   const run = async (command: Parameters<Cluster["write"]>[0], signal: AbortSignal): Promise<unknown> => {
     const result = await write(command, { by: BY_RECONCILE, timeoutMs: WRITE_MS, signal });

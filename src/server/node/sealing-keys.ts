@@ -1,6 +1,6 @@
 /**
- * The keys that this node opens and seals secrets with: of the cluster secret, of the one before while it is being
- * changed, and of `kek_file`. What cannot be used is refused before anything is made on disk.
+ * Keys that this node opens and seals secrets with: from the cluster secret, from the previous one during a change, and from
+ * `kek_file`. Unusable ones are refused before anything is created on disk.
  */
 import { deriveKeys, MIN_SECRET_LENGTH } from "../cluster/index.ts";
 import type { NodeFile } from "../core/config/index.ts";

@@ -1,4 +1,4 @@
-/** The text of a source as a command takes it: whole, or in parts where it would not fit. */
+/** Text of a source in a command: whole, or in parts if it would not fit. */
 import { type Cluster, putBlob, type WriteOptions } from "../cluster/index.ts";
 
 /**

@@ -46,11 +46,11 @@ export interface SourcesInput {
   readonly hasReconciled?: boolean;
   /** `undefined` if no node file could be read. */
   readonly trusted?: Trusted | undefined;
-  /** Needed by texts that may hold rules. */
+  /** Needed by texts that may contain rules. */
   readonly rules?: Rules | undefined;
-  /** Needed by texts that may hold guardrails. */
+  /** Needed by texts that may contain guardrails. */
   readonly guardrails?: GuardrailEngine | undefined;
-  /** Declared models that lie in the cache. */
+  /** Declared models that are in the cache. */
   readonly models?: CompileInput["models"];
   readonly storedAt?: CompileInput["storedAt"];
 }
@@ -59,7 +59,7 @@ export interface CompiledSources {
   readonly compiled: Compiled;
   /** The composed deployment; `used` names the secrets to watch, `versions` the edition of each source. */
   readonly deployment: ComposedDeployment;
-  /** Secrets that are referred to, and that there are not. */
+  /** Secrets that are referred to and do not exist. */
   readonly missing: readonly string[];
 }
 
@@ -80,7 +80,7 @@ export function compileSources(input: SourcesInput): CompiledSources {
   return { compiled, deployment, missing: [...missing] };
 }
 
-/** Models of a graph's size are loaded within seconds; beyond this something is wrong with one. */
+/** Maximum time to load the models, in milliseconds; a graph takes seconds, so a longer load has failed. */
 const PREPARE_LIMIT_MS = 180_000;
 
 /** Returns the sources with the models that they need loaded, or refused if that fails. Rejects with the signal's reason. */
@@ -155,7 +155,7 @@ export interface FileStatus {
 }
 
 export interface FileQuestion {
-  /** The stored source `default`; undefined while nothing is stored. */
+  /** The stored source `default`; `undefined` while nothing is stored. */
   readonly stored: Edition | undefined;
   /** Writer of the stored sources; `undefined` while nothing is stored. */
   readonly writer: { readonly kind: "file" } | { readonly kind: "api"; readonly names: readonly string[] } | undefined;
@@ -164,15 +164,15 @@ export interface FileQuestion {
     | { readonly kind: "document"; readonly edition: Edition }
     | { readonly kind: "problem"; readonly message: string }
     | undefined;
-  /** The stored sources, compiled on this node; undefined while nothing is stored. */
+  /** The stored sources, compiled on this node; `undefined` while nothing is stored. */
   readonly compiled: Compiled | undefined;
-  /** Whether a configuration is in force, be it an earlier one. */
+  /** Whether a configuration is in force, possibly an earlier one. */
   readonly serves: boolean;
   /** Models that are being fetched for the stored sources, or cannot be; `undefined` if none are missing. */
   readonly lacking?: string | undefined;
 }
 
-/** A signal leaves out what has no version. */
+/** For a document without a version, which a signal ignores. */
 const RELOAD_BY_API = "send `POST /admin/v1/reload`";
 const RELOAD = "send `POST /admin/v1/reload`, or SIGHUP to the process";
 

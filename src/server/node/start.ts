@@ -47,7 +47,7 @@ import {
 } from "../telemetry/index.ts";
 import { openOrigins, ownListeners, type PoolMember } from "../upstream/index.ts";
 
-/** Running requests get this long after a signal. */
+/** Time that running requests get after a signal, in milliseconds. */
 export const DRAIN_MS = 30_000;
 /** Time after the drain for the last frames of cut-off connections, in milliseconds. */
 export const AFTER_DRAIN_MS = 5_000;
@@ -57,13 +57,13 @@ export interface DataPlaneBounds {
   readonly maxInFlight: number | undefined;
   readonly maxBufferedBytes: number | undefined;
   readonly drainMs: number | undefined;
-  /** Between two reports to the ledger of usage; undefined: a minute. */
+  /** Interval between two reports to the usage ledger; `undefined` for a minute. */
   readonly usageEveryMs: number | undefined;
-  /** Without a byte, before a comment keeps a stream alive that the gateway writes itself; 0: never. */
+  /** Idle time after which a comment keeps alive a stream that the gateway writes itself, in milliseconds; 0 for never. */
   readonly heartbeatMs: number | undefined;
-  /** Bytes of items of responses; 0: none are kept. */
+  /** Memory for items of responses, in bytes; 0 to keep none. */
   readonly responsesMemory: number | undefined;
-  /** Bytes of records of requests on this node; 0: none; undefined: the default. */
+  /** Memory for records of requests on this node, in bytes; 0 for none, `undefined` for the default. */
   readonly rehearsalMemory: number | undefined;
   /** Name servers for pool members, `address` or `address:port`; empty means the system's. */
   readonly nameServers: readonly string[];
@@ -93,7 +93,7 @@ export interface Observed {
   readonly reasons: Set<string>;
 }
 
-/** Metrics before all else, so that a node that waits can be asked why. */
+/** Opens metrics first, so that a node that waits can be queried for the reason. */
 export async function observe(
   metricsListen: string,
   owner: Lifetime,
@@ -154,13 +154,13 @@ export interface DataPlane {
   /** Address as bound. */
   readonly address: string;
   readonly port: number;
-  /** Requests under way keep the one they began with. */
+  /** Requests in progress keep the snapshot with which they began. */
   swap(snapshot: Snapshot): void;
-  /** Servers of a provider's pool; undefined: it has none. */
+  /** Returns the servers of a provider's pool; `undefined` if it has none. */
   members(provider: string): readonly PoolMember[] | undefined;
-  /** Through a provider of the configuration in force. */
+  /** Calls a model through a provider of the configuration in force. */
   readonly callModel: CallModel;
-  /** A question of another node; undefined: it is none of the data plane's. */
+  /** Answers a question of another node; `undefined` if it is not one for the data plane. */
   answer(question: unknown): Uint8Array | undefined | Promise<Uint8Array | undefined>;
 }
 
@@ -193,13 +193,13 @@ export interface DataPlaneOptions extends DataPlaneBounds {
   /** Returns an entry of the node file's `issuers`. Omitted without a node file. */
   readonly issuer?: (name: string) => IssuerOptions | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** `host:port` of every listener of this process beside the data plane's. */
+  /** Returns `host:port` of every listener of this process except the data plane's. */
   readonly otherListeners?: () => readonly string[];
   /** This node as a cluster member; omitted outside a cluster. */
   readonly member?: Member;
-  /** Left out where this process shares with no other. */
+  /** Omitted if this process does not share fetches. */
   readonly fetchShared?: FetchShared;
-  /** Left out where it serves plain HTTP. */
+  /** Omitted if it serves plain HTTP. */
   readonly door?: Door | undefined;
 }
 

@@ -18,12 +18,12 @@ export function surroundingsOf({ secretsDir, overlays, variables, nodeFile }: No
 }
 
 /**
- * How many revisions of all sources there have been. Each change of what is stored makes one, deletions as well, and the
- * newest of each name is kept, so every node counts the same and the count only rises.
+ * Returns the number of revisions of all sources. Each change of the stored sources makes one, deletions too, and the newest of
+ * each name is kept, so that every node has the same count and it only rises.
  */
 export function limitRevision(view: Pick<Cluster["view"], "scan">): number {
   const newest = new Map<string, number>();
-  // `hist/<name>/<revision>`, in order.
+  // Keys have the form `hist/<name>/<revision>`, in order.
   for (const [key] of view.scan("hist/")) {
     const end = key.lastIndexOf("/");
     newest.set(key.slice(0, end), Number(key.slice(end + 1)));

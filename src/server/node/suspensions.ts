@@ -1,6 +1,6 @@
 /**
- * The port `Suspensions` of the data plane, over the replicated rows `susp/<kind>:<name>`. There are few at any time, so
- * all are held parsed; a change is here within the turn in which the view has it. Source: design decisions, sections 2, 3.
+ * Port `Suspensions` of the data plane, over the replicated rows `susp/<kind>:<name>`. There are only a few, so all are kept
+ * parsed; a change is visible here in the same turn as in the view. Source: design decisions, sections 2, 3.
  */
 import type { Clock } from "../../base/index.ts";
 import type { StateView } from "../cluster/index.ts";

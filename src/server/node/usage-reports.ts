@@ -39,7 +39,7 @@ export function usageReports(
   };
 }
 
-/** The number of start of this process in the cluster. */
+/** Returns the start number of this process in the cluster. */
 export function startsOf({ view, status, onStatus }: Pick<Cluster, "view" | "status" | "onStatus">) {
   const key = memberRowKey(status().nodeId);
   return {

@@ -11,7 +11,7 @@ import type { KeyStore, StoredKey } from "../auth/index.ts";
 import type { StateView } from "../cluster/index.ts";
 import { keyIdRowKey, keyRowKey, readKey, readKeyName } from "../core/state/index.ts";
 
-/** A change of a key changes its row here, whatever becomes of its id. */
+/** A change of a key always changes its row here, even if its id row changes too. */
 const TABLE = "key/";
 
 /**
@@ -22,7 +22,7 @@ const GENERATION = 65_536;
 
 interface Parsed {
   readonly key: StoredKey;
-  /** The row that it was parsed from. */
+  /** Row that it was parsed from. */
   readonly text: string;
   /** Version of the table at which the row was last seen to match. */
   version: number;

@@ -7,9 +7,12 @@ import type { Cluster, StateView } from "../cluster/index.ts";
 import { isLevelRising } from "../core/state/index.ts";
 import { startsOf } from "./usage-reports.ts";
 
-/** An election, and more. A cluster without a leader settles nothing, and its nodes serve what they have. */
+/**
+ * Maximum wait for an election and the start number, in milliseconds. A cluster without a leader settles nothing, and its nodes
+ * serve what they have.
+ */
 const START_LIMIT_MS = 3_000;
-/** Raised by a leader that is there. */
+/** Maximum wait for an existing leader to raise the level, in milliseconds. */
 const LEVEL_LIMIT_MS = 1_000;
 
 /** Resolves once the cluster knows of this start, or after three seconds, and then of the level, or after one; never rejects. */

@@ -1,14 +1,14 @@
-/** Records of all nodes: of this one from its store, of the others page by page over the forward links. */
+/** Gathers records of all nodes: this one's from its store, those of the others page by page over the forward links. */
 import type { Cluster } from "../../cluster/index.ts";
 import type { PackedChunk, RecordStore } from "../../core/rehearsal/index.ts";
 import { asJson, fromJson, type JsonChunk } from "../../workers/index.ts";
 import type { RehearsalQuestion } from "./protocol.ts";
 
-/** Bytes of a page, as JSON: a forward link carries twice as much. */
+/** Size of a page as JSON, in bytes; a forward link carries twice as much. */
 const PAGE_BYTES = 1 << 20;
 /** Timeout for all pages of a node, in milliseconds. */
 const LIMIT_MS = 2_000;
-/** More than a node that keeps 64 MiB has. */
+/** Maximum number of pages, more than a node with 64 MiB has. */
 const MAX_PAGES = 256;
 
 interface Page {
@@ -75,7 +75,7 @@ interface All {
   readonly chunks: readonly PackedChunk[];
 }
 
-/** `undefined` if the node gave no answer in time. */
+/** Returns `undefined` if the node did not answer in time. */
 async function allOf(
   cluster: Pick<Cluster, "askMember">,
   node: string,

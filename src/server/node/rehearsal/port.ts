@@ -1,4 +1,4 @@
-/** The port `Rehearsals` of the admin plane, over the node's configuration, its records and those of the other nodes. */
+/** Port `Rehearsals` of the admin plane, over the node's configuration, its records and those of the other nodes. */
 import { systemClock } from "../../../base/index.ts";
 import {
   type Governed,
@@ -35,11 +35,11 @@ export interface RehearsalOptions {
   readonly now: () => number;
 }
 
-/** Records of this node. `bytes`: 0 for none, undefined for the default. */
+/** Opens the records of this node. `bytes` is 0 for none, `undefined` for the default. */
 export const recordsOf = (bytes = DEFAULT_RECORD_BYTES): RecordStore | undefined =>
   bytes === 0 ? undefined : createRecordStore(bytes, systemClock.now());
 
-/** Rehearsals one after the other, and few that wait. */
+/** Maximum number of waiting rehearsals; they run one after the other. */
 const MAX_WAITING = 4;
 /** Time limit for judging in the thread, in milliseconds. */
 const LIMIT_MS = 4_500;
@@ -133,7 +133,7 @@ const servedSources = (configuration: Configuration): readonly Source[] =>
     isFromApi: configuration.stored().find((row) => row.name === name)?.writer === "api",
   }));
 
-/** Keys of the callers in the records, as they are stored now. */
+/** Returns the current keys of the callers in the records. */
 function keysOf(nodes: RehearsalQuestion["nodes"], view: RehearsalOptions["cluster"]["view"]) {
   const ids = new Set<string>();
   for (const { chunks } of nodes) {
@@ -153,7 +153,7 @@ function keysOf(nodes: RehearsalQuestion["nodes"], view: RehearsalOptions["clust
   });
 }
 
-/** How the text of a caller by key begins. */
+/** Beginning of the text of a caller with a key. */
 const CALLER_START = '{"kind":"key"';
 
 async function bucketsOf(

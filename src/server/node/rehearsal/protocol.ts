@@ -20,7 +20,7 @@ export interface RehearsalQuestion {
   readonly now: number;
   /** Milliseconds since 1970. */
   readonly since: number;
-  /** Milliseconds of work, after which what was judged by then is the answer. */
+  /** Time limit of the work in milliseconds; the answer contains what was judged by then. */
   readonly limitMs: number;
 }
 

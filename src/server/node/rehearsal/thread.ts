@@ -4,7 +4,7 @@ import { refusal } from "../../admin/index.ts";
 import type { RehearsalResult } from "../../rehearsal/index.ts";
 import type { RehearsalAnswer, RehearsalQuestion } from "./protocol.ts";
 
-/** MiB. */
+/** Heap limits in MiB. */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
 /** Time beyond the judging limit, in milliseconds, for loading and between two slices. */
 const GRACE_MS = 10_000;

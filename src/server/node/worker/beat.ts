@@ -9,12 +9,12 @@ import type { DataPlane } from "../start.ts";
 const EVERY_MS = 1_000;
 
 export interface ToldPlane extends Pick<DataPlane, "members"> {
-  /** Names of those that have a pool. */
+  /** Returns the names of providers with a pool. */
   pooled(): readonly string[];
 }
 
 export interface Traffic {
-  /** A connection was taken. */
+  /** Counts an accepted connection. */
   connected(): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The data plane of a node over several processes, behind the face that one has: a configuration is prepared by all and
- * then taken by all, or by none; an operator's write is answered once each has the rows, or was ended.
+ * The data plane of a node over several processes, with the interface of a single one: a configuration is prepared and then
+ * taken by all, or by none; an operator's write is answered once each process has the rows, or was killed.
  */
 
 import type { Lifetime, Log } from "../../../base/index.ts";
@@ -32,11 +32,11 @@ import type { Prepare } from "./snapshots.ts";
 import { type TakingNode, takePorts } from "./take-ports.ts";
 import { observeTraffic } from "./traffic.ts";
 
-/** Models are loaded within three minutes; one that hangs is ended, not waited for. */
+/** Time limit for preparing in milliseconds: models are loaded within three minutes; a process that hangs is killed. */
 const PREPARE_MS = 200_000;
 const TAKE_MS = 60_000;
 const ITEMS_MS = 1_000;
-/** Within a second. */
+/** Checks for a change, together within a second. */
 const CHANGE = { everyMs: 100, most: 10 };
 /** Time in which the remaining workers take connections that were accepted at the end, in milliseconds. */
 const HANDED_MS = 2_000;
@@ -53,7 +53,7 @@ export interface FleetOptions {
   readonly listen: string;
   readonly drainMs: number | undefined;
   readonly settings: Omit<WorkerSettings, "number" | "nodeFile" | "otherListeners" | "address" | "port" | "intake">;
-  /** Absolute; `undefined` where nothing is kept. */
+  /** Absolute path; `undefined` if nothing is kept. */
   readonly dataDir: string | undefined;
   readonly otherListeners: () => readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -63,11 +63,11 @@ export interface FleetOptions {
   readonly certificates: Certificates | undefined;
 }
 
-/** A configuration on its way to where else it is served. */
+/** Transfer of a configuration to the other processes that serve it. */
 export interface Elsewhere {
   /** Returns why the configuration cannot be used there, one problem a line; empty if all can use it. */
   prepare(inputs: CrossingInputs): Promise<readonly string[]>;
-  /** The one that was prepared last. Resolves once all have it. */
+  /** Puts the prepared configuration in force. Resolves once all have it. */
   take(): Promise<void>;
 }
 
@@ -94,9 +94,9 @@ export function createFleet(started: NodeFile): Fleet {
   let current: Prepare | undefined;
   let rev = 0;
   let standing: (() => Standing) | undefined;
-  /** Rows are fed to these. */
+  /** Workers that are fed with rows. */
   const fed = new Map<Worker, Joined>();
-  /** These have the configuration in force. */
+  /** Workers that have the configuration in force. */
   const ready = new Set<Worker>();
 
   const prepareAt = async ({ channel, gone }: Worker, what: Prepare): Promise<readonly string[]> => {
@@ -105,7 +105,7 @@ export function createFleet(started: NodeFile): Fleet {
     return answer as readonly string[];
   };
 
-  /** Prepared or not: by the end it has it, or is ended. */
+  /** Puts a configuration in force in a worker, preparing it if necessary; a worker that fails is killed. */
   const takeAt = async (worker: Worker, what: Prepare): Promise<void> => {
     try {
       const signal = AbortSignal.timeout(TAKE_MS);

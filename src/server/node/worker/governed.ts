@@ -20,7 +20,7 @@ export interface GovernedOptions {
   readonly log: Log;
 }
 
-/** Callers and suspensions as the node has them. What is opened belongs to `owner`. */
+/** Opens callers and suspensions that follow the node's; `owner` closes them. */
 export function openJudging(
   { channel, node, clock, nodeFile, path, env, instruments, log }: GovernedOptions,
   owner: Lifetime,

@@ -28,7 +28,7 @@ export interface CrossingInputs {
   readonly storedAt: Rows<number | undefined>;
 }
 
-/** Remembers what was looked up, which is what crosses. */
+/** Secrets that record what was looked up, which is then sent. */
 export interface RecordedSecrets extends Pick<Secrets, "secret" | "file"> {
   readonly secrets: ReadonlyMap<string, Lookup>;
   readonly files: ReadonlyMap<string, Lookup>;

@@ -20,7 +20,7 @@ export interface PortsOptions {
   readonly channel: Channel;
   /** Channel to the node's intake of audit records. */
   readonly records: Channel;
-  /** Records of requests are kept, so that changes can be rehearsed. */
+  /** True if records of requests are kept, so that changes can be rehearsed. */
   readonly keepsRecords: boolean;
   readonly clock: Clock;
   readonly build: BuildInfo;

@@ -1,4 +1,4 @@
-/** The program of a worker. Its node process started it, and it ends with that. */
+/** Program of a worker process, started by its node process; it ends when that ends. */
 import { Socket } from "node:net";
 import { createLogger, parseLogLevel } from "../../../base/index.ts";
 import { openChannel, sendLog } from "../../workers/index.ts";

@@ -38,11 +38,11 @@ export const MAX_WORKERS = 64;
 
 /** Maximum of `auto`: further workers gain too little for their memory. */
 const MAX_AUTO = 8;
-/** Bytes that the program takes before the first request, guardrails included, and each further process of the data plane. */
+/** Memory in bytes of the program before the first request, guardrails included, and of each further data plane process. */
 const PROGRAM_MEMORY = 256 * 2 ** 20;
 const WORKER_MEMORY = 128 * 2 ** 20;
 
-/** Processes of the data plane; 1: it is served by the node's own. Throws `ConfigurationRefused`. */
+/** Returns the number of data plane processes; 1 means that the node process serves itself. Throws `ConfigurationRefused`. */
 export function workersIn(
   env: Readonly<Record<string, string | undefined>>,
   { cores = allottedCores(), memory = allottedMemory() } = {},
@@ -72,8 +72,8 @@ const SCAN_THREADS = 4;
 export const scanThreadsOf = (count: number): number => Math.max(LEAST_SCAN_THREADS, Math.ceil(SCAN_THREADS / count));
 
 /**
- * Bounds are those of the node. What is remembered of responses each gets its share of, rounded up; what is under way all
- * hold within the same bound (`sendHeld`).
+ * Returns the limits of one of `count` processes. The memory for responses is divided, rounded up; requests in progress share
+ * one limit (`sendHeld`).
  */
 export const boundsOf = (bounds: DataPlaneBounds, count: number): DataPlaneBounds => ({
   drainMs: bounds.drainMs,

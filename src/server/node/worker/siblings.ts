@@ -31,7 +31,7 @@ export function othersOver(channel: Channel): OtherNodes {
   };
 }
 
-/** Answers of several as one: lists of items are joined, and one that did something has done it. */
+/** Merges several answers: lists of items are joined, and an action succeeded if it did in one. */
 export function joined(answers: readonly Uint8Array[]): Uint8Array | undefined {
   const [first, ...rest] = answers;
   if (first === undefined || rest.length === 0) return first;

@@ -34,7 +34,7 @@ export interface SnapshotsOptions {
   readonly instruments: Instruments;
   readonly log: Log;
   readonly callModel: CallModel;
-  /** Models in memory are the node process's. */
+  /** Runs models in memory in the node process. */
   readonly askSession: AskSession;
   /** Number of threads for long texts. */
   readonly threads: number;
@@ -68,7 +68,7 @@ export function followSnapshots(options: SnapshotsOptions): Snapshots {
     return [];
   };
 
-  /** Whether it was prepared. */
+  /** Resolves with whether it was prepared. */
   const take = async (rev: number): Promise<boolean> => {
     if (prepared?.rev !== rev) return false;
     current = prepared.snapshot;

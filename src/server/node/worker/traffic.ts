@@ -1,4 +1,4 @@
-/** How connections and requests spread over the workers, for who asks why one is busier than the others. */
+/** Metrics of how connections and requests are distributed over the workers. */
 import type { Instruments } from "../../../base/index.ts";
 import type { Beat, Worker } from "../../workers/index.ts";
 
