@@ -1,4 +1,4 @@
-/** The front door's certificate and the challenges under way, from the node process, which keeps them, to a worker. */
+/** The data listener's certificate and pending challenges, sent from the node process to a worker. */
 import type { Certificate, CertificateStanding, Certificates } from "../tls/index.ts";
 import type { Channel } from "./channel/index.ts";
 
@@ -10,7 +10,7 @@ interface Told {
 
 type Challenge = readonly [host: string, token: string];
 
-/** An authority waits longer, and asks again. */
+/** Timeout in milliseconds; an authority waits longer, and retries. */
 const CHALLENGE_MS = 2_000;
 
 /** Feeds a worker from the node process. Returns a function that stops it. */

@@ -1,8 +1,10 @@
-/** Facts of the node that requests are judged by, from the node process to a worker: whole, each time that one changes. */
+/**
+ * Facts of the node that affect decisions about requests, sent from the node process to a worker: all of them, at each change.
+ */
 import type { Channel } from "./channel/index.ts";
 
 export interface NodeState {
-  /** The cluster has removed the node, and its data plane refuses requests. */
+  /** True if the cluster has removed the node; its data plane then refuses requests. */
   readonly isRemoved: boolean;
   /** The node's time minus the machine's monotonic clock, in milliseconds; `undefined` before the first message. */
   readonly originMs: number | undefined;

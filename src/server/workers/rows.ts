@@ -1,9 +1,12 @@
-/** Rows of the replicated state that requests are judged by, from the node process to a worker: whole first, then as they change. */
+/**
+ * Rows of the replicated state that decisions about requests need, sent from the node process to a worker: all of them first,
+ * then changes.
+ */
 import { createView, type StateView } from "../cluster/index.ts";
 import type { Mutation } from "../core/state/index.ts";
 import type { Channel } from "./channel/index.ts";
 
-/** Keys, the ids that name them, and suspensions. */
+/** Tables of keys, of the ids that name them, and of suspensions. */
 const TABLES = ["key/", "keyid/", "susp/"] as const;
 
 const MESSAGE_ROWS = 1_000;
@@ -18,7 +21,7 @@ interface RowsMessage {
 }
 
 export interface RowsFeed {
-  /** Resolves once the worker has taken all that was there before the call; never, where it is gone. */
+  /** Resolves once the worker has everything from before the call; never if it has exited. */
   settled(): Promise<void>;
   close(): void;
 }

@@ -18,12 +18,12 @@ import {
 import { refuseConnection } from "../../dataplane/index.ts";
 import type { Worker } from "../supervisor/index.ts";
 
-/** A worker that takes longer for one gets no further one before it has taken it. */
+/** Time after which a worker gets no further connection until it has taken the current one, in milliseconds. */
 const SLOW_MS = 100;
-/** Connections that wait for a worker, and for how long: some are replaced within a second. */
+/** Maximum number of connections that wait for a worker, and their maximum wait: some workers are replaced within a second. */
 const MAX_WAITING = 1_024;
 const WAIT_MS = 10_000;
-/** Between two lines of the log about connections that are refused. */
+/** Interval between two log lines about refused connections, in milliseconds. */
 const TELL_MS = 10_000;
 /** Time until a worker without free descriptors is tried again, in milliseconds. */
 const REST_MS = 100;
@@ -33,7 +33,7 @@ export interface Acceptor {
   /** Actual address; nothing listens there before `listen`. */
   readonly address: string;
   readonly port: number;
-  /** Hands connections to it from here on, until it is gone. */
+  /** Adds a worker that receives connections until it exits. */
   serve(worker: Worker): void;
   /** Rejects with the system's error where the address cannot be had. */
   listen(): Promise<void>;
@@ -53,11 +53,11 @@ interface Receiver {
   slow: NodeJS.Timeout | undefined;
   /** Set while the worker has no free descriptor, and gets no connections. */
   rest: NodeJS.Timeout | undefined;
-  /** Since it last took one. */
+  /** True since it last took a connection. */
   wasFull: boolean;
 }
 
-/** Rejects where `listen` is no address. `isPlain`: without TLS a client can read why it is refused. */
+/** Rejects if `listen` is not a valid address. With `isPlain` (no TLS), refused clients get a readable reason. */
 export async function openAcceptor(
   listen: string,
   isPlain: boolean,

@@ -5,7 +5,7 @@ import type { Channel } from "../channel/index.ts";
 /** Interval of reports about closed connections, in milliseconds: the node process uses them to choose the next worker. */
 const TELL_MS = 5;
 
-/** `take` is called with each, in order. */
+/** Calls `take` with each connection, in order. */
 export function takeConnections(channel: Channel, take: (socket: Socket) => void): void {
   let closed = 0;
   const tell = (): void => {
@@ -19,7 +19,7 @@ export function takeConnections(channel: Channel, take: (socket: Socket) => void
   let last = 0;
   process.on("message", (told: unknown, socket?: unknown) => {
     const number = Number(told);
-    // Whether it has come is asked behind it.
+    // A negative number asks whether an earlier connection has arrived.
     if (number < 0) {
       if (last < -number) channel.send("connections.lost", -number, true);
       return;

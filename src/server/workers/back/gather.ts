@@ -5,7 +5,7 @@ import type { Channel } from "../channel/index.ts";
 const EVERY_MS = 20;
 
 export interface Gathered<Item> {
-  /** The item of this key, to be added to. */
+  /** Returns the item of this key, to add to. */
   at(key: string, make: () => Item): Item;
 }
 

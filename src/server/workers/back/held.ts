@@ -12,7 +12,7 @@ const PART = 128;
 
 type Holding = Pick<Admission, "limits" | "inFlight" | "bufferedBytes" | "besides">;
 
-/** Calls back with what is held, as soon as it is another. Gives the end. */
+/** Calls back with the reservations whenever they change. Returns a function that stops it. */
 function follow({ limits, inFlight, bufferedBytes }: Holding, changed: (held: Held) => void): () => void {
   let told = NOTHING_HELD;
   const looking = setInterval(() => {

@@ -1,8 +1,8 @@
-/** The log of a worker: its lines are written by the node, in one stream with the node's own. */
+/** Log of a worker: the node writes its lines, in one stream with its own. */
 import { createLogger, type Log, type LogLine } from "../../../base/index.ts";
 import type { Channel } from "../channel/index.ts";
 
-/** A line is not worth memory that requests need. */
+/** Maximum memory for lines, in bytes: requests need it more. */
 const MAX_WAITING_BYTES = 1 << 20;
 
 /**

@@ -37,7 +37,7 @@ export function sendMetrics(channel: Channel, instruments: Pick<Instruments, "re
   };
 }
 
-/** Gives the end, for when all that the worker wrote was taken. */
+/** Returns a function for after the worker's last output was read. */
 export function takeMetrics(channel: Channel, instruments: MergedInstruments): () => void {
   let last: readonly Reading[] = [];
   const source: ReadingSource = {

@@ -3,7 +3,7 @@ import type { FinishedRequest, FinishedSink, Refusal, Refusals, UsageLedger } fr
 import type { Channel } from "../channel/index.ts";
 import { gather } from "./gather.ts";
 
-/** Callers by code and cause, until the next message. */
+/** Maximum number of callers by code and cause between two messages. */
 const MAX_REFUSED = 500;
 /** Maximum number of rows; equals the number that the node lists. */
 const MAX_FINISHED = 2_000;
@@ -13,9 +13,9 @@ const FEW = 500;
 const LATEST_MS = 2_000;
 /** Limited so that requests are served between two messages. */
 const ROWS_A_MESSAGE = 100;
-/** Callers by what they used, until the next message. */
+/** Maximum number of callers by usage between two messages. */
 const MAX_USES = 1_000;
-/** Keys that were used since the last message. */
+/** Maximum number of used keys between two messages. */
 const MAX_USED_KEYS = 1_000;
 
 interface Refused {
@@ -26,7 +26,7 @@ interface Refused {
   at: number;
 }
 
-/** Only what records; nothing is read here. */
+/** Only records; nothing is read here. */
 export function sendRefusals(channel: Channel): Pick<Refusals, "refused"> {
   const gathered = gather<Refused>(channel, "refusals", MAX_REFUSED);
   return {
@@ -118,13 +118,13 @@ type Use = Parameters<UsageLedger["add"]>[0];
 type Tokens = NonNullable<Use["tokens"]>;
 type Summed = { -readonly [Key in keyof Use]: Use[Key] };
 
-/** Summed by whose it is and what it was used of. */
+/** Sums usage by caller and resource. */
 export function sendUse(channel: Channel): UsageLedger {
   const gathered = gather<Summed>(channel, "use", MAX_USES);
   return {
     add(use) {
       const { hop, kind, caller, profile, provider, model } = use;
-      // An issuer may write anything into the name of a caller: its length keeps it apart from what follows.
+      // An issuer may put anything into a caller's name: the length separates it from the rest.
       const who = `${caller.length}\0${caller}\0${profile}`;
       const key = `${hop}\0${kind}\0${use.tokens === undefined}\0${provider}\0${who}\0${model}`;
       const sum = gathered.at(key, () => ({ ...NOTHING, hop, kind, caller, profile, provider, model }));

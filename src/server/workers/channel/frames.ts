@@ -1,4 +1,4 @@
-/** Frames of a channel: u32 length, big-endian, then as many bytes of UTF-8 JSON, which hold one array. */
+/** Frames of a channel: u32 length, big-endian, then that many bytes of UTF-8 JSON, which is one array. */
 
 const HEAD_BYTES = 4;
 
@@ -25,7 +25,10 @@ export function frameOf(entries: readonly string[], bytes: number): Buffer {
   return frame;
 }
 
-/** Takes bytes as they come; calls back with the entries of each frame that is whole. Throws `BrokenFrame`. */
+/**
+ * Returns a function that takes bytes as they arrive and calls back with the entries of each complete frame. Throws
+ * `BrokenFrame`.
+ */
 export function frameReader(onEntries: (entries: readonly unknown[]) => void): (chunk: Buffer) => void {
   let chunks: Buffer[] = [];
   let held = 0;

@@ -11,7 +11,7 @@ const ALL_BYTES = 32 << 20;
 /** Maximum credit of one worker in bytes: some thousand records, more than are made during one round trip. */
 const MAX_CREDIT_BYTES = 2 << 20;
 const AGAIN_MS = 20;
-/** A hundred syncs a second leave the disk to the raft log. */
+/** Minimum time between two syncs in milliseconds: a hundred a second leave disk capacity for the raft log. */
 const GROUP_MS = 10;
 const GROUP_RECORDS = 256;
 
@@ -19,7 +19,7 @@ export interface TakeOptions {
   readonly queue: AuditQueue;
   /** Workers that share the queue. */
   readonly workers: number;
-  /** Takes a group of records in order. */
+  /** Receives a group of records in order. */
   fed(records: FedRecords, recorded: readonly Recorded[]): void;
 }
 

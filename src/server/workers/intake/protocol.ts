@@ -11,7 +11,7 @@ export interface IntakeOptions {
   readonly workers: number;
   /** Memory of the audit queue. */
   readonly queue: SharedArrayBuffer;
-  /** Takes the records. */
+  /** Port to the thread that writes the records. */
   readonly port: MessagePort;
 }
 

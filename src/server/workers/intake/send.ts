@@ -10,7 +10,7 @@ import type { DecisionRecord } from "../../dataplane/index.ts";
 import { type Channel, openChannel } from "../channel/index.ts";
 import type { IntakeAddress, Sent } from "./protocol.ts";
 
-/** Age of a record at which the trail counts as unavailable: five looks, 250 ms. */
+/** Age of a record at which the trail counts as unavailable: five checks, 250 ms. */
 const LOOK_MS = 50;
 const LOOKS = 5;
 
@@ -29,10 +29,10 @@ export async function connectIntake(
 
 /** `now` returns milliseconds since 1970. */
 export function sendDecisions(channel: Channel, now: () => number): (record: DecisionRecord) => void {
-  /** Bytes that were ever given, and used. */
+  /** Total bytes of credit granted, and used. */
   let given = 0;
   let used = 0;
-  /** Records that were ever sent, and acknowledged. */
+  /** Total records sent, and acknowledged. */
   let sent = 0;
   let taken = 0;
   /** Numbers of sent records at the last checks, the oldest first. */
@@ -43,7 +43,7 @@ export function sendDecisions(channel: Channel, now: () => number): (record: Dec
   channel.on("audit.taken", (count) => {
     taken = Number(count);
   });
-  // Looks and not time: a process that was held up itself reads the acknowledgements that wait before its next look.
+  // Counts checks instead of time: a process that was delayed itself reads waiting acknowledgements before its next check.
   const looking = setInterval(() => {
     looks.shift();
     looks.push(sent);

@@ -1,5 +1,5 @@
 /**
- * The intake thread of a node process: takes the audit records of workers and hands them to the thread that writes them.
+ * Intake thread of a node process: takes the audit records of workers and passes them to the thread that writes them.
  *
  * The main thread compiles configurations and answers operators, which may take seconds. Records do not wait for it: a worker
  * refuses requests when its records are not acknowledged for a quarter of a second.

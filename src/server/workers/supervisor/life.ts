@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs";
 
 export interface LifeBounds {
-  /** Looks without a sign of life and without any use of a processor. */
+  /** Number of checks without a sign of life and without processor use. */
   readonly looks: number;
   /** Processor time used since the last sign of life, in milliseconds. */
   readonly busyMs: number;
@@ -23,7 +23,7 @@ const TICK_MS = 10;
 /** Index of `utime` after `comm`, which may contain spaces: fields 14 and 15 of proc(5). */
 const UTIME = 11;
 
-/** Milliseconds of processor time that a process has used; `undefined` where the system does not tell. */
+/** Returns the milliseconds of processor time that a process has used; `undefined` if the system does not report it. */
 export function processorTime(pid: number): number | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -40,7 +40,7 @@ export interface LifeOptions {
   readonly used: () => number | undefined;
 }
 
-/** `still` is called once, with why the process is taken for one that makes no progress. */
+/** `still` is called once, with the reason, if the process makes no progress. */
 export function openLife({ everyMs, bounds, used }: LifeOptions, still: (why: string) => void): Life {
   let atSign = used();
   let last = atSign;

@@ -10,7 +10,7 @@ export interface Looks {
   end(): void;
 }
 
-/** `silent` is called once, after `most` looks in which nothing was heard. */
+/** `silent` is called once, after `most` checks without a message. */
 export function openLooks(
   { everyMs, most }: { readonly everyMs: number; readonly most: number },
   silent: () => void,

@@ -26,13 +26,14 @@ export async function startWorker({ program, number, version, env, log }: Worker
   const child = fork(fileURLToPath(program), {
     env,
     execArgv: ["--enable-source-maps"],
-    // Descriptor 3 is a pipe in both directions: the channel. Connections go over the other, with their descriptors.
+    // Descriptor 3 is the channel, a pipe in both directions. Connections are sent over the IPC channel, with their
+    // descriptors.
     stdio: ["ignore", "pipe", "pipe", "pipe", "ipc"],
   });
   for (const output of [child.stdout, child.stderr]) {
     if (output !== null) logOutput(output, log, { worker: number, pid: child.pid });
   }
-  // Sent to a process that has just died.
+  // Caused by sending to a process that has just died.
   child.on("error", () => undefined);
   const exited = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());

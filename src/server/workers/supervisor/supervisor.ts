@@ -16,8 +16,8 @@ const NONE_SERVES = "workers";
 const OTHERS_MS = 5_000;
 
 /**
- * Resolves when all serve, or `OTHERS_MS` after the first does; the others follow. Where processor time is scarce they are
- * loaded one after the other. Rejects where none could be started, each twice.
+ * Resolves when all workers serve, or `OTHERS_MS` after the first; the others follow. If processor time is scarce, they are
+ * loaded one after the other. Rejects if none could be started in two attempts each.
  */
 export async function openSupervisor(options: SupervisorOptions): Promise<Supervisor> {
   const { count, begin, onGone, now, instruments, log, reasons } = options;
@@ -117,7 +117,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
     await Promise.all(left.map(({ gone }) => gone));
   };
 
-  /** Rejects where none could be started; one of several is tried again and again. */
+  /** Rejects if none could be started; if only some fail, they are tried again. */
   const startAll = async (): Promise<void> => {
     const numbers = Array.from({ length: count }, (_, at) => at + 1);
     const failures = new Map<number, unknown>();

@@ -2,15 +2,15 @@ import type { Socket } from "node:net";
 import type { Instruments, Log } from "../../../base/index.ts";
 import type { Channel } from "../channel/index.ts";
 
-/** A process of the data plane, as its node process has it. */
+/** A process of the data plane, as seen by its node process. */
 export interface Worker {
-  /** 1 and up; one that takes the place of another has its number. */
+  /** Number from 1; a replacement keeps the number. */
   readonly number: number;
   readonly pid: number;
   readonly channel: Channel;
   /** Returns its last heartbeat, sent each second. */
   beat(): Beat | undefined;
-  /** A connection of which no byte was read. */
+  /** Hands over a connection of which no byte was read. */
   take(connection: Socket): Promise<Handover>;
   /** Makes a process that does not acknowledge its last connection report whether that has arrived. */
   wonder(): void;
@@ -18,7 +18,7 @@ export interface Worker {
   serves(): void;
   /** Kills the process immediately; another replaces it. */
   kill(why: string): void;
-  /** Resolves once the process has ended and all that it wrote was taken: with the signal or the status that it ended by. */
+  /** Resolves once the process has ended and all its output was read, with its signal or exit status. */
   readonly gone: Promise<string>;
 }
 
@@ -41,7 +41,7 @@ export interface SupervisorOptions {
   /** Version of the gateway: a worker of another is refused. */
   readonly version: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Brings one to where it serves. Rejects: it is ended, and another is tried. */
+  /** Prepares a worker to serve. If it rejects, the worker is killed and replaced. */
   begin(worker: Worker, signal: AbortSignal): Promise<void>;
   /** Called for a worker that was begun, once all its output was read. */
   onGone(worker: Worker): void;
@@ -55,10 +55,10 @@ export interface SupervisorOptions {
 
 /** Status of the data plane's processes. */
 export interface Standing {
-  /** How many there are to be. */
+  /** Configured number of workers. */
   readonly wanted: number;
   readonly serving: number;
-  /** Times that one was to take the place of another, since the node process began. */
+  /** Number of replacements since the node process began. */
   readonly restarts: number;
   /**
    * Last worker that ended without being asked to; `undefined` if none has. `at` is in milliseconds since 1970; `by` is a
@@ -73,6 +73,6 @@ export interface Supervisor {
   serving(): readonly Worker[];
   /** Stops replacing workers. */
   stopping(): void;
-  /** Ends what is left. */
+  /** Kills the remaining workers. */
   close(): Promise<void>;
 }
