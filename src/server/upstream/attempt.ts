@@ -15,9 +15,9 @@ import type { Downstream, UpstreamRequest } from "./ports.ts";
 import type { Route, Server } from "./server.ts";
 
 export type AttemptOutcome =
-  /** The answer was handed over whole, or broke off after it had begun. */
+  /** The answer was delivered completely, or broke off after its start. */
   | { readonly kind: "delivered" }
-  /** An answer came and was not handed over. */
+  /** An answer came and was not delivered. */
   | { readonly kind: "judged" }
   /** No answer: the connection, TLS or name resolution failed. */
   | { readonly kind: "unreachable"; readonly cause: Error }
@@ -40,9 +40,9 @@ export interface Judge {
   readonly error: { add?(chunk: Buffer): void; end?(): void } | undefined;
   /** Looks for an error within an answer of status 200 before any of it is sent. `undefined` if nothing looks. */
   readonly inside: { event(data: string): Inside; body(body: Buffer): Inside } | undefined;
-  /** The request may go to another provider, or once more to this one. */
+  /** The request may be retried or fail over. */
   readonly mayMove: boolean;
-  /** The content encoding of the answer is taken off. */
+  /** Called when the answer's content encoding is decoded. */
   decoding(): void;
   /** The answer starts to go to the client; `ms` is the time since dispatch. */
   started(ms: number): void;
@@ -53,9 +53,9 @@ export type Inside = "answer" | "moves" | number;
 
 export interface AttemptOptions {
   readonly firstByteTimeoutMs: number | undefined;
-  /** The answer is to be read: its content encodings are taken off. */
+  /** The gateway reads the answer: its content encodings are decoded. */
   readonly decodes: boolean;
-  /** An error within an answer becomes an answer of that status; otherwise it passes as it came. */
+  /** An error within an answer becomes an answer with that status; otherwise it passes unchanged. */
   readonly mapsErrors: boolean;
   /** The answer is JSON or events: its content type is corrected to the actual form. */
   readonly retypes: boolean;
@@ -95,7 +95,7 @@ class Attempt implements AnswerHandler, DecodedSink {
   readonly #told: (outcome: AttemptOutcome) => void;
   readonly #startedAt = performance.now();
   #phase: Phase = "waiting";
-  /** The server it is made at now; undefined once it has ended there. */
+  /** Server of the current attempt; `undefined` once it has ended there. */
   #server: Server | undefined;
   /** `undefined` until the request is sent. */
   #sending: Sending | undefined;
@@ -107,7 +107,7 @@ class Attempt implements AnswerHandler, DecodedSink {
   #decoding: AnswerDecoding | undefined;
   /** Asks the connection for more. */
   #resume: (() => void) | undefined;
-  /** Takes the body of an answer that is a failure, delivered or not. */
+  /** Collects the body of a failed answer, delivered or not. */
   #error: Judge["error"];
 
   constructor(
@@ -213,7 +213,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     this.#start(status, statusText, plainHeaders);
   }
 
-  /** Sees to it that the body is decoded, where it is to be. Returns the headers of what comes out. */
+  /** Prepares the decoding of the body if it is needed. Returns the headers of the decoded answer. */
   #opened(status: number, headers: readonly string[]): readonly string[] {
     if (!this.#options.decodes || this.#request.method === "HEAD" || status === 204 || status === 304) return headers;
     const layers = layersOf(headerValue(headers, "content-encoding"));
@@ -363,7 +363,9 @@ class Attempt implements AnswerHandler, DecodedSink {
     return true;
   }
 
-  /** An answer that cannot be passed on is none; thrown into the connection, it would end it. */
+  /**
+   * Starts the delivery. If the client's side throws, the attempt is invalid; in the connection, the exception would close it.
+   */
   #start(status: number, statusText: string, headers: readonly string[]): void {
     try {
       this.#downstream.start(status, statusText, headers);
@@ -384,7 +386,7 @@ class Attempt implements AnswerHandler, DecodedSink {
   }
 }
 
-/** Codes of failures that end a request because nothing came for long: ours, and those of undici. */
+/** Codes of failures by inactivity: ours, and those of undici. */
 const SILENCES: ReadonlySet<string> = new Set(["UPSTREAM_SILENT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
 
 /** Hides the original error, whose message may quote a header. */

@@ -21,7 +21,7 @@ export interface Candidate<To extends Forwarded = Provider, By extends Forwarded
   readonly channel: By;
   /** Model name that is sent to this provider; empty if the request names none. */
   readonly model: string;
-  /** The part of a pool that it is confined to; undefined: none. */
+  /** Part of a pool that it is limited to; `undefined` for none. */
   readonly subset?: string | undefined;
   /** Prepares the request when the candidate is reached, since most requests never reach the second. */
   readonly prepare: () => Prepared;
@@ -32,7 +32,7 @@ export interface Prepared {
   readonly downstream: Downstream;
   /** The gateway reads the answer: content encodings are decoded. */
   readonly decodes: boolean;
-  /** An error is looked for within an answer of status 200. */
+  /** The gateway looks for an error within an answer of status 200. */
   readonly looksInside: boolean;
   /** That error becomes an answer with its own status; otherwise it passes unchanged. */
   readonly mapsErrors: boolean;
@@ -46,7 +46,7 @@ export interface Candidates<One = Candidate> {
   at(position: number): One | undefined;
   /** Returns false if `at` would return `undefined`. */
   mayHave(position: number): boolean;
-  /** Triggers of the provider that the request was addressed to, be it the first or one that is passed over. */
+  /** Failover triggers of the provider that the request addresses, whether it is first or skipped. */
   readonly failoverWhen: ReadonlySet<Trigger> | undefined;
 }
 
@@ -56,27 +56,27 @@ export type FailureKind = Trigger | "invalid" | "redirect";
 /** `refused` means that there is no credential for this caller, so that nothing was sent. */
 export type AttemptResult = "answered" | FailureKind | "abandoned" | "refused";
 
-/** The upstream failed, or could not be asked. */
+/** Returns whether the upstream failed, or could not be reached. */
 export const isFailure = (result: AttemptResult): result is FailureKind =>
   result !== "answered" && result !== "abandoned" && result !== "refused";
 
 export interface Attempted {
   readonly result: AttemptResult;
-  /** Null where no answer came. */
+  /** Null if no answer came. */
   readonly status: number | null;
   /** Upstream to try next; the same provider for a retry. */
   readonly next: Forwarded | undefined;
-  /** Milliseconds from the attempt's begin to its failure; 0 for one that did not fail. */
+  /** Milliseconds from the start of the attempt to its failure; 0 if it did not fail. */
   readonly failedAfterMs: number;
   /**
    * Type and code of the provider's error; for a delivered answer they are known only later. `undefined` if there was no error.
    */
   readonly error: { readonly said: SaidError } | undefined;
-  /** Why an answer could not be used, in words that quote nothing of it; empty where that is not the failure. */
+  /** Reason why an answer could not be used, without quoting it; empty for other failures. */
   readonly reason: string;
   /** An answer of status 200 that contains an error. */
   readonly hasErred: boolean;
-  /** The gateway's own timeout ended it once the request was out. */
+  /** The gateway's own timeout ended it after the request was sent. */
   readonly hasTimedOut: boolean;
 }
 
@@ -100,11 +100,11 @@ export interface ForwardOptions<One extends Candidate<Forwarded, ForwardedChanne
   /** Called before an answer begins whose content encoding is decoded. */
   readonly decoding?: () => void;
   readonly attempted: (provider: One["provider"], outcome: Attempted) => void;
-  /** Milliseconds spent waiting for upstreams or between attempts: none of it is ours. */
+  /** Milliseconds of waiting for upstreams or between attempts, which are not the gateway's own time. */
   readonly waited: (ms: number) => void;
-  /** Milliseconds that an answer is held for its first event; 0: without limit. */
+  /** Maximum time in milliseconds that an answer is held back for its first event; 0 for no limit. */
   readonly holdMs: number;
-  /** Redirects are answers like any other; false: they are refused. */
+  /** True if redirects are passed on like other answers; false if they are refused. */
   readonly passesRedirects: boolean;
   /** `undefined` if tracing is off. */
   readonly tracer: AttemptTracer | undefined;

@@ -19,7 +19,7 @@ const FREE_BYTES = 512 << 10;
  */
 const SNIFFED_BYTES = 12;
 
-/** The body does not decode. Its message may be shown. */
+/** The body cannot be decoded. Its message may be shown. */
 export class DecodingFault extends Error {
   readonly code = "UPSTREAM_MALFORMED";
 }
@@ -31,7 +31,7 @@ export interface DecodedSink {
   undecodable(cause: DecodingFault): void;
 }
 
-/** Values of `content-encoding` in the order in which they were put on, without `identity`. */
+/** Returns the values of `content-encoding` in the order in which they were applied, without `identity`. */
 export function layersOf(header: string | undefined): readonly string[] {
   if (header === undefined) return NO_LAYERS;
   return header
@@ -43,20 +43,20 @@ export function layersOf(header: string | undefined): readonly string[] {
 const NO_LAYERS: readonly string[] = [];
 const NOTHING = Buffer.alloc(0);
 
-/** Whether all of them are known here; a body in another one passes as it is. */
+/** Returns whether all encodings are supported; a body in any other passes unchanged. */
 export const areDecoded = (layers: readonly string[]): boolean =>
   layers.length > 0 && layers.length <= MAX_LAYERS && layers.every((name) => codingOf(name, NOTHING) !== undefined);
 
 export class AnswerDecoding {
   readonly #layers: readonly string[];
   readonly #sink: DecodedSink;
-  /** Outermost first. Undefined until enough of the body was seen. */
+  /** Decoders, outermost first. `undefined` until enough of the body has arrived. */
   #decoders: readonly Duplex[] | undefined;
   #head: Buffer = NOTHING;
   #bytesIn = 0;
   #bytesOut = 0;
   #isOver = false;
-  /** The connection waits for room. */
+  /** Called when there is room again; set while the connection waits. */
   #onRoom: (() => void) | undefined;
 
   /** `layers` are as `areDecoded` takes them. */
@@ -101,14 +101,14 @@ export class AnswerDecoding {
   #begin(onRoom: () => void): boolean {
     const head = this.#head;
     this.#head = NOTHING;
-    // Some servers name an encoding that their proxy has already taken off.
+    // Some servers declare an encoding that their proxy has already decoded.
     this.#decoders = head.length === 0 || looksPlain(head) ? [] : this.#open(head);
     return head.length === 0 || this.#write(head, onRoom);
   }
 
   #open(head: Buffer): readonly Duplex[] {
     const decoders = this.#layers.toReversed().map((name, at) => {
-      // The bytes themselves say more than the header, where they say anything.
+      // The first bytes are more reliable than the header, if they identify an encoding.
       const coding = codingOf(at === 0 ? (magicOf(head) ?? name) : name, at === 0 ? head : ZLIB_HEADER);
       if (coding === undefined) throw new Error("an encoding was to be known");
       return coding.decoder(CHUNK_BYTES);
@@ -171,19 +171,19 @@ export class AnswerDecoding {
   }
 }
 
-/** Lets `codingOf` take the usual form of `deflate` for a layer whose bytes are not there yet. */
+/** Makes `codingOf` assume the usual form of `deflate` for a layer whose bytes have not arrived yet. */
 const ZLIB_HEADER = Buffer.from([0x78, 0x9c]);
 
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b, 0x08]);
 const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
-/** Source: RFC 1952, section 2.3.1; RFC 8878, section 3.1.1. */
+/** Returns the encoding by its magic number. Source: RFC 1952, section 2.3.1; RFC 8878, section 3.1.1. */
 function magicOf(head: Buffer): string | undefined {
   if (head.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) return "gzip";
   return head.subarray(0, ZSTD_MAGIC.length).equals(ZSTD_MAGIC) ? "zstd" : undefined;
 }
 
-/** JSON, events or a page: text that begins as one of them does. */
+/** Returns whether the text begins like JSON, events or an HTML page. */
 function looksPlain(head: Buffer): boolean {
   const start = head.subarray(0, SNIFFED_BYTES);
   return /^\s*[[{"<:dei]/.test(start.toString("latin1")) && start.every(isTextByte);

@@ -8,7 +8,7 @@ export interface DocumentRequest {
   readonly method: "GET" | "POST";
   /** Path and query at the origin. */
   readonly path: string;
-  /** Pairs. */
+  /** Name and value pairs. */
   readonly headers: readonly string[];
   readonly body?: string;
   /** Timeout of the whole exchange, in milliseconds, including the connect. */
@@ -21,7 +21,7 @@ export type FetchedDocument =
   /** `problem` contains no address and quotes nothing. `isDown` is true if the answer is missing or incomplete. */
   | { readonly kind: "failed"; readonly problem: string; readonly isDown: boolean };
 
-/** Never rejects; follows no redirect. */
+/** Never rejects; follows no redirects. */
 export async function fetchDocument(pool: Pick<Pool, "request">, request: DocumentRequest): Promise<FetchedDocument> {
   const { method, path, headers, body, limitMs, signal } = request;
   const limit = AbortSignal.timeout(limitMs);
@@ -65,7 +65,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ["ENETUNREACH", "the network does not lead there"],
 ]);
 
-/** Why a request failed, without an address. */
+/** Returns the reason of a failed request, without an address. */
 export function failureWords(error: unknown, limitMs: number): string {
   const { code, name, message } = error as NodeJS.ErrnoException;
   if (code === "FORWARD_PROXY") return message;

@@ -1,8 +1,8 @@
 /**
- * Carries a request to the first candidate that answers: retries at one provider, then failover to the next.
+ * Sends a request to the first candidate that answers: retries at one provider, then failover to the next.
  *
- * Source: specification document 3, `providers[]`. Nothing moves once a byte has reached the client; the last
- * provider's own answer is returned, never an invented one; a 4xx other than 429 never moves.
+ * Source: specification document 3, `providers[]`. No retry or failover after a byte has reached the client; the last
+ * provider's own answer is returned, never a generated one; a 4xx other than 429 is final.
  */
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -30,9 +30,9 @@ class Forwarding<One extends AnyCandidate> {
   readonly #over: Done;
   readonly #startedAt = performance.now();
   #isOver = false;
-  /** Counted from 0. */
+  /** Position of the candidate, counted from 0. */
   #at = -1;
-  /** Attempts at the candidate before the one under way. */
+  /** Number of earlier attempts at the candidate. */
   #repeated = 0;
 
   constructor(options: ForwardOptions<One>, over: Done) {
@@ -138,7 +138,7 @@ class Forwarding<One extends AnyCandidate> {
   }
 }
 
-/** A candidate, and the request as it is sent it. */
+/** A candidate with the request prepared for it. */
 interface Asked<One> extends ReturnType<AnyCandidate["prepare"]> {
   readonly candidate: One;
 }
@@ -163,7 +163,7 @@ async function waitOut(waitMs: number, downstream: Downstream, waited: (ms: numb
     await sleep(waitMs, undefined, { signal: leaving.signal });
     waited(waitMs);
   } catch {
-    return false; // aborted, which is all that a timer can fail with
+    return false; // Aborted, which is the only way in which a timer can fail.
   } finally {
     downstream.onGone(undefined);
   }

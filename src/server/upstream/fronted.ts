@@ -19,7 +19,7 @@ export interface Fronted {
   /** Path and query at the origin, as configured. */
   readonly path: string;
   readonly costPerCall: number;
-  /** Entity types that are turned back in what it is sent. */
+  /** Entity types whose original values are restored in what it is sent. */
   readonly restore: ReadonlySet<string>;
   /** URL of an agent's own card. */
   readonly cardUrl: string | undefined;

@@ -1,13 +1,13 @@
-/** The beginning of an answer that waits until it is known whether it is one. */
+/** Beginning of an answer that is held back until it is known whether it is an error. */
 import { SseSplitter } from "../core/dialects/index.ts";
 import { headerValue } from "./header-value.ts";
 
-/** A first event or a body larger than this is no error message. */
+/** Maximum bytes held back: a larger first event or body is not an error message. */
 const MAX_HELD_BYTES = 64 << 10;
 /** Maximum number of chunks held back; each costs memory beside its bytes. */
 const MAX_HELD_CHUNKS = 256;
 
-/** Names of fields of an event, as far as they tell one from anything else. */
+/** Field names of events, enough to distinguish events from anything else. */
 const FIELDS = ["data:", "event:", "id:", "retry:"];
 const PING = /"type"\s*:\s*"ping"/;
 
@@ -15,11 +15,11 @@ const PING = /"type"\s*:\s*"ping"/;
 type Form = "unknown" | "events" | "body" | "other";
 
 export interface HeldFor {
-  /** The whole body is waited for. */
+  /** The whole body is awaited. */
   readonly isForBody: boolean;
-  /** An error within it is looked for. */
+  /** The gateway looks for an error within it. */
   readonly looksInside: boolean;
-  /** Something depends on the first event of a stream. */
+  /** A decision depends on the first event of a stream. */
   readonly awaitsEvent: boolean;
 }
 
@@ -63,7 +63,7 @@ export class HeldAnswer {
     return this.#form === "body" && isNamed ? ofType(this.headers, "application/json") : this.headers;
   }
 
-  /** More of it is waited for. */
+  /** Returns whether more of the answer is needed. */
   get isWaiting(): boolean {
     if (this.bytes > MAX_HELD_BYTES || this.chunks.length >= MAX_HELD_CHUNKS) return false;
     return this.isForBody || (this.#form === "events" ? this.#awaitsEvent : this.#form !== "other");
@@ -108,7 +108,7 @@ export function mayBeText(headers: readonly string[]): boolean {
   );
 }
 
-/** Headers that speak of the bytes of the body as it was sent. RFC 9110; RFC 9530; RFC 3230; RFC 1864. */
+/** Headers that describe the bytes of the body as sent. RFC 9110; RFC 9530; RFC 3230; RFC 1864. */
 const OF_THE_BODY: ReadonlySet<string> = new Set([
   ...["content-length", "content-encoding", "content-md5", "content-digest", "repr-digest", "digest", "etag"],
   "accept-ranges",
@@ -118,7 +118,7 @@ export const withoutEncoding = (headers: readonly string[]): readonly string[] =
 
 const OF_AN_ANSWER: ReadonlySet<string> = new Set([...OF_THE_BODY, "content-type", "transfer-encoding"]);
 
-/** Headers of an answer that turned out to be an error, whose body has `length` bytes. */
+/** Returns the headers of an answer that is an error, whose body has `length` bytes. */
 export const ofError = (headers: readonly string[], length: number): readonly string[] => [
   ...without(headers, OF_AN_ANSWER),
   ...["content-type", "application/json", "content-length", String(length)],

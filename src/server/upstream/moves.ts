@@ -8,7 +8,7 @@ import type { RetryPolicy, Trigger } from "./provider.ts";
 
 export interface Failure {
   readonly trigger: Trigger;
-  /** The wait that a 429 named. */
+  /** Wait that a 429 requested. */
   readonly retryAfterMs: number | undefined;
 }
 
@@ -19,13 +19,13 @@ export type Move =
 
 export interface Standing {
   readonly retry: RetryPolicy | undefined;
-  /** Repetitions already made at this provider. */
+  /** Number of retries so far at this provider. */
   readonly repeated: number;
-  /** The failover triggers of the provider that the request was addressed to. */
+  /** Failover triggers of the provider that the request addresses. */
   readonly failoverWhen: ReadonlySet<Trigger> | undefined;
   /** Called only before a failover: the check may leave a record. */
   readonly hasNext: () => boolean;
-  /** Milliseconds the request may still take; infinite where it named no deadline. */
+  /** Milliseconds until the request's deadline; infinite if it has none. */
   readonly remainingMs: number;
   /** Uniform in [0, 1). */
   readonly random: number;
@@ -46,10 +46,10 @@ function waitBefore(failure: Failure, retry: RetryPolicy, standing: Standing): n
     return failure.retryAfterMs <= retry.retryAfterCapMs ? failure.retryAfterMs : undefined;
   }
   const doubled = Math.min(retry.backoffMs * 2 ** standing.repeated, retry.maxBackoffMs);
-  return doubled * (0.5 + standing.random / 2); // the lower half is kept, so that a retry is never at once
+  return doubled * (0.5 + standing.random / 2); // At least half of the wait is kept, so that a retry is never immediate.
 }
 
-/** A first-byte timeout counts as unreachable where neither policy has a `timeout` trigger (document 1, errors). */
+/** A first-byte timeout counts as unreachable if neither policy has a `timeout` trigger (document 1, errors). */
 export function timeoutTrigger(
   retry: RetryPolicy | undefined,
   failoverWhen: ReadonlySet<Trigger> | undefined,

@@ -7,7 +7,7 @@ import type { AskedFor } from "./picker/index.ts";
 import { openPools, type PoolMember, type PoolSpec, type PoolsOptions } from "./pools/index.ts";
 import { loneRoute, type Route, type Routed } from "./server.ts";
 
-/** A name that resolves and a port that answers do so within this, or the attempt failed to connect. */
+/** Timeout of name resolution and connect together, in milliseconds. */
 const CONNECT_LIMIT_MS = 10_000;
 
 export interface Origins {
@@ -22,9 +22,9 @@ export interface Origins {
   keepOnly(origins: ReadonlySet<string>, pools?: readonly PoolSpec[]): void;
   /** Returns the members of the provider's pool; `undefined` if it has none. */
   members(provider: string): readonly PoolMember[] | undefined;
-  /** Open upstream connections, all origins together. */
+  /** Returns the number of open upstream connections over all origins. */
   connections(): number;
-  /** Ends every connection; requests still under way fail. */
+  /** Closes every connection; requests in progress fail. */
   close(): Promise<void>;
 }
 
@@ -32,14 +32,14 @@ export interface Destination {
   /** `scheme://host[:port]`. */
   readonly origin: string;
   readonly pool?: PoolSpec | undefined;
-  /** An MCP server or agent: on a private network it is reached without a forward proxy. */
+  /** True for an MCP server or agent, which is reached without a forward proxy on a private network. */
   readonly isFronted?: boolean;
 }
 
 export interface OriginOptions extends Pick<PoolsOptions, "nameServers" | "instruments" | "log" | "isOwn"> {
-  /** Extra trusted roots, PEM; the system's are kept. For tests and private upstreams. */
+  /** Extra trusted roots, PEM, in addition to the system's. For tests and private upstreams. */
   readonly ca?: string;
-  /** Left out: everything is reached directly. Servers of pools always are. */
+  /** Omitted if everything is reached directly. Servers of pools always are. */
   readonly proxies?: ForwardProxies;
 }
 
@@ -88,7 +88,7 @@ export function openOrigins(options: OriginOptions = {}): Origins {
       for (const [origin, pool] of fetching) {
         if (origins.has(origin)) continue;
         fetching.delete(origin);
-        pool.close().catch(() => undefined); // resolves once its running requests are done; a failure is theirs to tell
+        pool.close().catch(() => undefined); // Resolves once its running requests are done, which report their own failures.
       }
       pools.keepOnly(specs);
     },

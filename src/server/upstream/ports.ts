@@ -4,7 +4,7 @@ export interface UpstreamRequest {
   readonly method: string;
   /** Path and query at the origin. */
   readonly path: string;
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   readonly headers: readonly string[];
   readonly body: Buffer | null;
 }
@@ -12,9 +12,9 @@ export interface UpstreamRequest {
 export interface Downstream {
   /** True once the client has left; nothing more can be sent to it. */
   readonly gone: boolean;
-  /** Called at once when the client leaves. One listener at a time; undefined takes it off. */
+  /** Calls the listener immediately when the client leaves. One listener at a time; `undefined` removes it. */
   onGone(listener: (() => void) | undefined): void;
-  /** The answer begins. `headers`: names and values in turn, as the upstream sent them, a character a byte. */
+  /** The answer begins. `headers` are alternating names and values, as the upstream sent them, one character per byte. */
   start(status: number, statusText: string, headers: readonly string[]): void;
   /** Returns false if the client is slow; `onDrain` reports when to continue. */
   write(chunk: Buffer): boolean;

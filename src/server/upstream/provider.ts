@@ -1,4 +1,4 @@
-/** A provider compiled for the request path: everything a lookup can answer is answered here, once a configuration. */
+/** A provider compiled for the request path: every look-up is prepared here, once per configuration. */
 import { HOP_BY_HOP_HEADERS, parseDuration } from "../../base/index.ts";
 import { type CatalogProvider, type Channel, compileJoin, lackedByClaude } from "../core/catalog/index.ts";
 import type { ProviderConfig } from "../core/config/index.ts";
@@ -9,12 +9,12 @@ import { compilePool, type PoolSpec } from "./pools/index.ts";
 export type Trigger = "connect" | "5xx" | "429" | "timeout";
 
 export interface RetryPolicy {
-  /** Repetitions after the first try, 1 to 5. */
+  /** Number of retries, 1 to 5. */
   readonly attempts: number;
   readonly when: ReadonlySet<Trigger>;
   readonly backoffMs: number;
   readonly maxBackoffMs: number;
-  /** A 429 that asks for a longer wait is not waited for. */
+  /** A 429 that requests a longer wait is not waited for. */
   readonly retryAfterCapMs: number;
 }
 
@@ -27,16 +27,16 @@ export interface UpstreamChannel {
   readonly host: string;
   /** Origin that may be shown, or the text of the configuration with its unresolved references. */
   readonly shownOrigin: string;
-  /** The servers behind that name; undefined: it is one server. */
+  /** Servers behind that name; `undefined` for a single server. */
   readonly pool: PoolSpec | undefined;
-  /** Incoming path, without its query, to the path at the origin. */
+  /** Maps an incoming path, without its query, to the path at the origin. */
   readonly pathOf: (incomingPath: string) => string;
-  /** The maker's own surface, and not one kept for clients of another dialect. */
+  /** True for the maker's own surface, false for one that is kept for clients of another dialect. */
   readonly isOwnSurface: boolean;
   /** `undefined` if it claims everything that its dialect can express. */
   readonly caps: ReadonlySet<string> | undefined;
   readonly claims: (capability: string) => boolean;
-  /** The same channel with the claims that the model keeps. `model`: as the provider is sent it. */
+  /** Returns the same channel with the capabilities that the model has. `model` is the name that the provider is sent. */
   readonly forModel: (model: string) => UpstreamChannel;
   /**
    * Texts that indicate capabilities which the channel does not claim: a request of its own dialect that contains none of them
@@ -62,9 +62,9 @@ export interface Provider {
   readonly aliases: ReadonlyMap<string, string>;
   /** `undefined` if the catalog does not change the body. */
   readonly bodyEdits: ObjectEdits | undefined;
-  /** Top-level fields that the operator has taken out; undefined: none. */
+  /** Top-level fields that the operator removes; `undefined` for none. */
   readonly strippedFields: ReadonlySet<string> | undefined;
-  /** Lower-case names of request headers that do not go upstream. */
+  /** Lower-case names of request headers that are not forwarded. */
   readonly droppedHeaders: ReadonlySet<string>;
   /** Header pairs added to each request. */
   readonly addedHeaders: readonly string[];
@@ -72,11 +72,11 @@ export interface Provider {
   readonly onFidelityLoss: "reject" | "allow";
   /** True if the server knows `stream_options`, or if the operator declares it. */
   readonly acceptsStreamUsage: boolean;
-  /** Compat only: the field that identifies the end user. */
+  /** Field that identifies the end user; compat only. */
   readonly endUserField: CatalogProvider["endUserField"];
-  /** Ask a streamed compat answer to report usage, and take the extra chunk out again. */
+  /** Adds a request for usage to streamed compat calls, and removes the extra chunk from the answer. */
   readonly asksStreamUsage: boolean;
-  /** The operator's own, for access rules. */
+  /** The operator's own metadata, for access rules. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Budget units of one WebSocket session. */
   readonly costPerSession: number;
@@ -85,7 +85,7 @@ export interface Provider {
   readonly failover: { readonly to: readonly string[]; readonly when: ReadonlySet<Trigger> } | undefined;
 }
 
-/** 24.8 days. */
+/** Maximum delay of a timer: 24.8 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
@@ -101,7 +101,7 @@ const NEVER_FORWARDED: readonly string[] = [
   "sec-fetch-site",
 ];
 
-/** Some servers take method, path, organisation or project from these: with our credential they are not the client's to choose. */
+/** Headers from which some servers take method, path, organization or project: with our credential, clients may not set them. */
 const STEERING_HEADERS: readonly string[] = [
   "x-http-method-override",
   "x-http-method",
@@ -225,12 +225,12 @@ function compileRetry(retry: ProviderConfig["retry"]): RetryPolicy | undefined {
   };
 }
 
-/** The schema admits nothing that does not parse; a timer longer than its 31 bits would fire at once. */
+/** The schema admits only valid durations; a timer beyond 31 bits would fire immediately. */
 function timerMs(text: string): number {
   return Math.min(parseDuration(text) ?? 0, MAX_TIMER_MS);
 }
 
-/** Exact names and trailing-`*` prefixes. */
+/** Matches exact names and prefixes with a trailing `*`. */
 export function matcher(patterns: readonly string[]): (model: string) => boolean {
   const exact = new Set(patterns.filter((pattern) => !pattern.endsWith("*")));
   const prefixes = patterns.filter((pattern) => pattern.endsWith("*")).map((pattern) => pattern.slice(0, -1));

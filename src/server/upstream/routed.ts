@@ -55,13 +55,13 @@ function attemptAt(
   if (watch === undefined) attemptPresenting(routed, outgoing, downstream, options, over);
   else {
     attemptPresenting(routed, outgoing, downstream, options, (outcome) => {
-      watch.ended(true); // of an attempt that never came to a server
+      watch.ended(true); // For an attempt that never reached a server.
       over(outcome);
     });
   }
 }
 
-/** The picker's answer as the request's. */
+/** Delivers the picker's answer as the request's. */
 export function deliver({ status, contentType, retryAfter, body }: PickerAnswer, downstream: Downstream): void {
   const pairs = ["content-type", contentType, ...(retryAfter === undefined ? [] : ["retry-after", retryAfter])];
   downstream.start(status, "", pairs);

@@ -17,9 +17,9 @@ const ANSWER: Move = { kind: "answer" };
 interface Turn {
   readonly candidate: AnyCandidate;
   readonly at: number;
-  /** Attempts of the candidate before this one. */
+  /** Number of earlier attempts at the candidate. */
   readonly repeated: number;
-  /** An error is looked for within its answer. */
+  /** The gateway looks for an error within its answer. */
   readonly looksInside: boolean;
 }
 
@@ -30,7 +30,7 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
   move: Move = ANSWER;
   readonly inside: Judge["inside"];
   readonly mayMove: boolean;
-  /** The candidate that `next` names, where the move is to it. */
+  /** Candidate that `next` names, for a failover. */
   following: One | undefined;
   failedAfterMs = 0;
   reason = "";
@@ -62,7 +62,7 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
     return found === undefined ? "answer" : this.#inside(found.status, body.toString("utf8"));
   }
 
-  /** An error within an answer is that error. */
+  /** Treats an error within an answer as that error. */
   #inside(status: number, text: string): Inside {
     const trigger = statusTrigger(status);
     this.hasErred = true;
@@ -104,7 +104,10 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
     this.result = result;
   }
 
-  /** A client that followed it would take the request, and maybe its credential, past the gateway. */
+  /**
+   * Returns whether to refuse a redirect: a client that followed it would send the request, and maybe its credential, past the
+   * gateway.
+   */
   #isRefusedRedirect(status: number, headers: readonly string[]): boolean {
     if (status < 300 || status > 399 || headerValue(headers, "location") === undefined) return false;
     const { provider, channel } = this.#turn.candidate;
@@ -143,7 +146,7 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
   }
 }
 
-/** The refusal for an attempt that brought no answer; has `ruling` decide what comes next. */
+/** Returns the refusal for an attempt without an answer; `ruling` decides what comes next. */
 export function failureOf(
   outcome: Exclude<PresentedOutcome, { readonly kind: "fault" }>,
   provider: Forwarded,

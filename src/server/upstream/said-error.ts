@@ -16,8 +16,8 @@ const MAX_BYTES = 16 << 10;
 const MAX_DECODED_BYTES = 64 << 10;
 
 /**
- * Words joined by dots, dashes or underscores, a few digits behind a word, and numbers: `rate_limit_error`, `DeploymentNotFound`,
- * `http_429`. Letters and digits mixed further may be a key.
+ * Pattern of a type or code: words joined by dots, dashes or underscores, a few digits after a word, and numbers:
+ * `rate_limit_error`, `DeploymentNotFound`, `http_429`. A further mix of letters and digits may be a key.
  */
 const WORDS = /^(?:[A-Za-z]{1,32}\d{0,4}|\d{1,6})(?:[._-](?:[A-Za-z]{1,32}\d{0,4}|\d{1,6}))*$/;
 const MAX_LENGTH = 64;
@@ -30,7 +30,7 @@ const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
   ["br", brotliDecompressSync],
 ]);
 
-/** Gathers the body of an answer that is a failure. */
+/** Collects the body of a failed answer. */
 export class ErrorBody {
   readonly #encoding: string;
   #chunks: Buffer[] = [];

@@ -14,7 +14,7 @@ export interface Server {
   readonly lookup: LookupFunction | undefined;
   /** Proxies for connections that the client does not open; `undefined` for a server that is always reached directly. */
   readonly proxies: ForwardProxies | undefined;
-  /** An attempt is made at it. Each is followed by one `ended`. */
+  /** Records the start of an attempt. Each is followed by one `ended`. */
   begun(): void;
   connected(): void;
   /** Records a failed connect: nothing was sent. `cause` is its error. */
@@ -32,7 +32,7 @@ export interface Route {
   next(failed: Server | undefined): Server | undefined;
   /** Reason why there is no server, to follow a colon; `undefined` if there is nothing to add. */
   readonly whyNone: string | undefined;
-  /** The model that the pool's picker has the request ask for; undefined: the one it asks for. */
+  /** Model that the pool's picker selected; `undefined` to keep the requested one. */
   readonly model?: string | undefined;
   /** `undefined` if nothing observes the attempt. */
   readonly watch?: Watch | undefined;
@@ -43,7 +43,7 @@ export interface Watch {
   answered(status: number, contentType: string | undefined, server: Server): void;
   /** May be called repeatedly; the first call counts. `isCut` is true if the answer is no longer wanted. */
   ended(isCut: boolean): void;
-  /** The request is taken back; nothing of its answer has come. One listener. */
+  /** Called when the request is withdrawn before any of its answer has come. One listener. */
   onEvicted(listener: (answer: PickerAnswer) => void): void;
 }
 

@@ -1,13 +1,13 @@
 /**
- * The body of an answer in chunks, as they come from the connection, cut anywhere. Source: RFC 9112, section 7.1. Extensions
- * are read over, trailers too, both within a bound; line ends are CR LF and nothing else.
+ * Chunked body of an answer, split anywhere by the connection. Source: RFC 9112, section 7.1. Extensions and trailers are
+ * skipped, within limits; line ends are CR LF only.
  */
 import { malformed } from "./types.ts";
 
 /** Maximum size of one chunk's extensions, and of all trailers together, in bytes. */
 const MAX_EXTENSION_BYTES = 4 << 10;
 const MAX_TRAILER_BYTES = 64 << 10;
-/** Sizes stay exact as numbers. */
+/** Maximum number of digits of a size: larger ones would not be exact as numbers. */
 const MAX_SIZE_DIGITS = 13;
 
 const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";

@@ -21,8 +21,8 @@ import { requestText } from "./request-text.ts";
 import { type AnswerHandler, type HttpClient, HttpFault } from "./types.ts";
 
 /**
- * Longest silence of an upstream, before the head and between two chunks, when the provider names no `first_byte_timeout`.
- * Above the ten minutes that the official SDKs themselves wait by default.
+ * Maximum silence of an upstream, before the head and between two chunks, if the provider has no `first_byte_timeout`, in
+ * milliseconds. Above the ten minutes that the official SDKs wait by default.
  */
 const SILENCE_LIMIT_MS = 15 * 60_000;
 /** Time that an idle connection is kept if the server does not announce its own, in milliseconds. */
@@ -30,18 +30,18 @@ const IDLE_MS = 4_000;
 const MAX_IDLE_MS = 600_000;
 /** Margin before the server's own idle timeout, in milliseconds: later, a request might cross the server's close. */
 const IDLE_MARGIN_MS = 2_000;
-/** How often silence and idleness are looked at. */
+/** Interval between checks of silence and idleness, in milliseconds. */
 const SWEEP_MS = 1_000;
 
 export interface HttpClientOptions {
-  /** `scheme://host[:port]`: what is connected to, and the name in TLS and `host`. */
+  /** Origin `scheme://host[:port]` to connect to; the name in TLS and `host`. */
   readonly origin: string;
   readonly lookup: LookupFunction;
   /** PEM of extra trusted roots. */
   readonly ca: string | undefined;
-  /** A name resolves and a port answers within this, or it failed to connect. */
+  /** Timeout of name resolution and connect together, in milliseconds. */
   readonly connectLimitMs: number;
-  /** Left out: the origin is reached directly. */
+  /** Omitted if the origin is reached directly. */
   readonly proxies?: ForwardProxies;
   /** Addresses of private networks are reached without a proxy. */
   readonly sparesPrivate?: boolean;
@@ -133,7 +133,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     }
   }
 
-  /** A connection is made for it even while the client is being closed: it was under way already. */
+  /** Opens a connection even while the client is closing, since the request was already in progress. */
   function replay({ outgoing, request, handler }: Waiting): void {
     connectFor({ outgoing, request, handler, connection: undefined, isReplay: true });
   }
@@ -212,7 +212,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   }
 
   function closePool(): void {
-    pool?.close().catch(() => undefined); // resolves once its running requests are done; a failure is theirs to tell
+    pool?.close().catch(() => undefined); // Resolves once its running requests are done, which report their own failures.
   }
 
   function startSweeping(): void {

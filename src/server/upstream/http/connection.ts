@@ -10,7 +10,7 @@ import { type AnswerHandler, HttpFault, malformed, type Sending } from "./types.
 
 /** Maximum size of all heads of one answer in bytes, including informational ones and line ends. */
 export const MAX_HEAD_BYTES = 64 << 10;
-/** Head and body go out as one piece up to so much. */
+/** Maximum size at which head and body are sent as one write, in bytes. */
 const MAX_JOINED_BYTES = 16 << 10;
 
 const END_OF_HEAD = "\r\n\r\n";
@@ -19,12 +19,12 @@ const CR = 0x0d;
 
 export interface Outgoing {
   readonly method: string;
-  /** Head of the request, a character a byte. */
+  /** Head of the request, one character per byte. */
   readonly text: string;
   readonly body: Buffer | null;
 }
 
-/** A proxy that the requests of a connection are written to, in absolute form. */
+/** Proxy to which the requests of a connection are written, in absolute form. */
 export interface Forwarding {
   readonly proxy: ForwardProxy;
   /** `scheme://host[:port]` of the requests. */
@@ -36,7 +36,7 @@ export interface Owner {
   released(connection: Connection, keepsFor: number | undefined): void;
   /** Called once, when the connection can carry no further request. */
   gone(connection: Connection): void;
-  /** Milliseconds, monotonic, of the last look at the clock: coarse. */
+  /** Returns monotonic milliseconds as of the last clock reading: coarse. */
   now(): number;
 }
 
@@ -58,7 +58,7 @@ export class Connection implements Sending {
   #isGone = false;
   /** True if the connection carried an earlier request. */
   #isReused = false;
-  /** A byte of the answer came. */
+  /** True after the first byte of the answer. */
   #isHeard = false;
   /** Sends the request once more, over another connection. */
   #replay: (() => void) | undefined;
@@ -99,7 +99,7 @@ export class Connection implements Sending {
     this.#isSent = false;
     this.#quietSince = this.#owner.now();
     handler.connected(this);
-    if (this.#handler !== handler) return; // it did not want it any more
+    if (this.#handler !== handler) return; // The handler has already aborted.
     this.#isSent = true;
     const length = body?.length ?? 0;
     if (text.length + length <= MAX_JOINED_BYTES) {
@@ -132,7 +132,7 @@ export class Connection implements Sending {
     this.#over(new HttpFault("UPSTREAM_SILENT", `nothing came for ${limitMs} ms`));
   }
 
-  /** Whatever is under way fails. */
+  /** Fails the request in progress. */
   destroy(cause: Error): void {
     this.#over(cause);
   }
@@ -171,7 +171,7 @@ export class Connection implements Sending {
     return end + END_OF_HEAD.length;
   }
 
-  /** A head that came in pieces; whose lines are no lines is not waited for. */
+  /** Continues a head that arrived in pieces; invalid lines are rejected before it is complete. */
   #readPartial(before: Buffer, bytes: Buffer, at: number): number {
     const room = MAX_HEAD_BYTES - this.#headBytes;
     const all = before.length === 0 ? bytes.subarray(at) : Buffer.concat([before, bytes.subarray(at, at + room)]);
@@ -194,7 +194,7 @@ export class Connection implements Sending {
     const head = parseHead(text, this.#method);
     const { status, framing } = head;
     if (status === 100 || status === 101) throw malformed(`${status}, which was not asked for`);
-    if (status < 200) return; // a final answer follows
+    if (status < 200) return; // A final answer follows.
     if (status === 407 && this.#forwarding !== undefined) {
       throw refusedByProxy(this.#forwarding.proxy, this.#forwarding.origin, status);
     }
@@ -265,7 +265,7 @@ export class Connection implements Sending {
     });
   }
 
-  /** The server, or the network, ended the connection. */
+  /** Handles a connection that the server or the network closed. */
   #closed(cause: Error): void {
     const replay = this.#isHeard || this.#isGone ? undefined : this.#replay;
     const handler = this.#handler;
@@ -304,7 +304,7 @@ export class Connection implements Sending {
 
 const NOTHING = Buffer.alloc(0);
 
-/** RFC 9112, section 3.2.2. `text`: head of a request in origin form. */
+/** Converts to absolute form (RFC 9112, section 3.2.2). `text` is the head of a request in origin form. */
 function absoluteForm(text: string, { proxy, origin }: Forwarding): string {
   const path = text.indexOf(" ") + 1;
   const headers = text.indexOf("\r\n") + 2;

@@ -1,6 +1,5 @@
 /**
- * The head of an answer in HTTP/1.1, and how its body ends. Whatever two readers could take for different things is refused.
- * Source: RFC 9112, sections 2.2, 4, 5 and 6.3.
+ * Head of an HTTP/1.1 answer, and how its body ends. Ambiguous input is refused. Source: RFC 9112, sections 2.2, 4, 5 and 6.3.
  */
 import { malformed } from "./types.ts";
 
@@ -10,10 +9,10 @@ export type Framing = number | "chunked" | "close";
 export interface AnswerHead {
   readonly status: number;
   readonly statusText: string;
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   readonly headers: readonly string[];
   readonly framing: Framing;
-  /** The connection may take another request after this answer. */
+  /** The connection can carry another request after this answer. */
   readonly isKept: boolean;
   /** Idle time in seconds that the server announces. */
   readonly keepsFor: number | undefined;
@@ -40,7 +39,7 @@ const SPECIAL: ReadonlyMap<string, number> = new Map([
   ["keep-alive", KEEP_ALIVE],
 ]);
 
-/** Names come in few spellings: those that were found to be tokens, with what they mean here. */
+/** Maximum number of cached header names; there are few spellings. */
 const MAX_SPELLINGS = 1_000;
 const spellings = new Map<string, number>();
 
@@ -88,7 +87,7 @@ export function parseHead(text: string, method: string): AnswerHead {
     if (kind === ORDINARY) continue;
     if (kind === CONTENT_LENGTH) {
       if (length !== undefined) throw malformed("more than one content length");
-      // A tab behind it is no part of it (RFC 9110, section 5.5), and other readers take it for one.
+      // A tab after the value is not part of it (RFC 9110, section 5.5), but some readers include it.
       const isTabbed = text.slice(to, lineEnd).includes("\t");
       if (isTabbed || !DIGITS.test(value)) throw malformed("a content length that is no number");
       length = Number(value);

@@ -3,12 +3,12 @@ import type { Dispatcher, Pool } from "undici";
 import type { UpstreamRequest } from "../ports.ts";
 import { type AnswerHandler, HttpFault, malformed, type Sending } from "./types.ts";
 
-/** Pools that have answered a request: their connections are used again. */
+/** Pools that have answered a request: their connections are being reused. */
 const answering = new WeakSet<Dispatcher>();
 
 /**
- * Never throws. `openLone` opens the connection over which the request is sent once more if a connection of the pool that
- * was used before turns out to be closed; without it nothing is sent twice.
+ * Never throws. `openLone` opens the connection for sending the request again if a reused connection of the pool turns out to
+ * be closed; without it nothing is sent twice.
  */
 export function dispatchOver(
   pool: Pool,
@@ -22,7 +22,7 @@ export function dispatchOver(
       : () => {
           const lone = openLone();
           send(lone, request, new Told(handler, lone, undefined));
-          lone.close().catch(() => undefined); // resolves once the request is done; a failure is the handler's to tell
+          lone.close().catch(() => undefined); // Resolves once the request is done; the handler reports a failure.
         };
   send(pool, request, new Told(handler, pool, replay));
 }
@@ -42,7 +42,7 @@ function send(over: Dispatcher, { method, path, headers, body }: UpstreamRequest
  */
 function isClosed(cause: Error): boolean {
   const { socket } = cause as Error & { readonly socket?: { readonly bytesRead?: number } | null };
-  if (socket?.bytesRead === 0) return false; // nothing was ever read from it
+  if (socket?.bytesRead === 0) return false; // Nothing was ever read from it.
   const code = "code" in cause ? String(cause.code) : "";
   return /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE|ERR_HTTP2_\w+)$/.test(code) || cause.message.includes("GOAWAY");
 }
@@ -79,7 +79,7 @@ class Told implements Dispatcher.DispatchHandler, Sending {
 
   onHeaders(status: number, headers: Buffer[], resume: () => void, statusText: string): boolean {
     this.#isHeard = true;
-    if (status < 200) return true; // informational; a final answer follows
+    if (status < 200) return true; // Informational; a final answer follows.
     const texts: string[] = [];
     for (const each of headers) texts.push(each.toString("latin1"));
     this.#handler.head(status, statusText, texts, resume);

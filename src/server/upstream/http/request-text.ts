@@ -8,7 +8,7 @@ const PATH = /^[\x21-\x7e\x80-\xff]+$/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** These say where the request ends, who it is for, or what becomes of its connection: that is not theirs to say. */
+/** Headers that determine the end of the request, its target, or its connection: callers may not set them. */
 const FRAMING: ReadonlySet<string> = new Set([
   "host",
   "connection",
@@ -20,7 +20,7 @@ const FRAMING: ReadonlySet<string> = new Set([
   "trailer",
 ]);
 
-/** Names that were found to be plain, in their spellings, which are few. */
+/** Maximum number of cached valid header names; there are few spellings. */
 const MAX_SPELLINGS = 1_000;
 const plainNames = new Set<string>();
 

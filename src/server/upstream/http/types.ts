@@ -11,7 +11,7 @@ export interface Sending {
 export interface AnswerHandler {
   /** The request is being sent. A failure before this call means that nothing was sent. Called again if the request is resent. */
   connected(sending: Sending): void;
-  /** A connection that was idle turned out to be closed: the request is sent once more over another one. */
+  /** An idle connection turned out to be closed: the request is sent again over another one. */
   disconnected?(): void;
   /**
    * A final answer begins. `headers` are alternating names and values, one character per byte, as they were sent. `resume` is
@@ -25,13 +25,13 @@ export interface AnswerHandler {
 }
 
 export interface HttpClient {
-  /** Never throws. What `handler` throws ends its answer and its connection. */
+  /** Never throws. An exception of `handler` ends its answer and its connection. */
   dispatch(request: UpstreamRequest, handler: AnswerHandler): void;
-  /** Open connections. */
+  /** Number of open connections. */
   readonly connections: number;
   /** Accepts no new requests; those in progress finish. */
   close(): void;
-  /** Ends every connection; what is under way fails. */
+  /** Closes every connection; requests in progress fail. */
   destroy(): Promise<void>;
 }
 

@@ -36,11 +36,11 @@ const TOLD: ReadonlySet<string> = new Set([
 
 export interface Question {
   readonly request: UpstreamRequest;
-  /** `http` or `https`, and the value of `host`: of the pool. */
+  /** Scheme `http` or `https`, and the value of `host`, of the pool. */
   readonly scheme: string;
   readonly authority: string;
   readonly requestId: string | undefined;
-  /** Members of the subset that the request is confined to, as `address:port`; undefined: the whole pool. */
+  /** Members of the subset that the request is limited to, as `address:port`; `undefined` for the whole pool. */
   readonly subset: readonly string[] | undefined;
   /** Timeout from the start of the call to the decision, in milliseconds. */
   readonly timeoutMs: number;
@@ -56,7 +56,7 @@ export type Pick =
 type Call = ReturnType<ExternalProcessorClient["Process"]>;
 
 export class Exchange {
-  /** Settles once, within the question's timeout. */
+  /** Settles once, within the timeout. */
   readonly pick: Promise<Pick>;
   /** Called once when the picker takes the request back before its answer has begun. */
   onEvicted: ((answer: PickerAnswer) => void) | undefined;
@@ -68,7 +68,7 @@ export class Exchange {
   #endpoints: readonly string[] | undefined;
   #isOver = false;
   #hasAnswer = false;
-  /** Chunks of the body were answered as they are: no echo comes. */
+  /** The picker returned chunks of the body unchanged: no echo follows. */
   #isUnchanged = false;
   #echo: Buffer[] = [];
   #echoBytes = 0;

@@ -22,7 +22,7 @@ export interface MemberSetOptions {
   readonly isOwn: (address: string, port: number) => boolean;
   readonly metrics: PoolMetrics | undefined;
   readonly log: Pick<Log, "warn" | "info"> | undefined;
-  /** The member at the address, shared with other sets of the pool; each is given back once. */
+  /** Returns the member at the address, shared with other sets of the pool; each must be released once. */
   readonly acquire: (address: string) => Member;
   readonly release: (member: Member) => void;
 }
@@ -51,7 +51,7 @@ export function openMemberSet(options: MemberSetOptions): MemberSet {
   let told: string | undefined;
   let isLocal: boolean | undefined;
 
-  /** Why the address is not dialled; undefined: it is. */
+  /** Returns why the address is blocked; `undefined` if it is allowed. */
   const fenced = (address: string): FencedWhy | undefined => {
     if (fencedAs(address) !== undefined) return "fenced";
     if (isOwn(address, port)) return "own";

@@ -13,12 +13,12 @@ import type { Server } from "../server.ts";
 const FIRST_REST_MS = 1_000;
 const LONGEST_REST_MS = 30_000;
 
-/** Servers of one's own are near: who has not connected by now is down, and another is asked. */
+/** Connect timeout of pool members, in milliseconds: own servers are near, so a slower one is down and another is tried. */
 export const MEMBER_CONNECT_MS = 2_000;
 
 export type MemberState = "ok" | "failing" | "idle" | "draining";
 
-/** The last connect that failed. */
+/** Last failed connect. */
 export interface ConnectFailure {
   /** Error code of the system, of TLS or of the client, such as `ECONNREFUSED`. */
   readonly code: string;
@@ -27,12 +27,12 @@ export interface ConnectFailure {
 }
 
 export interface MemberOptions {
-  /** `scheme://host[:port]` of the pool: the name in TLS and `host`. */
+  /** Origin `scheme://host[:port]` of the pool: the name in TLS and `host`. */
   readonly origin: string;
   readonly address: string;
   readonly port: number;
   readonly ca: string | undefined;
-  /** Milliseconds; monotonic. */
+  /** Returns monotonic milliseconds. */
   readonly now: () => number;
   /** Called after a failed connect. */
   readonly onUnreachable: () => void;
@@ -40,19 +40,19 @@ export interface MemberOptions {
 
 export class Member implements Server {
   readonly address: string;
-  /** `address:port`, IPv6 in brackets: as schedulers call it. */
+  /** Endpoint `address:port`, IPv6 in brackets, as schedulers write it. */
   readonly endpoint: string;
   readonly lookup: LookupFunction;
   readonly proxies = undefined;
   inFlight = 0;
   attempts = 0;
-  /** Connects that failed. */
+  /** Number of failed connects. */
   failures = 0;
   lastFailure: ConnectFailure | undefined;
-  /** Milliseconds since 1970; undefined: the last connect did not fail. */
+  /** Milliseconds since 1970; `undefined` if the last connect did not fail. */
   failingSince: number | undefined;
   readonly #options: MemberOptions;
-  /** Failed connects since the last that did not. */
+  /** Number of failed connects since the last successful one. */
   #failedInTurn = 0;
   #restsUntil = 0;
   #client: HttpClient | undefined;
@@ -88,7 +88,7 @@ export class Member implements Server {
     return this.#client;
   }
 
-  /** Open connections. */
+  /** Number of open connections. */
   get connections(): number {
     return this.#client?.connections ?? 0;
   }
@@ -132,9 +132,9 @@ export class Member implements Server {
   }
 }
 
-/** Words of an error may hold what was sent; its code is one of a few. */
+/** Only codes are shown: an error's message may contain what was sent. */
 const CODE = /^[A-Z][A-Z0-9_]{1,63}$/;
-/** Causes of causes that are looked through. */
+/** Maximum depth of nested causes. */
 const MOST_CAUSES = 4;
 
 function codeOf(error: unknown): string {

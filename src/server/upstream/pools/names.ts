@@ -23,12 +23,12 @@ export interface NameAnswer {
 }
 
 export interface Names {
-  /** Never rejects. Takes as long as `limitMs` at most. */
+  /** Resolves a name. Never rejects, and takes at most `limitMs`. */
   look(host: string): Promise<NameAnswer>;
 }
 
 export interface NamesOptions {
-  /** `address` or `address:port` each, asked in this order; empty: those of the system. */
+  /** Servers, `address` or `address:port`, in the order of queries; empty for the system's. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
   readonly resolverFile?: string;
@@ -38,14 +38,14 @@ export interface NamesOptions {
 /** TTL in milliseconds for sources without one: files, and the system's own lookup. */
 const UNTOLD_TTL_MS = 5_000;
 
-/** An unanswered question is asked again once, after this; both times at every server. */
+/** Time after which an unanswered query is repeated once, in milliseconds; both times at every server. */
 const QUESTION_MS = 1_500;
 const LIMIT_MS = 5_000;
 
-/** A search list is rarely longer than that of a cluster, which has three to six. */
+/** Maximum length of a search list; a cluster's has three to six entries. */
 const MAX_SEARCHED = 8;
 
-/** A longer file is none of hosts. */
+/** Maximum size of a hosts file, in bytes. */
 const MAX_FILE_BYTES = 1 << 20;
 
 export function createNames({
@@ -114,7 +114,7 @@ const PROBLEMS: ReadonlyMap<string, string> = new Map([
 
 const wordsOf = (code: string | undefined): string => PROBLEMS.get(code ?? "") ?? code ?? "the lookup failed";
 
-/** Names the system knows otherwise: of the local link, of containers, of whatever is plugged into it. */
+/** Resolves names that only the system knows: of the local link, of containers, of name service plug-ins. */
 function systemAnswer(host: string, limitMs: number): Promise<NameAnswer> {
   return new Promise((resolve) => {
     const late: FamilyAnswer = { kind: "failed", problem: wordsOf("ETIMEOUT") };
@@ -171,7 +171,7 @@ function listedIn(hosts: string, host: string): NameAnswer | undefined {
   return name === "localhost" || name.endsWith(".localhost") ? untold(["127.0.0.1", "::1"]) : undefined;
 }
 
-/** The names that are asked for, in order; each ends in a dot, or c-ares would look further. */
+/** Returns the names to query, in order; each ends in a dot, since c-ares would search further otherwise. */
 export function searched(host: string, resolverText: string): readonly string[] {
   if (host.endsWith(".")) return [host];
   let domains: readonly string[] = [];

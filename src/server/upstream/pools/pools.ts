@@ -1,4 +1,4 @@
-/** Every pool of the configuration in force, with its members, kept over reloads. */
+/** Pools of the configuration in force, with their members, kept over reloads. */
 
 import { type Instruments, type Log, systemClock } from "../../../base/index.ts";
 import { type AskedFor, openPickers, routeByPicker } from "../picker/index.ts";
@@ -16,12 +16,12 @@ export interface PoolMember {
   readonly state: MemberState;
   readonly inFlight: number;
   readonly attempts: number;
-  /** Connects that failed. */
+  /** Number of failed connects. */
   readonly failures: number;
   readonly lastFailure: ConnectFailure | undefined;
-  /** Milliseconds since 1970; undefined: the last connect did not fail. */
+  /** Milliseconds since 1970; `undefined` if the last connect did not fail. */
   readonly failingSince: number | undefined;
-  /** Subsets that it is in, by name. */
+  /** Names of the subsets that contain it. */
   readonly subsets: readonly string[];
 }
 
@@ -38,13 +38,13 @@ export interface Pools {
    * there is no such pool.
    */
   members(provider: string): readonly PoolMember[] | undefined;
-  /** Open connections. */
+  /** Returns the number of open connections. */
   connections(): number;
   close(): Promise<void>;
 }
 
 export interface PoolsOptions {
-  /** `address[:port]` each; left out, those of the system. */
+  /** Servers, `address[:port]`; the system's by default. */
   readonly nameServers?: readonly string[];
   readonly instruments?: Instruments;
   readonly log?: Pick<Log, "warn" | "info">;

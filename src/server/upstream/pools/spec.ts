@@ -1,4 +1,4 @@
-/** A pool as the deployment document writes it, read once a configuration. Source: specification document 3, `pool`. */
+/** A pool of the deployment document, parsed once per configuration. Source: specification document 3, `pool`. */
 import { isIP } from "node:net";
 import { parseDuration } from "../../../base/index.ts";
 import type { ProviderConfig } from "../../core/config/index.ts";
@@ -9,7 +9,7 @@ type PoolConfig = NonNullable<ProviderConfig["pool"]>;
 export interface PoolSpec {
   /** Provider that the pool belongs to. */
   readonly provider: string;
-  /** `scheme://host[:port]`: what members are called in TLS and in the `host` header, whatever their address. */
+  /** Origin `scheme://host[:port]`: the members' name in TLS and in the `host` header, whatever their address. */
   readonly origin: string;
   /** Host to resolve; an address without brackets. */
   readonly host: string;

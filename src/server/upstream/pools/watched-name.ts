@@ -1,7 +1,7 @@
 /** Addresses of one name, resolved again in the background when their TTL expires. Only requests before the first answer wait. */
 import type { Family, FamilyAnswer, Names } from "./names.ts";
 
-/** A TTL of nothing would ask without end; one of hours would keep those who have left for as long. */
+/** Limits of the TTL in milliseconds: a TTL of zero would query without end; one of hours would keep removed servers as long. */
 const MIN_TTL_MS = 1_000;
 const MAX_TTL_MS = 300_000;
 
@@ -17,7 +17,7 @@ const NOTHING_BELIEVED_AFTER_MS = 30_000;
 
 export interface WatchedNameOptions {
   readonly names: Names;
-  /** Milliseconds; monotonic. */
+  /** Returns monotonic milliseconds. */
   readonly now: () => number;
   /** Called after each answer, with the current addresses and the problem, if there is one. */
   readonly onAnswer: (addresses: readonly string[], problem: string | undefined) => void;
@@ -26,7 +26,7 @@ export interface WatchedNameOptions {
 export interface WatchedName {
   /** Resolves once the first query has finished, successful or not. */
   readonly first: Promise<void>;
-  /** Asks soon: what is known seems to be old. */
+  /** Queries soon, since the known addresses seem to be outdated. */
   hurry(): void;
   close(): void;
 }
