@@ -14,7 +14,7 @@ import { refusal } from "./refusal.ts";
 
 /** Maximum size of JSON bodies, in bytes. A larger one would not fit into a log entry. */
 export const MAX_JSON_BYTES = 1 << 20;
-/** Levels of nesting; no operation takes more than three. */
+/** Maximum nesting; no operation needs more than three levels. */
 const MAX_JSON_DEPTH = 64;
 /** Maximum size of configuration documents, in bytes. */
 export const MAX_DOCUMENT_BYTES = 8 << 20;
@@ -30,27 +30,27 @@ const MAX_DISCARDED_BYTES = 64 << 20;
 /** The same for an unauthenticated caller. */
 const MAX_DISCARDED_OF_STRANGER_BYTES = 1 << 20;
 const DISCARD_LIMIT_MS = 5_000;
-/** Without a byte: the sender waits for the answer, or for nothing. */
+/** Time without a byte after which the rest is no longer awaited, in milliseconds: the sender is waiting too. */
 const DISCARD_PAUSE_MS = 500;
 
-/** Requests whose client sends its body once it is asked to. Source: RFC 9110, section 10.1.1. */
+/** Requests whose client sends its body only on request. Source: RFC 9110, section 10.1.1. */
 const invitations = new WeakMap<IncomingMessage, ServerResponse>();
 
-/** Notes a request with `Expect: 100-continue`. */
+/** Remembers a request with `Expect: 100-continue`. */
 export function waitsForInvitation(request: IncomingMessage, response: ServerResponse): void {
   invitations.set(request, response);
 }
 
-/** Whether the client waits with its body and was not asked for it. */
+/** Returns whether the client is still waiting to be asked for its body. */
 export const hasWaited = (request: IncomingMessage): boolean => invitations.has(request);
 
-/** Asks for the body of a client that waits with it. */
+/** Asks a waiting client for its body. */
 export function invite(request: IncomingMessage): void {
   invitations.get(request)?.writeContinue();
   invitations.delete(request);
 }
 
-/** The body of an operation that reads it as it comes; the client is asked for it at the first read. */
+/** Returns the body of an operation that streams it; asks the client for it at the first read. */
 export async function* invited(request: IncomingMessage): AsyncGenerator<Uint8Array> {
   invite(request);
   yield* request as AsyncIterable<Uint8Array>;
@@ -103,10 +103,10 @@ export function createBodyReader(maxHeldBytes: number = MAX_HELD_BYTES, limitMs:
   };
 }
 
-/** Never rejects. Resolves once the body is through, or enough of it, or nothing more comes. */
+/** Never rejects. Resolves once the body has ended, enough of it was read, or nothing more comes. */
 export function discardRest(request: IncomingMessage, isKnown: boolean, signal: AbortSignal): Promise<void> {
   if (request.complete || request.destroyed || signal.aborted) return Promise.resolve();
-  // The client waits for the answer before it sends anything.
+  // The client waits for the answer before it sends the body.
   if (hasWaited(request) && request.readableLength === 0) return Promise.resolve();
   return new Promise((resolve) => {
     let left = isKnown ? MAX_DISCARDED_BYTES : MAX_DISCARDED_OF_STRANGER_BYTES;

@@ -21,7 +21,7 @@ const LONG_WRITES: ReadonlySet<OperationId> = new Set([
   "restore_snapshot",
 ]);
 
-/** Visible ASCII without the separator of principal and key. */
+/** Visible ASCII without the character that separates principal and key. */
 const IDEMPOTENCY_KEY = /^[!-.0-~]{1,128}$/;
 const REVISION = /^"?(\d{1,16})"?$/;
 
@@ -48,7 +48,7 @@ export async function receive(
     case "json": {
       const { schema } = operation.body;
       const held = await bodies.read(request, operation, signal);
-      // A web page can send any text to an address it may reach, but not under this type without asking first.
+      // A web page can send any text to an address that it can reach, but this type needs a CORS preflight.
       if (held.bytes.length > 0 && contentType !== "application/json") {
         held.release();
         throw refusal("invalid", "The body must be sent as content-type application/json.");

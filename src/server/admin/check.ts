@@ -15,7 +15,7 @@ export interface Fault {
   readonly message: string;
 }
 
-/** A caller needs the first few; a body of 1 MiB can hold tens of thousands. */
+/** Maximum number of reported faults; a body of 1 MiB can have tens of thousands. */
 const MAX_FAULTS = 20;
 /** Maximum length shown of an unknown field's name. */
 const MAX_SHOWN = 64;
@@ -58,7 +58,7 @@ export function faultsOf(schema: Schema<unknown>, value: unknown): readonly Faul
   return faults.map(fault);
 }
 
-/** Half a surrogate pair is no character: a text that has one cannot be written as UTF-8. */
+/** Finds texts with half a surrogate pair, which have no UTF-8. */
 function brokenTexts(value: unknown, at: string): readonly Fault[] {
   if (typeof value === "string") {
     return value.isWellFormed() ? [] : [{ field: shown(at, ""), message: "is not well-formed Unicode" }];
@@ -69,7 +69,7 @@ function brokenTexts(value: unknown, at: string): readonly Fault[] {
   );
 }
 
-/** Texts of a query or a path as the values their schema speaks of; a text that is none stays, and is then refused. */
+/** Converts texts of a query or a path to the types of their schema; a text that does not fit stays, and is refused later. */
 export function fromTexts(schema: ObjectSchema, texts: Readonly<Record<string, string>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(texts).map(([name, text]) => {
@@ -172,7 +172,7 @@ function validator(): Ajv2020 {
     allErrors: true,
     allowUnionTypes: true,
     verbose: true,
-    // The schemas are ours, and tests hold them against the schema of schemas.
+    // The schemas are our own, and tests validate them against the meta-schema.
     meta: false,
     validateSchema: false,
     formats: {

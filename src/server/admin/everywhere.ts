@@ -36,7 +36,7 @@ export type MeasuredTable = (typeof MEASURED)[number];
 export type Question =
   | { readonly kind: "list"; readonly table: MeasuredTable }
   | { readonly kind: "failures" | "members" | "history"; readonly provider: string }
-  /** Records of requests from a place on, of requests since a time in milliseconds since 1970. */
+  /** Records of requests from a position on, since a time in milliseconds since 1970. */
   | { readonly kind: "decisions"; readonly from: number; readonly since: number }
   | { readonly kind: "records"; readonly limit: number; readonly event: AuditEventName | undefined };
 
@@ -44,9 +44,9 @@ export type Row = Readonly<Record<string, unknown>>;
 
 export interface Gathered {
   readonly items: readonly Row[];
-  /** Ids of members that gave no answer in time. */
+  /** Ids of members that did not answer in time. */
   readonly unanswered: readonly string[];
-  /** Ids of members that had more than they answered. */
+  /** Ids of members that had more rows than they answered. */
   readonly cut: readonly string[];
 }
 
@@ -99,7 +99,7 @@ async function askOne(
 ): Promise<Part | undefined> {
   const ending = new AbortController();
   const end = (): void => ending.abort();
-  // Also of this node's own worker, which carries the question.
+  // The limit also covers this node's own worker, which carries the question.
   const limit = setTimeout(end, LIMIT_MS - OWN_MS / 2);
   signal.addEventListener("abort", end, { once: true });
   if (signal.aborted) end();
@@ -124,7 +124,7 @@ function partOf(node: string, body: Uint8Array): Part | undefined {
 
 const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The answer to another member, of `most` rows. `fromEnd`: when not all have room, the last are kept. */
+/** Returns the answer to another member, with at most `most` rows. With `fromEnd`, the last rows are kept if not all fit. */
 export function answerOf(
   rows: Iterable<unknown>,
   { fromEnd = false, most = Number.POSITIVE_INFINITY }: { readonly fromEnd?: boolean; readonly most?: number } = {},
@@ -159,7 +159,7 @@ export function readQuestion(value: unknown): Question | undefined {
   return { kind, limit, event: typeof event === "string" ? (event as AuditEventName) : undefined };
 }
 
-/** Oldest first, by an RFC 3339 time in UTC with milliseconds; what is of one time stays in its order. */
+/** Sorts oldest first, by an RFC 3339 time in UTC with milliseconds; stable for equal times. */
 export function byTime<Item>(items: readonly Item[], field: keyof Item): Item[] {
   return [...items].sort((a, b) => (a[field] < b[field] ? -1 : a[field] > b[field] ? 1 : 0));
 }

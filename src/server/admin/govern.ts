@@ -17,7 +17,7 @@ export interface Asked {
   readonly operation: Operation;
   readonly principal: Principal;
   readonly resource: Resource;
-  /** `local` or `network`. */
+  /** Either `local` or `network`. */
   readonly door: string;
   readonly requestId: string;
 }
@@ -31,7 +31,7 @@ export function resourceOf({ resource }: Operation, params: object): Resource {
   return { kind, name: String(name) };
 }
 
-/** Whether the policy also permits another operation, of which the resource has a fixed name. Nothing is recorded. */
+/** Returns whether the policy also permits another operation, whose resource has a fixed name. Records nothing. */
 export function isPermitted(access: Access, { principal }: Pick<Asked, "principal">, action: OperationId): boolean {
   const operation: Operation = OPERATIONS[action];
   const resource = resourceOf(operation, {});
@@ -58,7 +58,10 @@ export async function authorize(access: Access, audit: AuditSink, asked: Asked):
   });
 }
 
-/** Does a change and records what came of it; of one that is only tried, that it was. Rejects as `change` does, or with `audit_unavailable`. */
+/**
+ * Makes a change and records its outcome; for a dry run, only that it was made. Rejects as `change` does, or with
+ * `audit_unavailable`.
+ */
 export async function recorded<T extends { readonly value: unknown }>(
   audit: AuditSink,
   asked: Asked & { readonly isDryRun?: boolean },
@@ -124,7 +127,7 @@ function facts({ id, principal, resource, door, requestId }: Asked): AuditEntry[
   };
 }
 
-/** UTF-16 units of a list in a record, whose length is the caller's doing. */
+/** Maximum length in UTF-16 units of a list in a record, since callers control its length. */
 const MAX_LIST_LENGTH = 600;
 
 /** Returns the first names of a long list: with all of them, the rest of the record would be cut. */

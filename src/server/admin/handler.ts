@@ -18,14 +18,14 @@ import type { QueryEngine } from "./query/index.ts";
 export interface Call<Id extends OperationId> {
   /** `NOBODY` for an operation that is open to all. */
   readonly principal: Principal;
-  /** The tables that the caller may list. */
+  /** Tables that the caller may list. */
   readonly tables: readonly TableName[];
-  /** Whether the caller may also do another operation, on its own resource. */
+  /** Returns whether the caller may also do another operation, on its own resource. */
   readonly may: (action: OperationId) => boolean;
   readonly params: OperationParams<Id>;
   readonly query: OperationQuery<Id>;
   readonly body: OperationBody<Id>;
-  /** Revision of `If-Match`, of an operation that takes it. */
+  /** Revision of `If-Match`, for an operation that accepts it. */
   readonly ifMatch: number | undefined;
   /** Options for a write of this request: actor, timeout and idempotency key. */
   readonly write: WriteOptions;
@@ -47,14 +47,14 @@ export interface HandlerPorts extends Ports {
 
 export type Handler<Id extends OperationId> = (call: Call<Id>, ports: HandlerPorts) => Reply<Id> | Promise<Reply<Id>>;
 
-/** Lists are read by one function for all, so they have sources in place of handlers. */
+/** Lists are read by one function for all, so they have sources instead of handlers. */
 export type ListId = `list_${TableName}`;
 export type Handlers = { readonly [Id in Exclude<OperationId, ListId>]: Handler<Id> };
 export type ListSources = { readonly [T in TableName]: (ports: Ports) => ListSource<RowOf<T>> };
 
 export const DONE = { value: undefined } as const;
 
-/** RFC 3339 in UTC. `ms`: since 1970. */
+/** Formats milliseconds since 1970 as RFC 3339 in UTC. */
 export function rfc3339(ms: number): string {
   return new Date(ms).toISOString();
 }

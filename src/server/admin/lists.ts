@@ -1,9 +1,9 @@
 /**
- * Lists that can be waited for. Source: design decisions, section 3 (blocking reads).
+ * Lists with blocking reads. Source: design decisions, section 3 (blocking reads).
  *
- * A table has one listener, however many wait; a waiting read costs one entry in a set and the timer of its own limit.
- * An index is of this process: one that is higher than the list's own came from another node or from before a restart,
- * and is answered at once. Index 0 is before everything.
+ * A table has one listener, however many reads wait; a waiting read costs one entry in a set and the timer of its own limit. An
+ * index is local to this process: one above the list's own came from another node or from before a restart, and is answered
+ * immediately. Index 0 precedes everything.
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -11,26 +11,28 @@ import type { StateView } from "../cluster/index.ts";
 
 export type Taken<Row> = (now: number) => Iterable<Row>;
 
-/** The first `limit` rows behind the row named `after`; from the first one if that is `undefined`. */
+/** The first `limit` rows after the row named `after`; from the first one if that is `undefined`. */
 export interface Page {
   readonly after: string | undefined;
   readonly limit: number;
 }
 
 export interface ListSource<Row> {
-  /** Growing; changes whenever the rows do. */
+  /** Increases whenever the rows change. */
   version(): number;
-  /** Called after a change; returns the way to end it. */
+  /** Called after a change; returns a function that removes the listener. */
   watch(onChange: () => void): () => void;
   /** Takes the current rows; they are made lazily, at a time in milliseconds since 1970. */
   take(): Taken<Row> | Promise<Taken<Row>>;
-  /** Takes one page of a list whose rows are in the order of their names, without going over the others. */
+  /** Takes one page of a list whose rows are in the order of their names, without reading the others. */
   page?(page: Page): Taken<Row>;
-  /** The same rows as they are kept, of a list that may have a million: `query` unpacks what it needs in its own thread. */
+  /**
+   * Returns the same rows in packed form, for a list that may have a million: `query` unpacks what it needs in its own thread.
+   */
   parts?(): Promise<readonly StoredPart[]>;
 }
 
-/** Rows that have one value in common, packed. */
+/** Packed rows with one common value. */
 export interface StoredPart {
   readonly label: string;
   readonly texts: readonly string[];
@@ -55,7 +57,7 @@ export function counted(listen: (listener: () => void) => () => void): Pick<List
   };
 }
 
-/** Version and watch of a list that changes with any of these tables of the state. */
+/** Returns version and watch of a list that changes with any of these tables of the state. */
 export function tables(
   view: StateView,
   ...prefixes: readonly string[]
@@ -71,11 +73,14 @@ export function tables(
   };
 }
 
-/** Work on the thread without a break. A request of the data plane waits for several such turns, one for each of its own. */
+/**
+ * Maximum time on the thread without a break, in milliseconds. A request of the data plane waits for several such turns, one
+ * for each of its own.
+ */
 const TURN_MS = 1;
-/** Rows between two looks at the clock. */
+/** Number of rows between two checks of the clock. */
 const ROWS_A_LOOK = 64;
-/** Walks that changes may cut short before the thread is held for a whole one. */
+/** Maximum number of walks that changes may interrupt; the next one blocks the thread until it is complete. */
 const MAX_WALKS = 4;
 
 /** Returns the values of a table, all of one moment, which is no earlier than the call. */
@@ -111,7 +116,7 @@ export async function stored<T>(
   }
 }
 
-/** Does something for each of many items, which takes as many turns as it must. */
+/** Processes many items, in as many turns as necessary. */
 export async function inTurns<T>(items: readonly T[], work: (item: T) => void): Promise<void> {
   let turn = performance.now();
   for (const [at, item] of items.entries()) {
@@ -179,7 +184,7 @@ export function watchList<Row>(source: ListSource<Row>): WatchedList<Row> {
   const unwatch = source.watch(wake);
   const indexNow = (): number => source.version() + 1;
 
-  /** Shared by all who read the same index: a thousand may be woken by one change. Gone when the last has read it. */
+  /** Shared by all reads of the same index: one change may wake a thousand. Released when the last has read it. */
   let shared: { readonly index: number; taken: Promise<Taken<Row>> | WeakRef<Taken<Row>> } | undefined;
   async function take(index: number): Promise<Taken<Row>> {
     const known = shared?.index === index ? shared.taken : undefined;

@@ -62,12 +62,12 @@ export interface Ports {
   readonly caughtUp?: (() => Promise<void>) | undefined;
   /** Returns the type of a secret in the text, such as `GITHUB_TOKEN`; `undefined` if none is found. */
   readonly secretIn: (text: string) => Promise<string | undefined>;
-  /** Unpredictable bytes: that of `node:crypto` but for tests. */
+  /** Returns unpredictable bytes from `node:crypto`, except in tests. */
   readonly randomBytes: (length: number) => Uint8Array;
   readonly log: Log;
 }
 
-/** A document as it was written, YAML or JSON. */
+/** A document in its original text, YAML or JSON. */
 export interface DocumentWrite {
   readonly name: string;
   readonly document: string;
@@ -81,20 +81,20 @@ export type SourceOutcome<T> =
   | { readonly kind: "refused"; readonly problems: readonly SourceProblem[] };
 
 /**
- * The configuration sources. Writes reject as `Cluster.write` does, with `stale` for a revision that is not the newest,
- * and with `conflict` naming the key `deployment` of the node file where a file is their single writer.
+ * Configuration sources. Writes reject as `Cluster.write` does, with `stale` for a revision that is not the newest, and with
+ * `conflict` naming the key `deployment` of the node file if a file is their single writer.
  */
 export interface Sources {
   /** Returns the sources in the order of their names; `state` shows whether this node serves the newest revision. */
   list(): readonly SourceRecord[];
-  /** Called after the standing of a source has changed; returns the way to end it. */
+  /** Called after the status of a source has changed; returns a function that removes the listener. */
   onStanding(listener: () => void): () => void;
   /** Returns the document of a revision, the newest if it is `undefined`; `undefined` if there is none. */
   document(name: string, revision: number | undefined, signal: AbortSignal): Promise<string | undefined>;
   /** Returns the revisions, newest first; `undefined` if there is no such source. */
   revisions(name: string): readonly SourceRevision[] | undefined;
   put(change: DocumentWrite, write: WriteOptions): Promise<SourceOutcome<SourceChange>>;
-  /** Writes an earlier revision as the newest; rejects with `not_found` where it is not kept. */
+  /** Writes an earlier revision as the newest; rejects with `not_found` if it is not kept. */
   rollback(
     change: { readonly name: string; readonly to: number; readonly ifRevision: number | undefined },
     write: WriteOptions,
@@ -142,10 +142,10 @@ export interface NodeFacts {
   readonly version: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
-  /** Milliseconds since then, by a clock that is never set. */
+  /** Returns milliseconds since then, by a monotonic clock. */
   uptimeMs(): number;
   listeners(): NodeStatus["listeners"];
-  /** Whether it can serve; not whether it can write. */
+  /** Returns whether the node can serve; not whether it can write. */
   readiness(): { readonly ready: boolean; readonly reasons: readonly string[] };
   configuration(): NodeStatus["configuration"];
   models(): NonNullable<NodeStatus["models"]>;
@@ -155,11 +155,11 @@ export interface NodeFacts {
   keyLastUsedAt(id: string): number | undefined;
 }
 
-/** Providers as this node has met them, and what they serve. */
+/** Providers as this node has measured them, and their models. */
 export interface Backends {
   /** Returns the providers in the order of the configuration; without suspensions and budgets. */
   list(): readonly Omit<BackendRecord, "suspended_until" | "node">[];
-  /** Newest first; undefined for a provider that is not configured. */
+  /** Returns the failures, newest first; `undefined` for a provider that is not configured. */
   failures(name: string): readonly Omit<BackendFailure, "node">[] | undefined;
   /**
    * Returns the members of its pool, failing ones first; empty without a pool; `undefined` for a provider that is not
@@ -179,7 +179,7 @@ export interface Backends {
 export interface Governed {
   /** Returns the profiles in the order of the configuration; without their keys. */
   profiles(): readonly Omit<ProfileRecord, "keys">[];
-  /** Issuers whose tokens the data plane accepts, by name. */
+  /** Returns the names of issuers whose tokens the data plane accepts. */
   issuers(): readonly string[];
   /** Returns the current buckets; each row is made lazily, with its values at that time. */
   budgets(): Promise<Iterable<BudgetRecord>>;
@@ -197,7 +197,7 @@ export interface Refusals {
   onChange(listener: () => void): () => void;
 }
 
-/** The last requests of this node. */
+/** Last requests of this node. */
 export interface Requests {
   /** Returns the current requests, newest first; each record is made as it is taken. Can be iterated repeatedly. */
   list(): Iterable<Omit<RequestRecord, "node">>;
@@ -205,11 +205,11 @@ export interface Requests {
   onChange(listener: () => void): () => void;
 }
 
-/** Changes of the configuration, judged by the requests that all nodes served lately. */
+/** Rehearsals: changes of the configuration, judged by recent requests of all nodes. */
 export interface Rehearsals {
   /** Rejects with `busy` where too many wait, and with the signal's reason. */
   rehearse(asked: RehearsalAsked, signal: AbortSignal): Promise<SourceOutcome<RehearsalResult>>;
-  /** Records of this node, for the member that rehearses: a page of at most a mebibyte as JSON. */
+  /** Returns records of this node for the member that rehearses: a page of at most a mebibyte as JSON. */
   page(from: number, since: number): Uint8Array;
 }
 
@@ -228,11 +228,11 @@ export interface History {
   onChange(listener: () => void): () => void;
 }
 
-/** Metered usage against the providers' reports, as the replicated ledger has it. */
+/** Metered usage compared with the providers' reports, from the replicated ledger. */
 export interface Reconciled {
   /** Returns the providers in the order of their names. */
   providers(): readonly ReconcileRecord[];
-  /** Newest day first, then by provider and class. */
+  /** Returns the verdicts, newest day first, then by provider and class. */
   verdicts(): readonly ReconcileVerdictRecord[];
   /** Returns the way to end it. */
   onChange(listener: () => void): () => void;
@@ -240,7 +240,7 @@ export interface Reconciled {
 
 /** Detectors and rules of the running configuration. */
 export interface Guardrails {
-  /** Detectors, then rules, in the order of the document, with what this node counted of them. */
+  /** Returns detectors, then rules, in the order of the document, with this node's counts. */
   list(): readonly Omit<GuardrailRecord, "node">[];
   /** Returns what would happen to texts; nothing of them is stored. Rejects with `busy` if too many rehearsals run. */
   rehearse(question: RehearsalQuestion, signal: AbortSignal): Promise<Rehearsal>;
@@ -248,7 +248,7 @@ export interface Guardrails {
   onChange(listener: () => void): () => void;
 }
 
-/** Files of models in the cache of this node, or to come there. */
+/** Model files in the cache of this node, and those to be fetched. */
 export interface Artifacts {
   /** Returns the models that the newest configuration needs, in its order, then the unused files. Reads the disk. */
   list(): Promise<readonly Omit<ArtifactRecord, "node">[]>;
@@ -259,11 +259,11 @@ export interface Artifacts {
 /** Certificates of the data listener; none if it serves plain HTTP. */
 export interface Certificates {
   list(): readonly Omit<CertificateRecord, "node">[];
-  /** Called after a change; returns the way to end it. */
+  /** Called after a change; returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 
-/** Controls that rules of the running configuration carry, or have carried in the last 24 hours. */
+/** Controls that rules of the running configuration cite, or have cited in the last 24 hours. */
 export interface Controls {
   /** Returns the controls ordered by identifier. */
   list(): Promise<readonly Omit<ControlRecord, "node">[]>;
@@ -278,7 +278,7 @@ export interface AuditEntry {
 }
 
 export interface AuditSink {
-  /** Room for one record, before what it will tell of is done. Throws `audit_unavailable`. */
+  /** Reserves room for one record, before the recorded action. Throws `audit_unavailable`. */
   reserve(): {
     /** Resolves once the record is on disk. */
     record(entry: AuditEntry): Promise<void>;
@@ -286,6 +286,6 @@ export interface AuditSink {
   };
   /** Records a failure without waiting; sampled to 10 a second, the rest is counted. Never throws. */
   authFailure(data: AuditEntry["data"]): void;
-  /** Newest last; of one event where one is named. */
+  /** Returns records, newest last; only those of `event` if it is given. */
   recent(limit: number, event?: AuditEventName): readonly AuditRecord[];
 }

@@ -3,18 +3,18 @@
 import type { Actor } from "../core/state/index.ts";
 
 export interface Principal {
-  /** `local`, or the name of the issuer. */
+  /** Either `local`, or the name of the issuer. */
   readonly issuer: string;
-  /** `unix:<uid>`, `loopback`, or the subject of the token. */
+  /** User `unix:<uid>`, `loopback`, or the subject of the token. */
   readonly subject: string;
   readonly roles: readonly string[];
-  /** Readable, for records. */
+  /** Readable name, for records. */
   readonly name?: string;
-  /** Milliseconds since 1970; of a token, by which the caller was recognised. */
+  /** Expiry of the caller's token, in milliseconds since 1970. */
   readonly expiresAt?: number;
 }
 
-/** A caller of the local socket. Only the owner can open it, so a caller is the user this process runs as. */
+/** Returns a caller of the local socket. Only the owner can open it, so a caller is the user of this process. */
 export function localPrincipal(uid: number): Principal {
   return { issuer: "local", subject: `unix:${uid}`, roles: ["local"] };
 }

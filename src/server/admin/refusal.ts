@@ -1,4 +1,4 @@
-/** Refusals of the admin plane, and any failure as the one answer it becomes. Source: design decisions, section 3. */
+/** Refusals of the admin plane, and the conversion of any failure to an answer. Source: design decisions, section 3. */
 
 import { asRefusal, GatewayError, type RefusalCode } from "../../base/index.ts";
 import { ClusterError } from "../cluster/index.ts";
@@ -8,7 +8,7 @@ export function refusal(code: RefusalCode, message: string, details?: unknown, c
   return new GatewayError(code, message, { details, cause });
 }
 
-/** How a command that every replica refused alike is answered; what is not named here contradicts what is stored. */
+/** Codes for a command that every replica refused; a code that is missing here means a conflict with the stored state. */
 const OF_COMMAND: Readonly<Record<string, RefusalCode>> = {
   invalid: "invalid",
   not_found: "not_found",
@@ -32,7 +32,7 @@ function sentence(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? "" : "."}`;
 }
 
-/** A node that was removed from the cluster has no leader either. */
+/** Handles errors of the cluster. A node that was removed from it has no leader either. */
 function ofCluster(error: unknown): GatewayError | undefined {
   if (!(error instanceof ClusterError)) return undefined;
   const { code, details } = error;
@@ -42,7 +42,7 @@ function ofCluster(error: unknown): GatewayError | undefined {
 
 export interface ErrorAnswer {
   readonly code: RefusalCode;
-  /** `unknown` where what was asked may yet take effect. */
+  /** `unknown` if the request may still take effect. */
   readonly outcome: string | undefined;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

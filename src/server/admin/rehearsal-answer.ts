@@ -4,6 +4,6 @@ import type { Call } from "./handler.ts";
 
 export const DEFAULT_SINCE_MS = 3_600_000;
 
-/** Ids of requests are for those who may list requests. */
+/** Shows ids of requests only to callers who may list requests. */
 export const shownTo = (may: Call<"rehearse">["may"], result: RehearsalResult): RehearsalResult =>
   may("list_requests") ? result : { ...result, examples: null };

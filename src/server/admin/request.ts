@@ -36,7 +36,7 @@ export interface AdminPlane {
   readonly access: Access;
   readonly lists: ReadonlyMap<string, WatchedList<unknown>>;
   readonly bodies: BodyReader;
-  /** Requests that are being served, also those whose caller has gone: what came of them may not be recorded yet. */
+  /** Requests in progress, including those whose caller has left: their outcome may not be recorded yet. */
   readonly underWay: Set<Promise<void>>;
 }
 
@@ -170,7 +170,7 @@ async function reached(
     params,
     query,
     body: body.value,
-    // Read by the few operations that need it: it is a decision a table.
+    // Computed on demand, since it needs one decision per table and few operations use it.
     get tables() {
       return asked === undefined ? [] : permittedTables(access, principal);
     },
@@ -204,7 +204,7 @@ function match({ request, response }: Exchange, path: string): Matched {
   }
 }
 
-/** The table joins an operation with its handler, whose parameters the schemas have just been checked by. */
+/** The table connects an operation with its handler, whose parameters the schemas have just validated. */
 function handle(ports: HandlerPorts, id: Exclude<OperationId, ListId>, call: object): Promise<Reply<OperationId>> {
   const handler = HANDLERS[id] as (call: Call<OperationId>, ports: HandlerPorts) => Promise<Reply<OperationId>>;
   return Promise.resolve(handler(call as Call<OperationId>, ports));

@@ -38,7 +38,7 @@ export function route(method: string, path: string): Route {
   const allowed: string[] = [];
   let literals = 0;
   for (const { id, operation, segments, literals: own } of PATTERNS) {
-    // A path that a more literal pattern claimed is not offered to a looser one under another method.
+    // A path that matches a more literal pattern is not tried with a looser one for another method.
     if (segments.length !== given.length || own < literals) continue;
     const texts = matched(segments, given);
     if (texts === undefined) continue;
@@ -73,8 +73,8 @@ function pattern(id: OperationId, operation: Operation): Pattern {
     .split("/")
     .map((segment) => {
       const names = [...segment.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
-      // The first of two parameters in a segment ends at the first separator, which may come encoded: `model:a:b` is
-      // the model `a:b`.
+      // The first of two parameters in a segment ends at the first separator, which may be encoded: `model:a:b` is the model
+      // `a:b`.
       const parts = segment.split(/(\{\w+\})/).filter((part) => part !== "");
       const source = parts
         .map((part, at) => {
@@ -87,7 +87,10 @@ function pattern(id: OperationId, operation: Operation): Pattern {
   return { id, operation, segments, literals: segments.filter(({ names }) => names.length === 0).length };
 }
 
-/** Open to load balancers and supervisors, who ask by address and often without a `Host`. */
+/**
+ * Returns whether it is a probe: these are open to load balancers and supervisors, which connect by address and often without a
+ * `Host`.
+ */
 export function isProbe({ method, url = "" }: IncomingMessage): boolean {
   const path = url.split("?", 1)[0];
   return (method === "GET" || method === "HEAD") && (path === PROBE_PATHS.alive || path === PROBE_PATHS.ready);

@@ -11,10 +11,10 @@ import { isLevelRising, levelIn, levelStanding, mayPropose, waitingWords } from 
 import type { Ports } from "./ports.ts";
 import { refusal, refusedCommand } from "./refusal.ts";
 
-/** A leader looks once a second; then the command takes its way through the log. */
+/** Maximum wait for the level in milliseconds: a leader checks once a second, then the command goes through the log. */
 const RISE_LIMIT_MS = 5_000;
 
-/** Gives what the command came to. Of a repeated request that is what the first one came to. */
+/** Returns the result of the command. A repeated request gets the result of the first one. */
 export async function command(
   ports: Pick<Ports, "cluster">,
   named: { readonly t: string; readonly p: unknown },

@@ -177,7 +177,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
     const result = await cluster.write(command, write);
     if (result.kind === "refused") {
       const { code, message } = result;
-      // The names in the state's text have no versions.
+      // The state machine's message contains no versions, so it is made again here.
       const { kind, reason } = decideApply({ trigger, stored: storedEdition(), document: editionIn(document.text) });
       return refused({ code, message: OF_TABLE.has(code) && kind === "refuse" ? reason : message });
     }

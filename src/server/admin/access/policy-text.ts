@@ -12,7 +12,7 @@ export const MAX_POLICY_BYTES = 1 << 20;
 const MAX_NESTING = 24;
 /** Maximum number of operators in one policy. Commas do not count, so a list may have any length. */
 const MAX_OPERATORS = 64;
-/** The first few are what a person works through. */
+/** Maximum number of reported problems: a person works through the first few. */
 export const MAX_PROBLEMS = 20;
 
 export interface Position {
@@ -36,15 +36,15 @@ export function positionAt(text: string, index: number): Position {
   return { line, column: index - start + 1 };
 }
 
-/** Index in UTF-16 units of an offset in bytes of the text's UTF-8. */
+/** Returns the index in UTF-16 units of an offset in bytes of the text's UTF-8. */
 export function indexOfByte(bytes: Uint8Array, offset: number): number {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, offset)).length;
 }
 
-/** The beginning of a comment or a string, an operator, a bracket, or the end of a policy. */
+/** Matches the beginning of a comment or a string, an operator, a bracket, or the end of a policy. */
 const TOKEN = /\/\/|"|&&|\|\||[-+*!.]|\bif\b|[([{]|[)\]}]|;/g;
 
-/** The first place that is too much for the parser or the evaluator. */
+/** Returns the first place that exceeds the limits of the parser or the evaluator. */
 export function tooDeep(text: string): { readonly index: number; readonly message: string } | undefined {
   let depth = 0;
   let operators = 0;

@@ -38,7 +38,7 @@ const ID = /^[^\p{C}]{1,128}$/u;
 /** Roles of callers who come without a token; no issuer can grant them. */
 const OWN_ROLES: ReadonlySet<string> = new Set(["local", "loopback"]);
 
-/** Rejects for no text: one that is no policy is refused. */
+/** Loads a policy. Never rejects because of the text: an invalid one is returned as refused. */
 export async function loadPolicy(source: string): Promise<PolicyOutcome> {
   const text = source.replace(/^\ufeff/, "");
   const bytes = Buffer.from(text);
@@ -161,7 +161,7 @@ function accessOf(cedar: Cedar, preparsedPolicySetId: string, names: ReadonlyMap
 
 const NOBODY_PERMITS: AccessDecision = { isAllowed: false, policies: [], failed: [] };
 
-/** Half of a surrogate pair has no UTF-8, and any two such texts would look alike to a policy. */
+/** Returns whether all texts have UTF-8: half a surrogate pair has none, and a policy could not distinguish two such texts. */
 function isSpeakable({ principal: { issuer, subject, roles }, action, resource }: AccessQuestion): boolean {
   return [issuer, subject, ...roles, action, resource.name].every((text) => text.isWellFormed());
 }
@@ -175,7 +175,7 @@ function principalEntity({ issuer, subject, roles }: Principal): PrincipalEntity
   const granted = isLocal ? roles : roles.filter((role) => !OWN_ROLES.has(role));
   const parents = granted.map((role) => ({ type: "Role", id: role }));
   if (isLocal) return { uid: { type: "Local", id: subject }, attrs: {}, parents };
-  // A slash in an issuer's name must not make one caller's text that of another's.
+  // Escapes slashes, so that one caller's text cannot equal that of another issuer's.
   const name = issuer.replaceAll("%", "%25").replaceAll("/", "%2F");
   return { uid: { type: "User", id: `${name}/${subject}` }, attrs: { issuer, subject }, parents };
 }
@@ -192,7 +192,7 @@ function refused(position: Position | undefined, message: string): PolicyOutcome
   return { kind: "refused", problems: [{ ...(position ?? { line: 1, column: 1 }), message }] };
 }
 
-/** 4 MB of code, which a node without a policy file has no use for. */
+/** Loaded on demand: 4 MB of code, which a node without a policy file does not need. */
 async function loadCedar(): Promise<Cedar> {
   return (await import("@cedar-policy/cedar-wasm/nodejs")).default;
 }

@@ -12,7 +12,7 @@ import type { Log } from "../../../base/index.ts";
 import type { TokenFault, TokenVerifier, VerifiedToken } from "../../auth/index.ts";
 import type { Principal } from "../principal.ts";
 
-/** Values of the claim that are looked at, and roles that a caller has; a token's length allows some 4,000. */
+/** Maximum number of claim values that are read, and of a caller's roles; a token's length allows some 4,000. */
 const MAX_VALUES = 256;
 const MAX_ROLES = 256;
 
@@ -29,7 +29,7 @@ export interface TokenBinding {
   readonly roles: {
     /** Literal name of a claim; not a path. */
     readonly claim: string;
-    /** Roles by value of the claim. Undefined: the values are the roles. */
+    /** Roles by value of the claim; `undefined` if the values are the roles. */
     readonly map: Readonly<Record<string, readonly string[]>> | undefined;
   };
 }
@@ -40,7 +40,7 @@ export type TokenPrincipal =
       readonly kind: "refused";
       /** For the record, never for the caller. `unbound_issuer` is a trusted issuer that is not configured for the admin API. */
       readonly fault: TokenFault | "unbound_issuer" | "audience";
-      /** Name of the issuer; undefined while it is not known. */
+      /** Name of the issuer; `undefined` if it is not known yet. */
       readonly issuer: string | undefined;
       /** Subject of a valid token that is not accepted here. */
       readonly subject: string | undefined;

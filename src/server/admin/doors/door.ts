@@ -1,4 +1,4 @@
-/** A way in to the admin plane, as a request sees it. */
+/** The socket or listener of the admin plane that a request came through. */
 
 import type { IncomingMessage } from "node:http";
 import type { Principal } from "../principal.ts";

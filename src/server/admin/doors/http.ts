@@ -12,7 +12,7 @@ import { errorAnswer, refusal } from "../refusal.ts";
 import { nameRequest, sendText } from "../send.ts";
 
 export interface HttpOptions {
-  /** Also of those not yet taken: a Unix socket refuses at once when its queue is full. */
+  /** Maximum number of connections. Accepted ones that wait count too: a Unix socket refuses immediately if its queue is full. */
   readonly maxConnections: number;
   /** Called before a connection is read; if it throws, the connection is closed. */
   readonly accept: (socket: Socket) => void;
@@ -36,14 +36,17 @@ const MAX_HEADER_BYTES = 16 << 10;
 const HEADERS_LIMIT_MS = 10_000;
 /** Interval of checks for slow headers and requests, in milliseconds. */
 const LIMIT_CHECK_MS = 1_000;
-/** The whole request: the archive of a large state from a slow disk. */
+/** Time limit of a whole request in milliseconds: the archive of a large state from a slow disk. */
 const REQUEST_LIMIT_MS = 600_000;
 /** Maximum inactivity in milliseconds: longer than the longest blocking read; beyond it the client has stopped reading. */
 const INACTIVITY_MS = 330_000;
 const KEEP_ALIVE_MS = 75_000;
 /** Time for a refused client to read the reason and to close its half, in milliseconds. */
 const LINGER_MS = 1_000;
-/** On one connection: no client sends on without an answer, and a read that waits costs some 10 KB. */
+/**
+ * Maximum number of requests in progress on one connection: clients do not pipeline this much, and a waiting read costs some 10
+ * KB.
+ */
 const MAX_UNDER_WAY = 16;
 
 export function createHttpServer(options: HttpOptions): HttpServer {
@@ -61,9 +64,9 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: headersLimitMs,
       connectionsCheckingInterval: Math.min(LIMIT_CHECK_MS, headersLimitMs),
-      requireHostHeader: false, // refused below, in our words
+      requireHostHeader: false, // Refused below, with our own message.
     },
-    // Paths are split and decoded by us; one that the framework cannot decode is refused like any other.
+    // Paths are split and decoded here; one that the framework cannot decode is refused like any other.
     frameworkErrors: (_error, request, reply) => {
       reply.hijack();
       admit(request.raw, reply.raw);
@@ -71,7 +74,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
   });
   app.server.maxConnections = maxConnections;
-  // Hijacked before the framework looks at the body: its bound depends on the operation.
+  // Hijacked before the framework reads the body, whose limit depends on the operation.
   app.addHook("onRequest", (request, reply) => {
     reply.hijack();
     admit(request.raw, reply.raw);
@@ -85,7 +88,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     app.server.emit("request", request, response);
   });
 
-  /** Open connections, with the number of requests under way on each. */
+  /** Open connections, with the number of requests in progress on each. */
   const connections = new Map<Socket, number>();
   let isClosing = false;
   app.server.prependListener("connection", (socket: Socket) => {
@@ -126,7 +129,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     async close(limitMs) {
       isClosing = true;
       const closed = app.close();
-      // Node counts a connection on which nothing has come yet as busy, and stops timing it once the server closes.
+      // Node counts a connection without any data as busy, and stops its timeout once the server closes.
       for (const [socket, underWay] of connections) if (underWay === 0) socket.destroy();
       const cut = setTimeout(() => app.server.closeAllConnections(), limitMs);
       await closed.finally(() => clearTimeout(cut));
@@ -134,7 +137,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   };
 }
 
-/** The answer to a request that does not get as far as the plane. */
+/** Answers a request that does not reach the plane. */
 export function refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
   nameRequest(request, response);
   const { status, headers, body } = errorAnswer(error);

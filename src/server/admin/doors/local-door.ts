@@ -1,6 +1,6 @@
 /**
- * The admin API on the local socket. Source: specification document 1, Authentication. Of mode 0600, it opens to the user
- * of this process and to root; which of them calls is asked of the system, once a connection: `unix:<uid>`.
+ * The admin API on the local socket. Source: specification document 1, Authentication. Its mode 0600 admits the user of this
+ * process and root; the system is asked once per connection which of them calls: `unix:<uid>`.
  */
 
 import type { Socket } from "node:net";
@@ -16,7 +16,7 @@ import { placeSocket } from "./socket-path.ts";
 export interface LocalDoorOptions {
   /** Absolute, or relative to the working directory. */
   readonly path: string;
-  /** Shared with other doors, and closed with the first of them. */
+  /** Shared by all listeners, and closed with the first of them. */
   readonly plane: OpenPlane;
   /** The system's by default. */
   readonly peerCredentials?: PeerCredentials;
@@ -24,11 +24,11 @@ export interface LocalDoorOptions {
 
 export interface LocalDoor {
   readonly path: string;
-  /** Stops accepting, answers what waits, and lets running requests end within `limitMs`; then removes the socket. */
+  /** Stops accepting, answers waiting reads, and lets running requests finish within `limitMs`; then removes the socket. */
   close(limitMs?: number): Promise<void>;
 }
 
-/** Consoles, each with a blocking read a table, and scripts. */
+/** Maximum number of connections: consoles, with a blocking read per table, and scripts. */
 const MAX_CONNECTIONS = 4_096;
 const CLOSE_LIMIT_MS = 5_000;
 

@@ -17,9 +17,9 @@ import { createHttpServer, refuse } from "./http.ts";
 import { checkSite } from "./site.ts";
 
 export interface NetworkDoorOptions {
-  /** `host:port` or `:port`; port 0 takes a free one. */
+  /** Address `host:port` or `:port`; port 0 selects a free one. */
   readonly address: string;
-  /** Shared with other doors, and closed with the first of them. */
+  /** Shared by all listeners, and closed with the first of them. */
   readonly plane: OpenPlane;
   /** `undefined` without an issuer: then the address must be loopback, and every caller is accepted. */
   readonly tokens: CheckToken | undefined;
@@ -31,11 +31,14 @@ export interface NetworkDoor {
   /** Bound address, `host:port`. */
   readonly address: string;
   readonly port: number;
-  /** Stops accepting, answers what waits, and lets running requests end within `limitMs`. */
+  /** Stops accepting, answers waiting reads, and lets running requests finish within `limitMs`. */
   close(limitMs?: number): Promise<void>;
 }
 
-/** Consoles, each with a blocking read a table, and scripts; each may keep a request's body and a check of a token. */
+/**
+ * Maximum number of connections: consoles, with a blocking read per table, and scripts; each may have a request's body and a
+ * token check.
+ */
 const MAX_CONNECTIONS = 1_024;
 const CLOSE_LIMIT_MS = 5_000;
 const CHECK_LIMIT_MS = 10_000;

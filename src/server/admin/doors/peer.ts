@@ -25,7 +25,7 @@ export type LoadKoffi = () => Promise<Koffi>;
 
 const loadKoffi: LoadKoffi = () => import("koffi");
 
-/** The same on both machines; others number them otherwise. */
+/** The same on both architectures; others have different numbers. */
 const SOL_SOCKET = 1;
 const SO_PEERCRED = 17;
 /** Answer of the system for a socket of another family. */
@@ -91,7 +91,7 @@ function getpeereid(koffi: Koffi): PeerCredentials {
   };
 }
 
-/** Node keeps it in a field without a name of its own; what is not there, or closed, is no descriptor. */
+/** Returns the descriptor, which Node stores in an undocumented field; missing or closed means none. */
 function descriptor(socket: Socket): number {
   const handle: unknown = Reflect.get(socket, "_handle");
   const fd: unknown = typeof handle === "object" && handle !== null ? Reflect.get(handle, "fd") : undefined;

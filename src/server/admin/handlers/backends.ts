@@ -10,8 +10,8 @@ import { refusal } from "../refusal.ts";
 import { TABLE_PREFIX } from "../tables.ts";
 
 /**
- * Changes with the configuration and the suspensions at once, and at most once a second with what is measured. That a
- * suspension ends is no change.
+ * Changes immediately with the configuration and the suspensions, and at most once a second with measurements. The end of a
+ * suspension is not a change.
  */
 export function backendList(ports: Ports): ListSource<BackendRecord> {
   return measuredList(ports, "provider", () => ports.backends.list());

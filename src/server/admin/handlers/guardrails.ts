@@ -7,7 +7,7 @@ import { counted, fixed, type ListSource } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
 
-/** Changes with the configuration at once, and at most once a second with what is counted. */
+/** Changes immediately with the configuration, and at most once a second with the counts. */
 export function guardrailList({ cluster, guardrails }: Ports): ListSource<GuardrailRecord> {
   return {
     ...counted((listener) => guardrails.onChange(listener)),

@@ -1,4 +1,4 @@
-/** A quarter of an hour of what this node measured. */
+/** History of this node: measurements of a quarter of an hour. */
 
 import type { HistoryRecord } from "../../../admin-api/index.ts";
 import { gather } from "../everywhere.ts";

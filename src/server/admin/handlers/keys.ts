@@ -13,12 +13,12 @@ import { TABLE_PREFIX } from "../tables.ts";
 import { command } from "../write.ts";
 import { isSuspended } from "./suspensions.ts";
 
-/** Changes with the suspensions too, which decide a key's status. That a key expires is no change of the state. */
+/** Changes with the suspensions too, which affect a key's status. The expiry of a key is not a change of the state. */
 export function keyList(ports: Ports): ListSource<KeyRecord> {
   const { view } = ports.cluster;
   return {
     ...tables(view, TABLE_PREFIX.keys, TABLE_PREFIX.suspensions),
-    // References to texts that exist: the state may change before the last row is written out.
+    // Keeps references to the stored texts: the state may change before the last row is written.
     async take() {
       const stored = await storedValues(view, TABLE_PREFIX.keys);
       return (now) => mapped(stored, (value) => keyRecord(ports, readKey(value), now));
@@ -62,7 +62,7 @@ function changed(ports: Ports, name: string): KeyRecord {
   throw refusal("conflict", `The key ${name} was deleted at the same time.`, { outcome: "done" });
 }
 
-/** Whole milliseconds; a schema has checked the text. */
+/** Returns whole milliseconds; a schema has validated the text. */
 const lifetime = (text: string): number => Math.floor(parseDuration(text) ?? 0);
 
 /**

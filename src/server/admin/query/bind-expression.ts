@@ -1,4 +1,4 @@
-/** Expressions with their names looked up. Aggregates are collected where a SELECT may have them, and refused elsewhere. */
+/** Binds expressions: looks up their names. Aggregates are collected if a SELECT may have them, and refused elsewhere. */
 
 import { aggregateType, functionOf, resultType } from "./functions.ts";
 import type { Aggregate, Expr, Operation, Relation, Value } from "./plan.ts";
@@ -15,7 +15,7 @@ const MAX_AGGREGATES = 128;
 export interface Binding {
   /** Values of the `?`. */
   readonly parameters: readonly Value[];
-  /** Binds a sub-query; `scope` is what it is nested in. */
+  /** Binds a sub-query; `scope` is the enclosing one. */
   readonly query: (
     query: Query,
     scope: Scope,
@@ -76,7 +76,7 @@ function bindOperation(written: Operation, args: readonly Typed[]): Typed {
   return { expr: { kind: "call", operation, args: exprs }, type };
 }
 
-/** Integers divide to an integer; what is not known to be one or the other is decided by the values. */
+/** Returns the division: integers divide to an integer; if the types are unknown, the values decide. */
 function divisionOf(types: readonly Typed["type"][]): Operation {
   if (types.includes("real")) return "div_real";
   return types.every((type) => type === "integer") ? "div_integer" : "div";

@@ -43,7 +43,7 @@ interface NamedValue extends Typed {
   readonly name: string;
 }
 
-/** A name made of an expression's own text is cut here. */
+/** Maximum length of a name made from an expression's text. */
 const MAX_NAME_LENGTH = 64;
 
 export function bindSelect(
@@ -200,7 +200,7 @@ const KINDS: Readonly<Partial<Record<Operation, "text" | "number">>> = {
   cast_real: "number",
 };
 
-/** Whether both sides are known to be of one kind. */
+/** Returns a function that tells whether both sides have the same known kind. */
 function sameKind(scope: Scope): IsSameKind {
   const kindOf = (expr: Expr | undefined): string | undefined => {
     if (expr?.kind === "call") return KINDS[expr.operation];

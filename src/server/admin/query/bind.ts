@@ -1,6 +1,6 @@
 /**
- * A statement and what its caller may read, to a plan. A table that is not there and one that may not be read are
- * refused alike. Only the columns that are named become part of the plan.
+ * Turns a statement and its caller's tables into a plan. A missing table and a forbidden one are refused with the same message.
+ * Only the named columns become part of the plan.
  */
 
 import type { TableName } from "../../../admin-api/index.ts";
@@ -58,7 +58,7 @@ interface ReadTable {
   readonly columns: string[];
 }
 
-/** A common table, or without a name a sub-query in FROM: neither knows anything of what is around it. */
+/** A common table, or, without a name, a sub-query in FROM: neither knows the names around it. */
 interface SharedTable {
   readonly name: Name | undefined;
   readonly bound: BoundRelation;

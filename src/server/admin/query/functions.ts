@@ -4,7 +4,7 @@ import { nearest } from "../../../base/index.ts";
 import type { AggregateName, Operation, SqlType } from "./plan.ts";
 import { invalid } from "./tokens.ts";
 
-/** Least and most arguments. */
+/** Minimum and maximum number of arguments. */
 type Arity = readonly [least: number, most: number];
 
 const SCALARS: Readonly<Record<string, readonly [Operation, ...Arity]>> = {
@@ -76,7 +76,7 @@ export function unified(types: readonly SqlType[]): SqlType {
   return [...known].every(isNumeric) ? "real" : "unknown";
 }
 
-/** Branches of a CASE: what follows each condition, and what is left at the end. */
+/** Returns the branches of a CASE: the value after each condition, and the ELSE. */
 const branches = (types: readonly SqlType[], from: number): readonly SqlType[] =>
   types.filter((_, index) => index === types.length - 1 || (index >= from && (index - from) % 2 === 0));
 

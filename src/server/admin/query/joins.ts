@@ -10,14 +10,14 @@ export interface JoinedSource {
   readonly relation: Relation;
   readonly join: "inner" | "left";
   readonly on: readonly Expr[];
-  /** Columns of the relation once all of the statement is bound. */
+  /** Returns the number of columns of the relation, once the statement is bound. */
   readonly width: () => number;
 }
 
-/** Whether the two sides of an equality are compared as they are: no text that may be a number. */
+/** Returns whether the two sides of an equality compare without conversion: no text that may be a number. */
 export type IsSameKind = (equality: Expr) => boolean;
 
-/** The parts that all must be true. */
+/** Returns the parts of a conjunction. */
 export function conjuncts(condition: Expr | undefined): readonly Expr[] {
   if (condition === undefined) return [];
   const isAnd = condition.kind === "call" && condition.operation === "and";
@@ -53,7 +53,7 @@ function sourcesOf(expr: Expr): ReadonlySet<number> | undefined {
 
 type Key = Source["keys"][number];
 
-/** The equality as a key of source `index`, if it is one. */
+/** Returns the equality as a key of source `index`, if it is one. */
 function keyOf(expr: Expr, index: number, isSameKind: IsSameKind): Key | undefined {
   if (expr.kind !== "call" || expr.operation !== "eq" || !isSameKind(expr)) return undefined;
   const [a, b] = expr.args;
@@ -115,7 +115,7 @@ function filtered(relation: Relation, index: number, parts: readonly Expr[], wid
   };
 }
 
-/** The expression where source `index` is the only one. */
+/** Rewrites the expression for source `index` as the only one. */
 function atFirst(expr: Expr, index: number): Expr {
   switch (expr.kind) {
     case "column":

@@ -1,9 +1,9 @@
 /**
- * Runs statements one after the other in the worker: the gate reads the statement and names what it needs, rows of one
- * moment are sent, it runs, the answer comes in parts. What the caller may not read is never sent, whatever is asked for.
+ * Runs statements one after the other in the worker: the parser reads the statement and names its tables, rows of one moment
+ * are sent, it runs, and the answer comes in parts. Rows that the caller may not read are never sent.
  *
- * The worker is started with the first statement and kept warm; one that was stopped is replaced at once. Bounds: those of
- * the gate, a time limit, a queue, and what the worker counts.
+ * The worker is started with the first statement and kept running; one that was stopped is replaced immediately. Limits: those
+ * of the parser, a time limit, a queue, and the worker's own counts.
  */
 
 import type { QueryResult } from "../../../admin-api/index.ts";
@@ -20,7 +20,7 @@ import { invalid } from "./tokens.ts";
 import type { QueryEngine, QueryEngineOptions, QueryRequest } from "./types.ts";
 
 const RUN_LIMIT_MS = 5_000;
-/** Loading the worker takes a tenth of a second; on a machine that is short of everything, much longer. */
+/** Time limit for loading the worker, in milliseconds; it takes a tenth of a second, or much longer on an overloaded machine. */
 const START_LIMIT_MS = 30_000;
 const IDLE_MS = 5 * 60_000;
 /** Maximum length in UTF-16 units; the admin API limits requests to the same. */
@@ -37,7 +37,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
     if (thread === undefined || thread.isEnded) thread = startThread();
     return thread;
   };
-  /** Ends it and, unless the engine closes, has the next one ready. */
+  /** Ends a worker and, unless the engine closes, starts the next one. */
   const replace = async (stopped: QueryThread): Promise<void> => {
     await stopped.end();
     if (closing.signal.aborted) return;
@@ -53,7 +53,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
     idle.unref();
   };
 
-  /** `leave` is called once the next statement may have its turn, which the caller of this one need not wait for. */
+  /** Calls `leave` once the next statement may start, which the caller of this one need not wait for. */
   const perform = async (statement: Statement, caller: AbortSignal, leave: () => void): Promise<QueryResult> => {
     clearTimeout(idle);
     const running = open();

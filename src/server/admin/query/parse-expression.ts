@@ -1,6 +1,6 @@
 /**
- * Expressions, from the loosest operator to the tightest: OR, AND, NOT, comparisons, `+ -`, `* / %`, `||`, signs, `->>`.
- * What SQL writes as operators becomes operations of the worker here; functions stay names.
+ * Parses expressions, from the lowest precedence to the highest: OR, AND, NOT, comparisons, `+ -`, `* / %`, `||`, signs, `->>`.
+ * Operators become operations of the worker here; functions stay names.
  */
 
 import type { Cursor } from "./cursor.ts";
@@ -78,7 +78,7 @@ function parseComparison(cursor: Cursor): Expression {
   }
 }
 
-/** The comparison of `left` that comes next. */
+/** Parses the comparison that follows `left`. */
 function parseCompared(cursor: Cursor, left: Expression): Expression | undefined {
   const symbol = cursor.peek();
   const comparison = symbol.kind === "symbol" ? COMPARISONS[symbol.text] : undefined;
@@ -230,7 +230,7 @@ function parseParentheses(cursor: Cursor): Expression {
 }
 
 function parseWord(cursor: Cursor, word: string): Expression {
-  // Followed by a point or nothing that these words are followed by, they are names like any other.
+  // Followed by a dot, or without their usual continuation, these words are ordinary names.
   if (!cursor.isSymbol(".", 1)) {
     if (word === "null" || word === "true" || word === "false") {
       cursor.next();

@@ -9,7 +9,7 @@ import type { TableName } from "../../../admin-api/index.ts";
 
 export type Value = string | number | boolean | null;
 
-/** A value's static type. `json`: JSON text; `unknown`: NULL, or not known before it runs. */
+/** Static type of a value. `json` is JSON text; `unknown` is NULL, or known only at run time. */
 export type SqlType = "text" | "integer" | "real" | "boolean" | "json" | "unknown";
 
 /** Scalar operations of the worker, operators and functions alike; `machine/values.ts` implements them. */
@@ -82,10 +82,10 @@ export type AggregateName = (typeof AGGREGATES)[number];
 
 export type Expr =
   | { readonly kind: "value"; readonly value: Value }
-  /** RFC 3339, the moment of the read. */
+  /** Time of the read, in RFC 3339. */
   | { readonly kind: "now" }
   | { readonly kind: "column"; readonly source: number; readonly column: number }
-  /** A value of the statement around a sub-query, of the row it is evaluated for. */
+  /** Value of the enclosing statement's row for which a sub-query is evaluated. */
   | { readonly kind: "outer"; readonly slot: number }
   | { readonly kind: "call"; readonly operation: Operation; readonly args: readonly Expr[] }
   | { readonly kind: "in-values"; readonly operand: Expr; readonly values: readonly Value[] }
@@ -101,7 +101,7 @@ export type Expr =
 export interface Source {
   readonly relation: Relation;
   readonly join: "inner" | "left";
-  /** Equal pairs, an expression over earlier sources and one over this: looked up, not searched. */
+  /** Equality keys, an expression over earlier sources and one over this: looked up, not searched. */
   readonly keys: readonly { readonly left: Expr; readonly right: Expr }[];
   /** Condition of a left join without keys. */
   readonly on: Expr | undefined;
@@ -133,7 +133,7 @@ export interface OrderKey {
 }
 
 export type Relation =
-  /** A table of `Plan.tables`. */
+  /** One of `Plan.tables`. */
   | { readonly kind: "table"; readonly table: number }
   /** Refers to one of `Plan.shared`. */
   | { readonly kind: "shared"; readonly index: number }
@@ -156,9 +156,9 @@ export type Relation =
     };
 
 export interface Plan {
-  /** Names of the lists, and of their columns that the statement reads. */
+  /** Names of the lists, and of the columns that the statement reads. */
   readonly tables: readonly { readonly name: TableName; readonly columns: readonly string[] }[];
-  /** Common tables and sub-queries in FROM: each reads those before it only, and is computed once. */
+  /** Common tables and sub-queries in FROM: each reads only those before it, and is computed once. */
   readonly shared: readonly Relation[];
   readonly query: Relation;
   readonly outputs: readonly { readonly name: string; readonly type: SqlType }[];

@@ -7,7 +7,7 @@
 import type { QueryResult, TableName } from "../../../admin-api/index.ts";
 import type { Value } from "./plan.ts";
 
-/** A table and those of its columns that a statement reads. */
+/** A table with the columns that a statement reads. */
 export interface ReadTable {
   readonly name: TableName;
   readonly columns: readonly string[];
@@ -21,9 +21,9 @@ export type ToWorker =
       readonly parameters: readonly Value[];
       readonly tables: readonly TableName[];
     }
-  /** Rows sent before are void. */
+  /** Invalidates rows that were sent before. */
   | { readonly kind: "begin" }
-  /** JSON text of rows of one of the tables that were asked for, each an array of its columns' values. */
+  /** JSON text of rows of one of the requested tables, each an array of its columns' values. */
   | { readonly kind: "rows"; readonly table: number; readonly text: string }
   /**
    * Asks which parts of a packed table are needed. `now` is in RFC 3339. Without labels, asks whether the worker has got this
@@ -33,7 +33,7 @@ export type ToWorker =
   | { readonly kind: "part"; readonly table: number; readonly label: string; readonly texts: readonly string[] }
   /** `now` is in RFC 3339. */
   | { readonly kind: "run"; readonly now: string }
-  /** The next part of the answer is wanted. */
+  /** Requests the next part of the answer. */
   | { readonly kind: "more" };
 
 export type FromWorker =
@@ -44,7 +44,7 @@ export type FromWorker =
   | { readonly kind: "done"; readonly columns: QueryResult["columns"] }
   /** JSON text of rows, each an array. */
   | { readonly kind: "part"; readonly text: string; readonly isLast: boolean }
-  /** The statement's fault. */
+  /** A fault of the statement. */
   | { readonly kind: "refused"; readonly message: string; readonly reason: "rows" | "memory" | undefined }
-  /** Ours. */
+  /** An internal fault. */
   | { readonly kind: "fault"; readonly message: string };

@@ -12,7 +12,7 @@ import type { Aggregate, Expr, Plan, Relation, SelectRelation } from "./plan.ts"
 export interface Reading {
   /** Conditions over one column each; the column is a number of the plan's table, and the source is 0. */
   readonly conditions: readonly { readonly column: number; readonly condition: Expr }[];
-  /** Numbers of the columns that are summed only; undefined: rows may not be put together. */
+  /** Numbers of the columns that are only summed; `undefined` if rows may not be merged. */
   readonly summed: ReadonlySet<number> | undefined;
 }
 
@@ -21,7 +21,7 @@ const WHOLE: Reading = { conditions: [], summed: undefined };
 interface Place {
   readonly select: SelectRelation;
   readonly source: number;
-  /** Rows that are the same are one at once. */
+  /** True if equal rows are merged anyway. */
   readonly isDistinct: boolean;
 }
 
@@ -102,7 +102,7 @@ function conditionsAt({ select, source }: Place): Reading["conditions"] {
   });
 }
 
-/** Whether it reads nothing but columns of this source, which are collected, and values. */
+/** Returns whether the expression reads only columns of this source, which are collected, and constants. */
 function hangsOnOwn(expr: Expr, source: number, columns: Set<number>): boolean {
   if (expr.kind === "outer" || expr.kind === "query") return false;
   if (expr.kind === "column") {

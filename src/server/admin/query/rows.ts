@@ -1,6 +1,6 @@
 /**
- * The rows that a statement reads, sent as JSON text in parts, all of one moment: when a list changes before the last of them
- * is written, all are read again. The thread is held for a few milliseconds at a time.
+ * Sends the rows that a statement reads as JSON text in parts, all of one moment: if a list changes before the last of them is
+ * written, all are read again. The thread is blocked for a few milliseconds at a time.
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -10,13 +10,13 @@ import { refusal } from "../refusal.ts";
 import type { ReadTable, ToWorker } from "./protocol.ts";
 import type { QuerySource } from "./types.ts";
 
-/** Work on the thread without a break. */
+/** Maximum time on the thread without a break, in milliseconds. */
 const TURN_MS = 1;
-/** Rows between two looks at the clock. */
+/** Number of rows between two checks of the clock. */
 const ROWS_A_LOOK = 16;
-/** Reads that changes may cut short; the last one keeps the thread while it writes. */
+/** Maximum number of reads that changes may interrupt; the last one blocks the thread while it writes. */
 const MAX_READS = 6;
-/** UTF-16 units of one message. */
+/** Length of one message, in UTF-16 units. */
 const PART_LENGTH = 64 * 1024;
 /** Maximum length of all rows together, limited by the worker's memory. */
 const MAX_LENGTH = 48 * 1024 * 1024;

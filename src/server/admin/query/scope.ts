@@ -18,7 +18,7 @@ export interface ScopeColumn {
   readonly type: SqlType;
   /** Returns its number among the columns of the source; for a list's table it is assigned at the first use. */
   readonly number: () => number;
-  /** The same if it has one. */
+  /** Returns its number if one was assigned. */
   readonly given: () => number | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface ScopeSource {
 
 export interface Scope {
   readonly sources: ScopeSource[];
-  /** `source.column` of what USING took together with a column further left. */
+  /** Columns `source.column` that USING merged with a column further left. */
   readonly merged: Set<string>;
   readonly parent: Scope | undefined;
   /** Slots of a sub-query: the values, in the parent's terms, that names of enclosing statements refer to. */
@@ -110,7 +110,7 @@ function unknownColumn(scope: Scope, table: Name | undefined, name: Name): Error
   return invalid(`There is no column ${shown(name)}${table === undefined ? "" : ` in ${shown(table)}`}${hint}`);
 }
 
-/** The name of a column of this scope, for a message. */
+/** Returns the name of a column of this scope, for a message. */
 export function nameOf(scope: Scope, source: number, column: number): string {
   return scope.sources[source]?.columns.find((it) => it.given() === column)?.name ?? "?";
 }

@@ -1,4 +1,4 @@
-/** A statement as it was written: names are not looked up yet. Made by `parse.ts`, read by `bind*.ts`. */
+/** Syntax tree of a statement: names are not looked up yet. Made by `parse.ts`, read by `bind*.ts`. */
 
 import type { Operation, Value } from "./plan.ts";
 
@@ -14,7 +14,7 @@ export type Expression =
   /** The nth `?`, from 0. */
   | { readonly kind: "parameter"; readonly index: number }
   | { readonly kind: "column"; readonly table: Name | undefined; readonly name: Name }
-  /** `name` in lower case. */
+  /** Function call with its `name` in lower case. */
   | {
       readonly kind: "call";
       readonly name: string;

@@ -16,7 +16,7 @@ export interface Token {
   readonly end: number;
 }
 
-/** Open parentheses; parsing and binding recurse as deep as they go. */
+/** Maximum nesting of parentheses; parsing and binding recurse as deep. */
 const MAX_DEPTH = 100;
 const MAX_IDENTIFIER_LENGTH = 64;
 
@@ -111,7 +111,7 @@ function match(pattern: RegExp, sql: string, at: number): string | undefined {
   return pattern.exec(sql)?.[0];
 }
 
-/** Position after what begins here; the same where nothing does. */
+/** Returns the position after a space or comment that begins here; the same position if there is none. */
 function spaceOrComment(sql: string, at: number): number {
   if (sql.startsWith("--", at)) {
     const end = sql.indexOf("\n", at);

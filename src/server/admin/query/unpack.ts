@@ -10,12 +10,12 @@ import { type Row, StatementError } from "./machine/index.ts";
 import type { Expr } from "./plan.ts";
 import type { Reading } from "./reading.ts";
 
-/** Rows that are made: as many as the worker can hold, with little in each. */
+/** Maximum number of rows that are made: as many small ones as the worker can store. */
 const MAX_ROWS = 400_000;
 
 /** Maximum number of pairs in a merge by columns: each pair of a prefix and a value has a number below it. */
 const PAIRS = 2 ** 26;
-/** Values, and what was before, of pairs that are a small integer together: a map finds those several times as fast. */
+/** Limits below which a pair fits into a small integer: a map finds those several times as fast. */
 const NARROW_VALUES = 2 ** 12;
 const NARROW_BEFORE = 2 ** 18;
 
@@ -23,7 +23,7 @@ const COUNT_FIELDS: ReadonlySet<string> = new Set(
   Object.entries(FIELD).flatMap(([name, field]) => (field >= NAMED_FIELDS ? [name] : [])),
 );
 
-/** Whole numbers that are never NULL, of these columns: what `readingOf` is given. */
+/** Returns the columns of whole numbers that are never NULL, for `readingOf`. */
 export const countsAmong = (columns: readonly string[]): ReadonlySet<number> =>
   new Set(columns.flatMap((name, column) => (COUNT_FIELDS.has(name) ? [column] : [])));
 

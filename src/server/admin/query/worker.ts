@@ -1,6 +1,6 @@
 /**
- * The query worker: a thread of its own, so that a statement can be stopped. It is given no environment, no arguments and
- * the rows of the tables that the statement reads, and nothing else of the node.
+ * The query worker: a separate thread, so that a statement can be stopped. It gets no environment, no arguments, and nothing of
+ * the node except the rows that the statement reads.
  */
 
 import { readlinkSync } from "node:fs";
@@ -41,13 +41,13 @@ port.on("message", (message: ToWorker) => {
 });
 tell({ kind: "ready" });
 
-/** Statements take what requests leave of the processors. Linux alone has priorities of threads. */
+/** Lowers the thread's priority, so that requests come first. Only Linux has priorities of threads. */
 function giveWay(): void {
   try {
     const [, thread] = /\/task\/(\d+)$/.exec(readlinkSync("/proc/thread-self")) ?? [];
     if (thread !== undefined) setPriority(Number(thread), LOW_PRIORITY);
   } catch {
-    // Without /proc it has the priority of the process.
+    // Without /proc, it keeps the priority of the process.
   }
 }
 
@@ -117,7 +117,7 @@ function run(now: string): void {
   const { outputs } = plan;
   for (const [table, unpacker] of unpackers) tables[table] = unpacker.rows();
   const answer = answerOf(machine.run(plan, tables, now), outputs);
-  // The rows are what the answer reads; the tables can go.
+  // The answer reads only the rows; the tables are no longer needed.
   tables = [];
   unpackers = new Map();
   plan = undefined;

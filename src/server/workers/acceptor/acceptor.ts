@@ -53,7 +53,7 @@ interface Receiver {
   slow: NodeJS.Timeout | undefined;
   /** Set while the worker has no free descriptor, and gets no connections. */
   rest: NodeJS.Timeout | undefined;
-  /** True since it last took a connection. */
+  /** True if it had no free descriptor since it last took a connection. */
   wasFull: boolean;
 }
 

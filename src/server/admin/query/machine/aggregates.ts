@@ -1,6 +1,6 @@
 /**
- * Aggregates, as the engine calls them: with a group's first values (stage 1), with each that follows (2), and for the
- * end (3), then without a state when there was no row. NULLs do not count, but as rows.
+ * Aggregates in the engine's protocol: called with a group's first values (stage 1), with each that follows (2), and at the end
+ * (3), then without a state if there was no row. NULLs do not count, except as rows.
  */
 
 import type { AggregateName, Value } from "../plan.ts";
@@ -116,7 +116,7 @@ export function openAggregates(budget: Budget): Readonly<Record<string, EngineAg
   }
   const rows = of(RULES.count, false);
   aggregates[engineName("count_rows", false)] = (_value, more, state, stage) => rows(true, more, state, stage);
-  // The first value may be NULL, and is then the group's.
+  // The first value may be NULL, and is then the group's value.
   aggregates[engineName("first", false)] = (value, _more, state, stage) => {
     if (stage !== 1) return stage === 2 ? state : ((state as { readonly first: Cell } | undefined)?.first ?? null);
     budget.group();

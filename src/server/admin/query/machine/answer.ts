@@ -1,11 +1,11 @@
-/** The rows of an answer as JSON text, part by part, and its columns. */
+/** Formats the rows of an answer as JSON text, part by part, and its columns. */
 
 import type { Plan, SqlType } from "../plan.ts";
 import { StatementError } from "./budget.ts";
 import type { Row } from "./engine.ts";
 
 const MAX_ROWS = 100_000;
-/** UTF-16 units of the whole answer. */
+/** Maximum length of the whole answer, in UTF-16 units. */
 const MAX_LENGTH = 64 * 1024 * 1024;
 /** Length of one part, which the other thread reads in one go. */
 const PART_LENGTH = 128 * 1024;

@@ -15,9 +15,9 @@ export class StatementError extends Error {
   }
 }
 
-/** Values that rows between and at the end hold; a row counts for three more. 8 bytes each. */
+/** Maximum number of values in intermediate and final rows, of 8 bytes each; a row counts for three more. */
 const MAX_CELLS = 6_000_000;
-/** UTF-16 units of all texts that functions made, kept or not. */
+/** Maximum length of all texts that functions made, kept or not, in UTF-16 units. */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 const MAX_TEXT_LENGTH = 1024 * 1024;
 const ROW_CELLS = 3;
@@ -32,9 +32,9 @@ export interface Budget {
   /** Counts a row of `width` values. Throws above the limit, as do all of these. */
   row(width: number): void;
   group(): void;
-  /** A text that is kept beside the rows. */
+  /** Counts a text that is kept beside the rows. */
   kept(text: string): void;
-  /** Counts a text that is about to be made. */
+  /** Counts a text before it is made. */
   text(length: number): void;
   /** Amount counted at present. */
   readonly held: number;

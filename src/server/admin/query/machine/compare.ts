@@ -13,7 +13,7 @@ export type Cell = Value | undefined;
 
 const NUMBER = /^ *[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)? *$/;
 
-/** The number that a text spells. */
+/** Parses a text as a number; `undefined` if it is none. */
 export function spelled(text: string): number | undefined {
   if (text.length > 64 || !NUMBER.test(text)) return undefined;
   const value = Number(text);
@@ -29,7 +29,7 @@ export function compare(a: Cell, b: Cell): number | null {
 
 const order = <T extends string | number>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** `false`. */
+/** Length of the word `false`. */
 const LONGEST_WORD = 5;
 
 function beside(value: number | boolean, text: string): number {
@@ -46,10 +46,10 @@ export function isEqual(a: Cell, b: Cell): boolean | null {
   return order === null ? null : order === 0;
 }
 
-/** A longer text is looked up by its digest, so that what is kept of it is small. UTF-16 units. */
+/** Length in UTF-16 units above which a text is looked up by its digest, to limit the memory. */
 const MAX_KEY_LENGTH = 128;
 
-/** Different for values that are not the same; NULL is the same as NULL. No text of an object's prototype is one. */
+/** Returns a key that differs for different values; NULL equals NULL. No key is a property of an object's prototype. */
 export function keyText(values: readonly Cell[]): string {
   return values.map(keyPart).join("");
 }
@@ -82,13 +82,13 @@ export function sortKind(value: Cell, isNullLeast: boolean): number {
   return typeof value === "string" ? 2 : 1;
 }
 
-/** A text that sorts as the value does among those of its kind. Of a text it is that text and no copy: it may be long. */
+/** Returns a text that sorts as the value does within its kind. A text is returned itself, not copied: it may be long. */
 export function sortText(value: Cell): string {
   if (value == null) return "";
   if (typeof value === "string") return value;
   bytes.setFloat64(0, Number(value) + 0);
   const isNegative = (bytes.getUint8(0) & 0x80) !== 0;
-  // The bits of a positive number sort by themselves, those of a negative one the other way round.
+  // The bits of a positive number sort in order, those of a negative one in reverse.
   const high = isNegative ? ~bytes.getUint32(0) : bytes.getUint32(0) | 0x80000000;
   const low = isNegative ? ~bytes.getUint32(4) : bytes.getUint32(4);
   return hex(high) + hex(low);

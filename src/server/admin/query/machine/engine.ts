@@ -31,7 +31,7 @@ interface AlaSql {
   readonly stdlib: Record<string, unknown>;
   readonly stdfn: Record<string, unknown>;
   readonly options: Record<string, unknown>;
-  /** The classes of its tree, by name. */
+  /** Classes of its tree, by name. */
   readonly yy: Readonly<Record<string, unknown>>;
 }
 
@@ -39,7 +39,7 @@ interface Select {
   compile(database: string): (parameters: Parameters, done: () => void) => unknown;
 }
 
-/** Functions that are no operation of a plan: what counts rows, keys, conditions and sub-queries. */
+/** Engine functions that are not operations of a plan: counting of rows, keys, conditions and sub-queries. */
 export const ENGINE_FUNCTIONS = [
   "TRUE",
   "ROW",

@@ -1,6 +1,6 @@
 /**
- * Reading JSON text: `->>` and the length of an array. What is no JSON, or has no such member, gives NULL. The text of a
- * member is a new one, and counted as every text that is made.
+ * Reads JSON text: `->>` and the length of an array. Invalid JSON, or a missing member, gives NULL. The text of a member is a
+ * new one, and counted as such.
  */
 
 import type { Value } from "../plan.ts";

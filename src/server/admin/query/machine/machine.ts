@@ -14,7 +14,7 @@ import { mayHold } from "./sieve.ts";
 import { groupsStatement, orderStatement, rowsStatement, type Statement } from "./statement.ts";
 import { isAmong, openOperations, truth } from "./values.ts";
 
-/** Results of one sub-query that are kept; each is small. */
+/** Maximum number of cached results of one sub-query; each is small. */
 const MAX_KEPT = 10_000;
 
 export interface Machine {
@@ -112,7 +112,7 @@ function scalar(rows: readonly Row[]): Cell {
   return (rows[0]?.["c0"] ?? null) as Cell;
 }
 
-/** Sets of the lists that were looked into, for a value and items of one kind; the list is of one statement. */
+/** Sets for look-ups in lists of one kind; cached per list of a statement. */
 const looked = new WeakMap<readonly Cell[], { readonly kind: string; readonly set: ReadonlySet<Cell> } | undefined>();
 
 function among(value: Cell, items: readonly Cell[]): Value {
@@ -155,7 +155,7 @@ function settled(width: number, { budget }: Context, run: Runner): Runner {
   };
 }
 
-/** A statement of the engine over sources, compiled when first run. */
+/** Returns a runner of an engine statement over sources, compiled at the first run. */
 function statementRunner(write: () => Statement, sources: readonly Runner[], { engine, now }: Context): Runner {
   const compiled = once(() => {
     const { text, parameters } = write();

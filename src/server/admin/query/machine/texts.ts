@@ -1,4 +1,4 @@
-/** Operations on texts. Positions and lengths are in characters (code points), the first is 1. What is made is counted. */
+/** Text operations. Positions and lengths are in characters (code points), from 1. Results are counted. */
 
 import type { Operation, Value } from "../plan.ts";
 import { type Budget, StatementError } from "./budget.ts";
