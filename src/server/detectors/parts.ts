@@ -1,8 +1,8 @@
-/** Texts as a detector that reads strings is given them, and what it found as findings of those texts. */
+/** Converts texts to strings for a detector, and its findings to findings of those texts. */
 import type { Finding, Scanned, Window } from "../core/guardrails/index.ts";
 
 export interface Part {
-  /** Index of the text that it is of. */
+  /** Index of the text that it belongs to. */
   readonly at: number;
   readonly text: string;
   readonly start: number;

@@ -6,7 +6,7 @@ export interface ModelTurn {
   readonly text: string;
 }
 
-/** A question to a model of a configured provider, in no dialect. */
+/** Question to a model of a configured provider, independent of a dialect. */
 export interface ModelQuestion {
   /** Name of the calling detector; the call is recorded under `gateway:<detector>`. */
   readonly detector: string;
@@ -17,8 +17,8 @@ export interface ModelQuestion {
   /** Maximum length of the answer, in tokens. */
   readonly maxTokens: number;
   /**
-   * Variables of the server's chat template. With them only channels of the compat dialect are asked; undefined: any. `parts`:
-   * turns are sent as lists of typed parts, which some templates want.
+   * Variables of the server's chat template, which only channels of the compat dialect accept; `undefined` for any channel.
+   * With `parts`, turns are sent as lists of typed parts, which some templates require.
    */
   readonly template: { readonly variables: Readonly<Record<string, unknown>>; readonly parts: boolean } | undefined;
 }

@@ -5,7 +5,7 @@ export interface DetectorProbe {
   readonly detector: string;
   /** Address and headers sent to its server, beside a text; a stand-in of a sealed secret in them would be sent as it is. */
   readonly presents: string;
-  /** Through which a judge is asked, with its credentials; undefined: no judge. */
+  /** Provider through which a judge is called, with its credentials; `undefined` for other detectors. */
   readonly provider?: string;
   /**
    * `isDoubtful` means that it answers, but something should be checked. Rejects with a `DetectorError`, or with the signal's

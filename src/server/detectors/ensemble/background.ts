@@ -7,7 +7,7 @@ import type { Scanning } from "./scan.ts";
 import type { Member, RunLater } from "./types.ts";
 
 export interface Background {
-  /** Messages that are gone through at once. */
+  /** Maximum number of messages that are scanned at the same time. */
   readonly maxInFlight: number;
   readonly timeoutMs: number;
 }

@@ -9,9 +9,9 @@ export interface EnsembleMetrics {
   hit(detector: string, texts: number): void;
   missed(detector: string, texts: number): void;
   evicted(texts: number): void;
-  /** Also of texts whose findings were remembered; before thresholds and conflicts. */
+  /** Counts findings, also remembered ones; before thresholds and conflicts. */
   found(detector: string, findings: readonly Pick<Finding, "label">[]): void;
-  /** A scan of `schedule: async` that found no room. */
+  /** Counts a scan of `schedule: async` for which the queue was full. */
   dropped(detector: string): void;
 }
 

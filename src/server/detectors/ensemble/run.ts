@@ -1,4 +1,4 @@
-/** Detectors over the segments of a message: those that discover, then those that confirm. */
+/** Runs detectors on the segments of a message: those that discover, then those that confirm. */
 import {
   DetectorError,
   type DetectorFindings,
@@ -70,7 +70,7 @@ const standsAt = (own: Schedule, schedule: NonNullable<RunOptions["schedule"]>):
 const findingsOf = (outcomes: readonly Outcome[]): readonly DetectorFindings[] =>
   outcomes.flatMap((outcome) => (isFailure(outcome) ? [] : [outcome.findings]));
 
-/** Texts of the kinds that a detector reads; of a confirming one, around what others found. */
+/** Returns texts of the kinds that a detector reads; for a confirming one, only around other detectors' findings. */
 function textsFor(
   { kinds, confirmWindow, name }: Member,
   segments: readonly Segment[],
@@ -122,7 +122,7 @@ interface Limited extends Asked {
   readonly isRemembered: boolean;
 }
 
-/** Runs one detector that answers at once, on a stretch of a stream. */
+/** Runs one synchronous detector on a segment of a stream. */
 export function runOne(
   member: Member,
   segment: Segment,

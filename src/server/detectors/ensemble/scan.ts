@@ -17,16 +17,16 @@ import type { Member } from "./types.ts";
 
 export interface Scanning {
   readonly cache: ScanCache;
-  /** `cache_entries`; 0: nothing is remembered. */
+  /** Value of `cache_entries`; 0 to remember nothing. */
   readonly entries: number;
   /** Scans in progress, by key. */
   readonly flights: Map<string, Promise<readonly Finding[]>>;
   readonly metrics: EnsembleMetrics;
-  /** Milliseconds, from any beginning. */
+  /** Returns milliseconds from any origin. */
   readonly now: () => number;
 }
 
-/** A text of the request, with its place among the segments. */
+/** A text of the request, with its index among the segments. */
 export interface Placed {
   readonly at: number;
   readonly scanned: Scanned;
@@ -130,7 +130,7 @@ function keysOf(
   return texts.map(({ scanned }, at) => (at < first ? undefined : cache.keyOf(detector, scanned, context)));
 }
 
-/** Another request's reading may end with that request: then it is done here, in one call. */
+/** Awaits scans of other requests. One that ended with its request is repeated here, in one call. */
 async function settled(
   given: readonly Given[],
   read: (wanted: readonly number[]) => Detection | Promise<Detection>,

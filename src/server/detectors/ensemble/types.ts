@@ -17,11 +17,11 @@ export interface Member {
   /** Bytes on either side of a finding that a `confirm` detector sees. */
   readonly confirmWindow: number;
   readonly narrowsSpans: boolean;
-  /** Findings that score less are left out. */
+  /** Lower scores are omitted. */
   readonly threshold: number;
-  /** Findings that score less are dropped by policy, whatever other detectors find. */
+  /** Lower scores are dropped by policy, whatever other detectors find. */
   readonly floor: number;
-  /** Longest work on one request, in milliseconds; undefined: as long as its client waits. */
+  /** Maximum time for one request, in milliseconds; `undefined` for as long as its client waits. */
   readonly timeoutMs: number | undefined;
   readonly failsClosed: boolean;
 }
@@ -35,11 +35,11 @@ export interface GivenFinding {
 }
 
 export interface RunOptions {
-  /** Names of those in force; undefined: all. */
+  /** Names of the detectors in force; `undefined` for all. */
   readonly names?: ReadonlySet<string> | undefined;
   /** A function is called only if a detector does not answer synchronously: creating a signal is expensive. */
   readonly signal: AbortSignal | (() => AbortSignal);
-  /** Milliseconds for which the client still waits; undefined: it does not say. */
+  /** Milliseconds for which the client still waits; `undefined` if it does not state them. */
   readonly timeLeftMs?: number | undefined;
   /**
    * Omitted to run every detector now, whatever its schedule, as rehearsals and answers need. `alone` runs those of `sync` and
@@ -53,7 +53,7 @@ export interface RunOptions {
   readonly isHere?: boolean;
   /** Findings by detector name, used for each text that it reads instead of running it. */
   readonly given?: ReadonlyMap<string, readonly GivenFinding[]> | undefined;
-  /** Every `threshold` counts as 0: what is found at any score. */
+  /** Treats every `threshold` as 0: reports findings of any score. */
   readonly isLowered?: boolean;
   /** Findings of the `sync` detectors, for the `overlap` detectors that confirm. */
   readonly earlier?: Found;
@@ -84,12 +84,12 @@ export interface Ensemble {
   readonly run: (segments: readonly Segment[], options: RunOptions) => Found | Promise<Found>;
   /** Reads stretches of a stream by detectors of these names, as `run` does with `isHere`. */
   readonly stretchReader: (names: ReadonlySet<string>) => ReadStretch;
-  /** Detectors of `async` go through the segments, so that their findings are known at the next turn. Never throws. */
+  /** Runs the `async` detectors on the segments, so that their findings are known at the next turn. Never throws. */
   readonly runLater: RunLater;
 }
 
 export interface EnsembleProblem {
-  /** Begins at the document's root. */
+  /** Path from the document's root. */
   readonly path: Path;
   readonly message: string;
 }

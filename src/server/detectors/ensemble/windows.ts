@@ -4,7 +4,10 @@
  */
 import type { Finding, Window } from "../../core/guardrails/index.ts";
 
-/** `reach` bytes around each finding, ascending and apart; characters are never cut. Empty: nothing was found. */
+/**
+ * Returns `reach` bytes around each finding, ascending and disjoint, without splitting characters; empty if there are no
+ * findings.
+ */
 export function windowsAround(text: string, findings: readonly Finding[], reach: number): readonly Window[] {
   const windows: Window[] = [];
   for (const { start, end } of [...findings].sort((a, b) => a.start - b.start)) {

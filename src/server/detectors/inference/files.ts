@@ -1,4 +1,4 @@
-/** The files of a detector's model: by their paths in the configuration, or of a declared model. */
+/** Files of a detector's model: by their paths in the configuration, or from a declared model. */
 
 import { createHash } from "node:crypto";
 import { readdirSync, statSync } from "node:fs";
@@ -11,7 +11,7 @@ import { readModelConfig } from "./labels.ts";
 export interface TextFiles {
   readonly tokenizer: string;
   readonly config: string | undefined;
-  /** Changes when one of the files does. */
+  /** Changes when one of the files changes. */
   readonly identity: string;
 }
 
@@ -33,7 +33,7 @@ interface Keys {
   readonly labels_path?: string | undefined;
 }
 
-/** The declared models that lie in the cache, by name. */
+/** Declared models in the cache, by name. */
 export type Views = ReadonlyMap<string, ModelView>;
 
 /**

@@ -5,7 +5,7 @@
 
 import { readFileSync, statSync } from "node:fs";
 
-/** Bytes. */
+/** Maximum size of the file, in bytes. */
 const MAX_CONFIG = 4 << 20;
 const MAX_LABELS = 10_000;
 
@@ -27,7 +27,7 @@ export function readModelConfig(path: string): ModelConfig {
   return { labels, problemType };
 }
 
-/** Keys are numbers in decimal, from 0 on and without a gap. */
+/** Parses labels whose keys are decimal numbers, from 0 and without a gap. */
 function labelsIn(map: unknown, path: string): readonly string[] {
   const entries = typeof map === "object" && map !== null ? Object.entries(map) : [];
   const labels: string[] = [];
@@ -41,7 +41,7 @@ function labelsIn(map: unknown, path: string): readonly string[] {
   return labels;
 }
 
-/** Source: guardrails reference, 3.1 (the map of Presidio included). */
+/** Entity types of common labels. Source: guardrails reference, 3.1 (the map of Presidio included). */
 export const ENTITY_TYPES: Readonly<Record<string, string>> = {
   PER: "PERSON",
   PERS: "PERSON",

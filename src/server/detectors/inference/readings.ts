@@ -10,7 +10,7 @@ type Nlp = NonNullable<DetectorConfig["nlp"]>;
 type Classify = NonNullable<DetectorConfig["classify"]>;
 type Embed = NonNullable<DetectorConfig["embed"]>;
 
-/** Without a `threshold`, what scores less is no finding. Source: guardrails reference, 3.3. */
+/** Default `threshold`. Source: guardrails reference, 3.3. */
 const ONE_HALF = 0.5;
 
 /** Paths begin at the detector. */

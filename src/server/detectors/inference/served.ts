@@ -1,4 +1,4 @@
-/** A model on a server as the session that reads with it. Source: specification document 3, `remote` of `nlp`, `classify` and `embed`. */
+/** Session of a model on a server. Source: specification document 3, `remote` of `nlp`, `classify` and `embed`. */
 
 import { parseDuration } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
@@ -16,7 +16,7 @@ const LONGEST_MS = 2 ** 31 - 1;
 const MAX_READY_BYTES = 64 << 10;
 
 export interface ServedProblem {
-  /** Begins at `remote`. */
+  /** Path from `remote`. */
   readonly path: readonly string[];
   readonly message: string;
 }
@@ -76,7 +76,7 @@ export function askingOf(endpoint: Endpoint, server: InferenceServer): AskServer
   };
 }
 
-/** Ready, and what it has is what the detector reads. `read`: a text, as for a request. */
+/** Checks that the server is ready and its model fits the detector. `read` scans a text, as for a request. */
 export const probeOf = (
   detector: string,
   { endpoint, headers, model }: InferenceServer,

@@ -1,5 +1,5 @@
 /**
- * `format: guard_safety`: guard models that take a policy of the operator's and answer a safety line with categories. Source:
+ * `format: guard_safety`: guard models that take an operator's policy and answer a safety line with categories. Source:
  * judge-formats reference, 4.
  */
 import { meaningsOf } from "./meanings.ts";

@@ -1,4 +1,4 @@
-/** The configuration of a detector of type `pii` to the scan of one text. Source: specification document 3, `guardrails.detectors[]`. */
+/** Compiles a detector of type `pii` to the scan of one text. Source: specification document 3, `guardrails.detectors[]`. */
 
 import { nearest } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
@@ -63,7 +63,7 @@ export function compilePii(config: DetectorConfig, usesContext: boolean): Compil
   return { kind: "compiled", recognizers, scan, scanDisproved };
 }
 
-/** Without regions, those of the table. */
+/** Returns the recognizers with these regions for telephone numbers; by default those of the table. */
 function withPhones(regions: readonly string[] | undefined): readonly Recognizer[] {
   if (regions === undefined) return BUILT_IN;
   const phones = phoneRecognizer(regions);

@@ -9,7 +9,10 @@ import { horizonOf } from "./reach.ts";
 import type { Scan } from "./scan.ts";
 import { warmUp } from "./warm-up.ts";
 
-/** UTF-16 units that are read on this thread, in all texts of a call: half a millisecond, as a hand-over may take. */
+/**
+ * Number of UTF-16 units, over all texts of a call, that are scanned on this thread: half a millisecond, as long as a hand-over
+ * may take.
+ */
 export const UNITS_AT_ONCE = 2 << 10;
 
 export type BuiltPiiDetector =
@@ -18,7 +21,7 @@ export type BuiltPiiDetector =
       readonly detector: Detector;
       /** Every `<category>/<LABEL>` that it can find. */
       readonly gives: readonly string[];
-      /** Steps after which texts are scanned on this thread as fast as they ever are. */
+      /** Returns steps that bring scans on this thread to full speed. */
       readonly warmUp: () => Iterator<void>;
     }
   /** Paths begin at the detector. */
@@ -37,7 +40,7 @@ export function createPiiDetector(
   const compiled = compilePii(config, usesContext);
   if (compiled.kind === "refused") return compiled;
   const { recognizers, scan, scanDisproved } = compiled;
-  // Half a second of a start, and streams alone ask for it.
+  // Takes half a second of a start, and only streams need it.
   const horizon = config.apply_to?.includes("output") ? horizonOf(recognizers) : undefined;
   const gives = new Set(recognizers.map(({ category, entity }) => `${category}/${entity}`));
   const fingerprint = fingerprintOf(config, usesContext);

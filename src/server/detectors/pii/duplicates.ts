@@ -18,7 +18,7 @@ export function withoutContained(found: readonly Finding[]): readonly Finding[] 
     const type = `${finding.category}/${finding.label}`;
     const near = (open.get(type) ?? []).filter((other) => other.end > finding.start);
     open.set(type, near);
-    // A finding of the same place that scores more comes first; one that is longer has to score as much.
+    // At the same place, a finding with a higher score comes first; a longer one must have at least the same score.
     if (near.some((other) => other.end >= finding.end && other.score >= finding.score)) {
       dropped.add(finding);
       continue;

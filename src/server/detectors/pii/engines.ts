@@ -1,6 +1,6 @@
 /**
- * Positions of regular expressions in a text: by V8 (`pure`), by the native library `re2` (`native`), or in linear time
- * without it, for expressions of others in `pure` mode.
+ * Engines that return the matches of regular expressions: V8 (`pure`), the native library `re2` (`native`), or a linear-time
+ * one without it, for operators' expressions in `pure` mode.
  */
 
 import { createRequire } from "node:module";
@@ -26,7 +26,7 @@ export const installRe2 = (): string => installLine({ wanted: `re2@${RE2_VERSION
 
 const PURE: Engine = {
   builtIn: (regex, isCaseSensitive) => {
-    // V8 ignores the case of letters beyond ASCII with `u`, and then takes ten times as long for a `\\b`.
+    // V8 ignores the case of non-ASCII letters with `u`, and then takes ten times as long for a `\\b`.
     const unicode = takesBeyondAscii(regex) ? "u" : "";
     return searchBy(new RegExp(toV8(regex), flagsOf(regex, `g${isCaseSensitive ? "" : "i"}s${unicode}`)));
   },

@@ -26,7 +26,7 @@ export function keywordSearch(
     owners[state]!.push(owner);
   }
   finish(steps, owners, width);
-  // A step into a state that ends a keyword is negative, so that all others are one look into a small table.
+  // A transition into a state that ends a keyword is negative, so that all others need one look-up in a small table.
   const table = tableOf(steps, owners);
   const ascii = new Uint8Array(0x80);
   for (let unit = 0; unit < 0x80; unit++) ascii[unit] = classes.get(lower(unit)) ?? 0;
@@ -45,7 +45,7 @@ export function keywordSearch(
   };
 }
 
-/** Numbers from 1 for the units of the keywords; 0 is every other. */
+/** Returns numbers from 1 for the units of the keywords; 0 stands for every other. */
 function classesOf(words: readonly string[]): Map<number, number> {
   const classes = new Map<number, number>();
   for (const word of words) {
@@ -57,7 +57,10 @@ function classesOf(words: readonly string[]): Map<number, number> {
   return classes;
 }
 
-/** Breadth first: where a keyword does not go on, the step of its longest suffix that begins a keyword. */
+/**
+ * Completes the table breadth first: where a keyword does not continue, it takes the transition of the longest suffix that
+ * begins a keyword.
+ */
 function finish(steps: number[], owners: number[][], width: number): void {
   const suffix = new Int32Array(owners.length);
   const queue: number[] = [];

@@ -8,7 +8,7 @@ import { RE2JS } from "@bufbuild/re2";
 import { LiveProgram } from "./live-program.ts";
 import type { Search } from "./search.ts";
 
-/** Bounds the time for one character of a text. */
+/** Limits the time for one character of a text. */
 export const MOST_INSTRUCTIONS = 4000;
 
 /** Throws on what is not RE2 syntax, and on a program of more than `MOST_INSTRUCTIONS`. */

@@ -13,7 +13,7 @@
 import { type Instruction, instructionHolds, isCharacter, OP, type Program, takes } from "./program.ts";
 import { nextPlace, type Place } from "./search.ts";
 
-/** UTF-16 units whose live instructions are kept at once. */
+/** Number of UTF-16 units whose live instructions are kept at once. */
 const BLOCK = 1024;
 
 /** Maximum number of marks: texts have fewer places, and at most twice as many fit into the words that store them. */
@@ -33,12 +33,14 @@ export class LiveProgram {
   readonly #ends: readonly number[];
   /** ASCII characters that each instruction accepts. */
   readonly #takes: readonly Uint8Array[];
-  /** ASCII characters before which something is live though nothing is behind them; undefined where places decide. */
+  /**
+   * ASCII characters before which an instruction is live although none is after them; `undefined` if this depends on the place.
+   */
   readonly #wakes: Uint8Array | undefined;
   readonly #marks: Int32Array;
   #mark = 0;
   readonly #waiting: Int32Array;
-  /** Instructions that take the character at a place and have a match behind it. */
+  /** Instructions that consume the character at a place and lead to a match after it. */
   readonly #live: Int32Array;
   #liveSize = 0;
 
@@ -60,7 +62,7 @@ export class LiveProgram {
     this.#wakes = this.#wakesOf();
   }
 
-  /** Most characters of most texts are behind no match and before none. */
+  /** Computes the wake-up characters: most characters of most texts are neither part of a match nor followed by one. */
   #wakesOf(): Uint8Array | undefined {
     const wakes = new Uint8Array(0x80);
     const seen = new Set<number>(this.#ends);
@@ -90,7 +92,7 @@ export class LiveProgram {
     }
   }
 
-  /** Marks in `starts` where matches begin; gives the ends of blocks, the last first. */
+  /** Marks in `starts` where matches begin; returns the ends of blocks, the last first. */
   #readBackwards(text: string, starts: Uint8Array): readonly Edge[] {
     this.#liveSize = 0;
     const edges: Edge[] = [{ at: text.length, live: new Int32Array(0) }];
@@ -203,7 +205,7 @@ export class LiveProgram {
   }
 }
 
-/** The live instructions of the places of one block, which is filled backwards. */
+/** Live instructions at the places of one block, which is filled backwards. */
 class Block {
   #from = 0;
   #end = -1;

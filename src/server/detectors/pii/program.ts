@@ -1,4 +1,4 @@
-/** The instructions that `@bufbuild/re2` compiles an expression to, and what each asks of a text. */
+/** Instructions to which `@bufbuild/re2` compiles an expression, and their conditions on a text. */
 
 import type { RE2JS } from "@bufbuild/re2";
 
@@ -7,11 +7,11 @@ export type Instruction = Program["inst"][number];
 
 /** Operation codes of instructions (`Inst` of the library); higher ones consume a character. */
 export const OP = { alt: 1, altMatch: 2, capture: 3, empty: 4, fail: 5, match: 6, nop: 7 } as const;
-/** A character of any kind, and any but a line feed. */
+/** Matches any character, and any character except a line feed. */
 const ANY = 10;
 const ANY_IN_LINE = 11;
 
-/** Bits of what an empty instruction asks for (`Utils` of the library). */
+/** Bits of an empty instruction's conditions (`Utils` of the library). */
 const BEGIN_LINE = 1;
 const END_LINE = 2;
 const BEGIN_TEXT = 4;
@@ -30,7 +30,7 @@ export function takes(instruction: Instruction, codePoint: number): boolean {
   return instruction.matchRune(codePoint);
 }
 
-/** Whether an instruction that takes no character lets one pass at a place. */
+/** Returns whether an instruction that consumes no character is satisfied at a place. */
 export function instructionHolds({ op, arg: asked }: Instruction, text: string, at: number): boolean {
   if (op !== OP.empty) return true;
   if ((asked & BEGIN_TEXT) !== 0 && at > 0) return false;

@@ -6,7 +6,7 @@
 import { type Leaf, LONGEST_GROUP, type ShapeNode, type ShapeTree } from "./shapes.ts";
 import type { Proof } from "./types.ts";
 
-/** A match of the pattern of a rule, proven or not; of one rule, start and proof the last call is the longest. */
+/** Called with a match of a rule's pattern, proven or not; for one rule, start and proof, the last call is the longest. */
 export type Found = (rule: number, start: number, end: number, proof: Proof) => void;
 
 const DIGIT = 1;
@@ -16,8 +16,8 @@ const HALF = 31;
 const UNDERSCORE = 0x5f;
 
 /**
- * Gives a search: linear in the text, since a group begins at most as many windows as the tree has nodes. A window has a
- * digit, so that most of prose is only looked through for the next one.
+ * Returns a search that is linear in the text, since a group begins at most as many windows as the tree has nodes. A window
+ * contains a digit, so prose is mostly only searched for the next one.
  */
 export function runScanner(tree: ShapeTree): (text: string, found: Found) => void {
   if (tree.root.next.size === 0) return () => {};
@@ -72,7 +72,7 @@ function groupsOf(tree: ShapeTree, text: string, start: number, end: number, see
   return tree.ofBoth(length, low, high);
 }
 
-/** Groups that follow each other with one separator between two, found as far as windows reach. */
+/** Consecutive groups with one separator between each two, found as far as windows reach. */
 class Run {
   readonly #text: string;
   readonly #kinds: Uint8Array;
@@ -81,7 +81,7 @@ class Run {
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
   readonly #groups: (readonly number[])[] = [];
-  /** Groups of this run. What the lists hold behind them is of an earlier one: to cut a list takes longer than to write over it. */
+  /** Number of groups of this run. List entries beyond it are from earlier runs: overwriting is faster than truncating. */
   #count = 0;
   /** Number of groups at which windows have begun. */
   #walked = 0;
@@ -96,7 +96,7 @@ class Run {
     this.#found = found;
   }
 
-  /** Takes the windows that begin at the group of a digit, or at one before it; gives the end of the group. */
+  /** Processes the windows that begin at the group of a digit, or at one before it; returns the end of the group. */
   windowsAt(digit: number): number {
     let first = this.#count - 1;
     while (first >= 0 && this.#starts[first]! > digit) first -= 1;
@@ -106,7 +106,7 @@ class Run {
     return this.#ends[first]!;
   }
 
-  /** A new run with the groups before the digit's that no window began at, as many as may come before a digit. */
+  /** Begins a new run, with those groups before the digit's at which no window began, as many as may precede a digit. */
   #begin(digit: number): number {
     const behind = this.#walked === 0 ? 0 : this.#ends[this.#walked - 1]!;
     const { beforeDigit, longestBeforeDigit } = this.#tree;
@@ -191,7 +191,7 @@ class Run {
     }
   }
 
-  /** Word boundaries of ASCII: groups are whole, so only an underscore can join one to something. */
+  /** Checks ASCII word boundaries: groups are whole, so only an underscore can join one to something. */
   #isEdged(start: number, end: number, separators: string): boolean {
     const isJoined =
       (start > 0 && this.#text.charCodeAt(start - 1) === UNDERSCORE) || this.#text.charCodeAt(end) === UNDERSCORE;

@@ -7,11 +7,11 @@
 
 import type { ShapePattern } from "./types.ts";
 
-/** Longer groups have no shape. Two words of 31 places each. */
+/** Maximum length of a group: two words of 31 places each. */
 export const LONGEST_GROUP = 62;
 const HALF = 31;
 
-/** Groups of one shape. */
+/** Maximum number of groups in one shape. */
 const MOST_GROUPS = 16;
 
 const DEFAULT_SEPARATORS = " -";
@@ -41,7 +41,7 @@ export interface ShapeTree {
   /** Numbers of the groups that match a run of digits, by its length. */
   readonly ofDigits: readonly (readonly number[])[];
   readonly ofLetters: readonly (readonly number[])[];
-  /** The same of a run that has both: `low` and `high` have a bit for each place of a digit. */
+  /** Like `ofDigits`, for a run with both: `low` and `high` have a bit for each place of a digit. */
   readonly ofBoth: (length: number, low: number, high: number) => readonly number[];
 }
 
@@ -53,7 +53,7 @@ interface Group {
   readonly letters: readonly [low: number, high: number];
 }
 
-/** Throws on a shape that is none: tables are ours, and a test loads them. */
+/** Throws on an invalid shape: the tables are our own, and a test loads them. */
 export function shapeTree(rules: readonly { readonly rule: number; readonly pattern: ShapePattern }[]): ShapeTree {
   const groups = new Map<string, Group>();
   const root: ShapeNode = { next: new Map(), leaves: [], separators: "" };
@@ -116,7 +116,7 @@ function fits({ digits, letters }: Group, low: number, high: number): boolean {
   );
 }
 
-/** Bits of the first `length` places that lie in one of the two words. */
+/** Returns the bits of the first `length` places that are in one of the two words. */
 function places(length: number, word: 0 | 1): number {
   const here = Math.min(HALF, Math.max(0, length - word * HALF));
   return 2 ** here - 1;

@@ -10,9 +10,9 @@ import type { Category } from "../../core/guardrails/index.ts";
 export type Proof = boolean | undefined;
 
 export interface Recognizer {
-  /** The class name by which `recognizers` selects it: `UsSsnRecognizer`. */
+  /** Class name by which `recognizers` selects it: `UsSsnRecognizer`. */
   readonly name: string;
-  /** `US_SSN`. A recognizer finds one type; two types with one check are two recognizers. */
+  /** Entity type, such as `US_SSN`. A recognizer finds one type; two types with one check are two recognizers. */
   readonly entity: string;
   readonly category: Category;
   readonly patterns: readonly Pattern[];
@@ -43,7 +43,7 @@ export interface ShapePattern {
    * match.
    */
   readonly isWhole?: boolean;
-  /** The separators of one match may differ; left out: all are the same. */
+  /** True if the separators of one match may differ; by default all are the same. */
   readonly mixes?: boolean;
   /**
    * `value` is without separators, with letters in upper case. `written` is the text of the scan view, from the first to the
@@ -58,7 +58,7 @@ export interface ShapeCheck {
   readonly isForm?: boolean;
 }
 
-/** A regular expression, for what has no shape. */
+/** A regular expression, for values without a shape. */
 export interface TextPattern {
   readonly kind: "text";
   readonly name: string;
@@ -71,7 +71,7 @@ export interface TextPattern {
   readonly isCaseSensitive?: boolean;
   /** Keywords in lower case: every match contains one, so a text without any is not searched. Empty if there are none. */
   readonly keywords: readonly string[];
-  /** A text without a match of this has none of the pattern's; quicker to look for, and without `g` and `y`. */
+  /** A text without a match of this has none of the pattern's; faster to search for. Without the flags `g` and `y`. */
   readonly needs?: RegExp;
   readonly validate?: (value: string, around: Around) => Proof;
 }
@@ -86,8 +86,8 @@ export interface SearchPattern {
   /** RE2 syntax; every match is within a match of this. It determines how much streams hold back, and is not executed. */
   readonly within: string;
   /**
-   * Calls `found` for each match, ascending and apart; in time linear in the text, which is the scan view. `name`: instead
-   * of the pattern's own.
+   * Calls `found` for each match, ascending and disjoint; in time linear in the text, which is the scan view. `name` replaces
+   * the pattern's own.
    */
   readonly search: (text: string, found: (start: number, end: number, proof: Proof, name?: string) => void) => void;
 }

@@ -1,11 +1,11 @@
-/** The text as patterns see it, and the way back to places in the text. Source: guardrails reference, 2.7. */
+/** The text as patterns see it, with the mapping back to places in the text. Source: guardrails reference, 2.7. */
 
 import { DIGIT_FORMS } from "../../core/guardrails/index.ts";
 import { CONTROL, DROPPED, FOLDED_UNITS, FOLDS, foldOf, KEPT, MARK } from "./fold.ts";
 
 export interface View {
   readonly text: string;
-  /** Place in the text of the character of the view at `at`. */
+  /** Returns the place in the text of the character of the view at `at`. */
   readonly startOf: (at: number) => number;
   /**
    * Returns the place in the text after the character of the view before `at`; marks on it are included, ignored characters
@@ -30,8 +30,8 @@ export function viewsOf(text: string): readonly [View, ...View[]] {
 }
 
 /**
- * Apart, invisible characters between letters and digits are a space; control characters, marks and forms of digits stay.
- * `joins`: the view is not as the one apart.
+ * Folds a text. Not joined: invisible characters between letters and digits become a space; control characters, marks and forms
+ * of digits stay. `joins` is true if the joined view differs.
  */
 function folded(text: string, isJoined: boolean): { readonly view: View; readonly joins: boolean } {
   const folds = FOLDED_UNITS;
@@ -63,7 +63,7 @@ function folded(text: string, isJoined: boolean): { readonly view: View; readonl
     const to = isPair ? foldOf(text.codePointAt(at)!) : folds[unit]!;
     let end = at + (isPair ? 2 : 1);
     if (to === MARK) {
-      // A mark of a letter stays: many languages are written so.
+      // A mark on a letter stays: many languages use them.
       if (isJoined && carriesMarks(unitBefore(at), text, at)) {
         joins = true;
         replace(at, end, "");
@@ -96,7 +96,7 @@ function folded(text: string, isJoined: boolean): { readonly view: View; readonl
   return { view: { text: view, startOf, endOf }, joins };
 }
 
-/** Behind the invisible characters from a place on. */
+/** Returns the end of the invisible characters from a place on. */
 function hiddenTo(text: string, from: number): number {
   let at = from;
   while (at < text.length) {
@@ -107,7 +107,7 @@ function hiddenTo(text: string, from: number): number {
   return at;
 }
 
-/** Behind the last mark of the marks and invisible characters from a place on. */
+/** Returns the end of the last mark among the marks and invisible characters from a place on. */
 function markedTo(text: string, from: number): number {
   let end = from;
   for (let at = from; at < text.length; ) {
@@ -120,7 +120,7 @@ function markedTo(text: string, from: number): number {
   return end;
 }
 
-/** Units of a word that are looked at, either way, for a digit. */
+/** Maximum number of units of a word that are searched for a digit, in each direction. */
 const WORD_REACH = 24;
 
 /**
@@ -143,8 +143,8 @@ function hasDigit(text: string, from: number, step: 1 | -1): boolean {
 }
 
 /**
- * Whether a form of a digit has no letter or digit beside it, no digit across one separator, and is no member of a row of
- * forms: a number of a list or a footnote, which joins no numbers around it.
+ * Returns whether a form of a digit has no adjacent letter or digit, no digit across one separator, and is not in a row of
+ * forms: such a list number or footnote does not join the numbers around it.
  */
 function numbersList(text: string, start: number, end: number): boolean {
   return !(continues(text, start, -1) || continues(text, end, 1));
@@ -171,7 +171,7 @@ function continues(text: string, edge: number, step: 1 | -1): boolean {
 const SPACE = 0x20;
 const SEPARATORS: readonly number[] = [..." -./"].map((one) => one.charCodeAt(0));
 
-/** The code point that ends at a place behind the beginning. */
+/** Returns the code point that ends at a place after the beginning. */
 function codePointBefore(text: string, at: number): number {
   const codePoint = at > 1 ? text.codePointAt(at - 2)! : 0;
   return codePoint > 0xffff ? codePoint : text.charCodeAt(at - 1);

@@ -30,7 +30,7 @@ export type BuiltRemoteDetector =
   | {
       readonly kind: "detector";
       readonly detector: Detector;
-      /** Every `<category>/<LABEL>` that it can find; undefined: what its server knows. */
+      /** Every `<category>/<LABEL>` that it can find; `undefined` if only its server knows. */
       readonly gives: readonly string[] | undefined;
       /** Origin of its server. */
       readonly origin: string;
@@ -110,7 +110,7 @@ function analyzer(endpoint: Endpoint, { path, headers: own, asked }: Call, terms
   return async (given, signal) => {
     // White space has no findings, and an analyzer refuses empty text.
     if (given.trim() === "") return [];
-    // Half of a pair is a character to Python and none in UTF-8: with another in its place, of one unit too, both count alike.
+    // Half a surrogate pair is a character in Python but invalid in UTF-8: replaced by another of one unit, both count alike.
     const text = given.toWellFormed();
     const body = JSON.stringify({ text, ...asked });
     const answer = await endpoint.ask({ method: "POST", path, headers, body, maxBytes: MAX_ANSWER_BYTES }, signal);

@@ -1,5 +1,6 @@
 /**
- * Places in a text as a server counts them, to UTF-16 units. Source: presidio-analyze reference, "Offsets: conversion table".
+ * Converts places in a text, as a server counts them, to UTF-16 units. Source: presidio-analyze reference, "Offsets: conversion
+ * table".
  */
 
 /** `chars` are code points, `bytes` are UTF-8 bytes. */

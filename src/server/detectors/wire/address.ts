@@ -7,7 +7,7 @@ export interface Address {
   readonly root: string;
 }
 
-/** The schema admits http and https alone, and no user. In words what is wrong with it otherwise. */
+/** Parses an endpoint; otherwise returns the problem. The schema admits only http and https, without a user. */
 export function addressOf(endpoint: string): Address | string {
   const { origin, pathname, search, hash } = new URL(endpoint);
   if (search !== "" || hash !== "") return "the root of a server has no query and no fragment";

@@ -8,7 +8,7 @@ import { DetectorError } from "../../core/guardrails/index.ts";
 import { type EndpointMetrics, type EndpointReadings, NO_ENDPOINT_METRICS } from "./endpoint-metrics.ts";
 import { createTurns, type Turns } from "./turns.ts";
 
-/** Calls at once, and that wait for those, at one origin. A request has a few of each at most. */
+/** Maximum number of concurrent calls to one origin, and of waiting ones. A request makes a few at most. */
 export const MOST_IN_FLIGHT = 64;
 export const MOST_WAITING = 256;
 
@@ -16,17 +16,17 @@ const CONNECT_LIMIT_MS = 5_000;
 /** Maximum silence in milliseconds, far above a detector's own limit; ends calls that are no longer awaited. */
 const SILENCE_LIMIT_MS = 10 * 60_000;
 const MAX_HEADER_BYTES = 64 << 10;
-/** A configuration that was tried may be put in force right after. */
+/** Time that an unused pool is kept, in milliseconds: a configuration that was tested may be put in force right after. */
 const IDLE_MS = 10_000;
 
 export interface Ask {
   readonly method: "GET" | "POST";
   /** Path and query. */
   readonly path: string;
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   readonly headers: readonly string[];
   readonly body: string | Buffer | null;
-  /** Longest answer, in bytes. */
+  /** Maximum size of the answer, in bytes. */
   readonly maxBytes: number;
 }
 
@@ -54,7 +54,7 @@ export interface Endpoints {
 
 export interface EndpointsOptions {
   readonly idleMs?: number;
-  /** Extra trusted roots, PEM, beside the system's. For tests. */
+  /** Extra trusted roots, PEM, in addition to the system's. For tests. */
   readonly ca?: string;
   readonly metrics?: (readings: EndpointReadings) => EndpointMetrics;
 }
@@ -125,7 +125,10 @@ interface Server {
   readonly turns: Turns;
 }
 
-/** The connection ended, or there was none: as when a server closes an idle one just as it is used, or is replaced. */
+/**
+ * The connection ended, or could not be made: for example a server closed an idle one just as it was used, or is being
+ * replaced.
+ */
 const MAY_REPEAT: ReadonlySet<string> = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 async function asked(pool: Pool, ask: Ask, signal: AbortSignal, metrics: EndpointMetrics): Promise<Answer> {

@@ -1,4 +1,4 @@
-/** Headers of the configuration that go with every call. Their values may be credentials: nothing here repeats one. */
+/** Configured headers of every call. Their values may be credentials, and are never shown here. */
 import { HOP_BY_HOP_HEADERS } from "../../../base/index.ts";
 
 type Headers = Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ export function headerProblems(headers: Headers = {}): readonly HeaderProblem[] 
   });
 }
 
-/** Names and values in turn. */
+/** Returns names and values, alternating. */
 export const headerPairs = (headers: Headers = {}): readonly string[] =>
   Object.entries(headers).flatMap(([name, value]) => [name.toLowerCase(), value]);
 

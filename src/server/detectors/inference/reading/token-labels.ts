@@ -46,7 +46,7 @@ export function createTokenLabels({ labels, names, aggregation }: TokenLabelsSpe
 
 const SPACE = /\s/;
 
-/** Tokens of some tokenizers begin with the white space before them. */
+/** Removes white space: tokens of some tokenizers begin with the white space before them. */
 function trimmed(text: string, from: number, to: number): { readonly start: number; readonly end: number } {
   let [start, end] = [from, to];
   while (start < end && SPACE.test(text[start] as string)) start += 1;

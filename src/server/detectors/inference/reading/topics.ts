@@ -1,6 +1,6 @@
 /**
- * Findings of an embedding model (`embed`): the topic whose examples are nearest, where it leads over the other topics and
- * over ordinary traffic. Source: guardrails reference, 3.3.
+ * Findings of an embedding model (`embed`): the topic whose examples are nearest, if it leads over the other topics and over
+ * ordinary traffic. Source: guardrails reference, 3.3.
  */
 
 import type { Tokens } from "../text/tokens.ts";
@@ -15,9 +15,9 @@ export interface TopicsSpec {
   readonly background: readonly string[];
   readonly temperature: number;
   readonly pooling: Pooling;
-  /** Topics that are not asked for still count against the others. */
+  /** Topics that are not reported still compete with the others. */
   readonly reported: readonly string[];
-  /** Lower scores are no findings. */
+  /** Minimum score of a finding. */
   readonly floor: number;
 }
 
@@ -54,7 +54,7 @@ function nearest(vector: Float64Array, examples: readonly Float64Array[]): numbe
 }
 
 export interface Lead {
-  /** Index of the topic that is nearest. */
+  /** Index of the nearest topic. */
   readonly topic: number;
   /** From 0 to 1; one half if it does not lead. */
   readonly score: number;

@@ -11,7 +11,7 @@ export interface VerdictsSpec {
   /** Reported names by label of the model, in index order; null if the label means that nothing was found, or is not selected. */
   readonly names: readonly (string | null)[];
   readonly activation: "softmax" | "sigmoid";
-  /** Lower scores are no findings. */
+  /** Minimum score of a finding. */
   readonly floor: number;
 }
 

@@ -1,4 +1,4 @@
-/** Calls that the thread of a session has made for it. */
+/** Server calls that the process makes for the thread of a session. */
 
 import { DetectorError } from "../../../core/guardrails/index.ts";
 import type { Calling, Failure, SessionWorker, ToSession } from "./protocol.ts";

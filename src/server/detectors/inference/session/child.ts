@@ -1,4 +1,4 @@
-/** The process of a session whose graph is in memory: a crash of the runtime, which is native code, ends this process alone. */
+/** Process of a session whose graph is in memory: a crash of the runtime, which is native code, ends only this process. */
 import type { SessionSpec, ToSession } from "./protocol.ts";
 import { runSession } from "./run-session.ts";
 

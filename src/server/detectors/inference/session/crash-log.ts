@@ -1,4 +1,4 @@
-/** Log lines about processes of models that ended by themselves or had to be ended. */
+/** Log lines about model processes that crashed or had to be killed. */
 import type { Log } from "../../../../base/index.ts";
 import type { SessionSpec } from "./protocol.ts";
 

@@ -10,9 +10,9 @@ export interface SessionMetrics {
 }
 
 export interface SessionReadings {
-  /** Requests that wait for a session. */
+  /** Returns the number of requests that wait for a session. */
   readonly waiting: () => number;
-  /** Sessions in memory. */
+  /** Returns the number of sessions in memory. */
   readonly sessions: () => number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The two native packages that models need, which an installation without model detectors does not have: `onnxruntime-node`
- * runs graphs, `tokenizers` makes tokens of texts. Loaded in the threads that use them.
+ * The two native packages that models need, which an installation without model detectors lacks: `onnxruntime-node` runs
+ * graphs, `tokenizers` tokenizes texts. Loaded in the threads that use them.
  */
 
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
@@ -35,7 +35,10 @@ export function locate(name: PackageName, path: string | undefined): Located {
   }
 }
 
-/** Neither package needs its scripts: one of them fetches libraries for graphics cards, and fails where it cannot. */
+/**
+ * Returns the install command. Neither package needs its scripts: one of them downloads libraries for graphics cards, and fails
+ * if it cannot.
+ */
 const installOf = (name: PackageName): string =>
   installLine({ wanted: `${name}@${VERSIONS[name]}`, withoutScripts: true });
 

@@ -1,11 +1,11 @@
-/** A session's process as who asks it has it, with the face of a thread. */
+/** A session's process, with the interface of a thread. */
 import { type ChildProcess, fork } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { fileURLToPath } from "node:url";
 import { programOf } from "../../../../base/index.ts";
 import type { SessionSpec, SessionWorker, ToSession } from "./protocol.ts";
 
-/** MiB of objects; tensors and weights are not counted. */
+/** Heap limit in MiB, for objects; tensors and weights are not included. */
 const MAX_HEAP = 512;
 /** Time after which a process that was told to end is killed, in milliseconds: a run of its graph cannot be stopped otherwise. */
 const END_MS = 1_000;
@@ -37,7 +37,7 @@ export function startSessionProcess(spec: SessionSpec): SessionWorker {
     env,
     execArgv: ["--enable-source-maps", `--max-old-space-size=${MAX_HEAP}`],
     serialization: "advanced",
-    // Stdout and stderr that a child shares are made blocking for all who have them.
+    // Not inherited: Node makes shared stdout and stderr blocking for all processes that have them.
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
   watch(child);

@@ -5,21 +5,21 @@ import type { TopicsSpec } from "../reading/topics.ts";
 import type { Read } from "../reading/types.ts";
 import type { VerdictsSpec } from "../reading/verdicts.ts";
 
-/** Detectors that are open in one thread. Of more, both sides forget the one that was opened first. */
+/** Maximum number of open detectors per thread. Beyond it, both sides forget the one that was opened first. */
 export const MOST_READERS = 64;
 
-/** A graph in memory, or on a server. Where a package is, is as `require` takes it; paths of files are absolute. */
+/** A graph in memory, or on a server. Package paths are in the form that `require` takes; file paths are absolute. */
 export interface SessionSpec {
   readonly graph: FileGraph | ServedGraph;
   readonly tokenizers: string;
-  /** Changes when the files do, or how the server is asked. */
+  /** Changes with the files, or with the server's settings. */
   readonly identity: string;
 }
 
 export interface FileGraph {
   readonly kind: "file";
   readonly path: string;
-  /** Within one run. */
+  /** Number of threads within one run. */
   readonly threads: number;
   readonly runtime: string;
 }
@@ -28,12 +28,12 @@ export interface FileGraph {
 export interface ServedGraph {
   readonly kind: "served";
   readonly origin: string;
-  /** Paths at the origin: of the server's metadata, and of the model's. */
+  /** Paths of the server's metadata and of the model's, at the origin. */
   readonly server: string;
   readonly model: string;
 }
 
-/** How one detector reads texts with it. */
+/** How one detector reads texts with the graph. */
 export interface ReaderSpec {
   readonly tokenizer: string;
   readonly maxTokens: number;
@@ -53,7 +53,7 @@ export interface SessionProblem {
 export type ToSession =
   | { readonly kind: "open"; readonly id: number; readonly reader: string; readonly spec: ReaderSpec }
   | { readonly kind: "read"; readonly id: number; readonly reader: string; readonly texts: readonly string[] }
-  /** The one with this id is no longer wanted. */
+  /** The question with this id is no longer needed. */
   | { readonly kind: "cancel"; readonly id: number }
   /** Result of a call to the server. */
   | { readonly kind: "answered"; readonly call: number; readonly answer: ServerAnswer }
@@ -69,20 +69,20 @@ export interface Failure {
   readonly message: string;
 }
 
-/** A call that the thread has made for it: connections are those of the process. */
+/** A call that the process makes for the thread, since connections belong to the process. */
 export interface ServerAsk {
   readonly method: "GET" | "POST";
   readonly path: string;
-  /** Names and values in turn, beside those of the configuration. */
+  /** Names and values, alternating, in addition to the configured ones. */
   readonly headers: readonly string[];
   readonly body: Uint8Array<ArrayBuffer> | null;
-  /** Longest answer, in bytes. */
+  /** Maximum size of the answer, in bytes. */
   readonly maxBytes: number;
 }
 
 export interface ServerAnswer {
   readonly status: number;
-  /** `Inference-Header-Content-Length`, where the answer has it once. */
+  /** Value of `Inference-Header-Content-Length`, if the answer has exactly one. */
   readonly headerLength: string | undefined;
   /** Empty unless the answer is a success. */
   readonly body: Uint8Array<ArrayBuffer>;
@@ -96,7 +96,7 @@ export type Calling =
   | { readonly kind: "hang-up"; readonly call: number };
 
 export type Told =
-  /** The first, of id 0: the graph is loaded, or why it is not. */
+  /** First message, with id 0: the graph is loaded, or the reason why it is not. */
   | { readonly kind: "opened"; readonly id: number; readonly problem: SessionProblem | undefined }
   | { readonly kind: "found"; readonly id: number; readonly found: readonly (readonly Read[])[] }
   | { readonly kind: "failed"; readonly id: number; readonly failure: Failure };

@@ -1,4 +1,4 @@
-/** A session where it runs, a process or a thread of its own: one graph in memory or on a server, and the tokenizers of those who read with it. */
+/** A session in its own process or thread: one graph in memory or on a server, and the tokenizers of its readers. */
 
 import { setPriority } from "node:os";
 import { openGraph } from "./graph.ts";
@@ -31,7 +31,7 @@ const PRIORITY = 10;
 
 type Open = (sequencing: Sequencing, signal: AbortSignal) => Promise<OpenedReader>;
 
-/** The way to who asks. */
+/** Connection to the caller. */
 export interface SessionPort {
   postMessage(message: FromSession, transfer?: readonly ArrayBuffer[]): void;
   onMessage(listener: (message: ToSession) => void): void;
@@ -124,7 +124,7 @@ export function runSession({ graph: source, tokenizers: library }: SessionSpec, 
     return "key" in sequencing ? { kind: "refused", problem: sequencing } : open(sequencing, signal);
   }
 
-  /** Detectors of one model share its tokenizer, which takes memory. */
+  /** Shares a tokenizer between the detectors of one model, since it takes memory. */
   async function tokenizerOf(file: string): Promise<Tokenizer | SessionProblem> {
     let failing: SessionProblem["key"] = "tokenizer_library";
     try {

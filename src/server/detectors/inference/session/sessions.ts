@@ -12,7 +12,7 @@ import type { AskServer } from "./served/calls.ts";
 import { createSession, type Session, type SessionOptions } from "./session.ts";
 import { type AskSession, isShared, sharedSession } from "./shared.ts";
 
-/** A configuration that was tried may be put in force right after. */
+/** Time that an unused session is kept, in milliseconds: a configuration that was tested may be put in force right after. */
 const IDLE_MS = 10_000;
 
 export interface Sessions {
@@ -24,7 +24,7 @@ export interface Sessions {
 
 export interface SessionsOptions extends Omit<SessionOptions, "metrics" | "onIdle" | "server" | "logEnded"> {
   readonly idleMs?: number;
-  /** Another process has the graphs in memory; left out, this one. */
+  /** Asks another process that has the graphs in memory; omitted if this one has them. */
   readonly elsewhere?: AskSession | undefined;
   readonly metrics?: (readings: SessionReadings) => SessionMetrics;
   /** Omitted where nothing is served. */

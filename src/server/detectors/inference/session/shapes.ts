@@ -10,7 +10,7 @@ import type { SessionProblem } from "./protocol.ts";
 export interface Row {
   readonly ids: Int32Array;
   readonly types: Uint8Array;
-  /** Rows of the output in front of the text's. */
+  /** Number of rows of the output before the text's. */
   readonly before: number;
 }
 
@@ -18,7 +18,7 @@ export interface Graph {
   /** `undefined` for any. */
   readonly sequenceLength: number | undefined;
   readonly canBatch: boolean;
-  /** Runs for one request that it is given at once. */
+  /** Maximum number of concurrent runs for one request. */
   readonly atOnce: number;
   /** Returns the output for each row, in order. Rejects with the signal's reason if it can be stopped. */
   readonly run: (rows: readonly Row[], wants: Reader["wants"], signal: AbortSignal) => Promise<readonly Output[]>;
@@ -40,7 +40,7 @@ export interface Tensor {
   readonly name: string;
   /** Data type, such as `int64` or `float32`. */
   readonly type?: string;
-  /** A name: any length. */
+  /** A name stands for any length. */
   readonly shape?: readonly (number | string)[];
 }
 
@@ -82,7 +82,7 @@ export interface Feed {
   readonly dims: readonly [batch: number, sequence: number];
 }
 
-/** Shorter rows are filled up at their end, where the attention mask is 0. */
+/** Pads shorter rows at their end, where the attention mask is 0. */
 export function feedsOf(inputs: readonly Tensor[], rows: readonly Row[]): readonly Feed[] {
   const longest = sequencesOf(inputs).sequenceLength ?? Math.max(...rows.map(({ ids }) => ids.length));
   const size = rows.length * longest;
@@ -101,11 +101,11 @@ export function feedsOf(inputs: readonly Tensor[], rows: readonly Row[]): readon
   });
 }
 
-/** Preferred names, then the first output of the right rank. */
+/** Preferred names; otherwise the first output of the right rank is used. */
 const NAMES: Readonly<Record<Reader["wants"], readonly string[]>> = {
   tokens: ["logits"],
   text: ["logits"],
-  // `pooler_output`, which many graphs give too, is no embedding of a text.
+  // `pooler_output`, which many graphs have too, is not an embedding of a text.
   either: ["sentence_embedding", "last_hidden_state", "token_embeddings"],
 };
 

@@ -1,6 +1,6 @@
 /**
- * Sessions that another process of this machine has: a graph is in memory once, however many processes inspect. What is asked
- * and answered can cross as JSON.
+ * Sessions of another process of this machine: a graph is in memory once, however many processes inspect. Questions and answers
+ * can be sent as JSON.
  */
 
 import { DetectorError } from "../../../core/guardrails/index.ts";
@@ -60,7 +60,7 @@ export function sharedSession(session: SessionSpec, ask: AskSession): Session {
 
 type Failed = Extract<SessionAnswer, { readonly kind: "failed" }>;
 
-/** Answers with the sessions of this process; `of`: the one of a spec. */
+/** Answers with the sessions of this process; `of` returns the session of a spec. */
 export function answerWith({ of }: { readonly of: (spec: SessionSpec) => Session }): AskSession {
   return async ({ session, name, reader, texts }, signal) => {
     try {

@@ -9,11 +9,11 @@ import { callsOf } from "./calling.ts";
 import type { FromSession, Question, SessionProblem, SessionSpec, SessionWorker, Told, ToSession } from "./protocol.ts";
 import type { AskServer } from "./served/calls.ts";
 
-/** MiB of objects; tensors and weights are not counted. A long text has tokens of some hundred bytes each. */
+/** Heap limits in MiB, for objects; tensors and weights are not included. A long text has tokens of some hundred bytes each. */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 };
 
 export interface SessionThread {
-  /** Resolves with why the graph cannot be used; rejects when the thread ends before. */
+  /** Resolves with the reason why the graph cannot be used, if there is one; rejects if the thread ends before. */
   readonly opened: Promise<SessionProblem | undefined>;
   /** True if it crashed or was told to end. */
   readonly isEnded: boolean;
@@ -38,7 +38,7 @@ export const startSessionWorker = (spec: SessionSpec, limits: Partial<typeof LIM
     { argv: [], env: {}, stdin: false, workerData: spec, resourceLimits: { ...LIMITS, ...limits } },
   );
 
-/** A process may be ended within one. */
+/** A process may be killed during a native call. */
 const NO_CALL = (): void => undefined;
 
 interface Asked {
@@ -79,7 +79,7 @@ export function openThread(spec: SessionSpec, start: StartSessionThread, server?
     }
     const one = asked.get(message.id);
     asked.delete(message.id);
-    // A process does not stay for threads that have nothing to do.
+    // Idle threads do not keep the process alive.
     if (asked.size === 0) worker.unref();
     one?.endCall();
     one?.resolve(message);

@@ -1,4 +1,4 @@
-/** A `tokenizer.json`, loaded. */
+/** Loads a `tokenizer.json`. */
 
 import { readFile } from "node:fs/promises";
 import type { Encoder, WordRule } from "../text/tokens.ts";
@@ -13,7 +13,7 @@ export interface Tokenizer {
 export async function openTokenizer({ Tokenizer }: TokenizerPackage, path: string): Promise<Tokenizer> {
   const json = await readFile(path, "utf8");
   const loaded = Tokenizer.fromString(json);
-  // Whole texts are encoded, and cut into windows here.
+  // Texts are encoded whole, and split into windows here.
   loaded.disableTruncation();
   loaded.disablePadding();
   return { encoder: loaded, rule: ruleOf(JSON.parse(json)) };

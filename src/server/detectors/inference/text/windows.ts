@@ -1,6 +1,6 @@
-/** A long text as overlapping windows of tokens, none cut off. Source: guardrails reference, 3.1. */
+/** Splits a long text into overlapping windows of tokens, without truncation. Source: guardrails reference, 3.1. */
 
-/** Token indices, end exclusive. */
+/** Token indices; the end is exclusive. */
 export interface TokenWindow {
   readonly from: number;
   readonly to: number;

@@ -1,4 +1,4 @@
-/** Literals that are found as whole words: of two that begin at one place the first listed wins, and none overlap. */
+/** Searches for literals as whole words: of two that begin at one place the first listed wins, and matches do not overlap. */
 
 import type { SearchPattern } from "../types.ts";
 import { viewsOf } from "../view.ts";
@@ -11,7 +11,7 @@ interface Node {
 
 const WORD = /[\p{L}\p{M}\p{N}_]/u;
 
-/** UTF-16 units; bounds the time for each character of a text. */
+/** Maximum length of a literal in UTF-16 units; limits the time for each character of a text. */
 export const LONGEST_LITERAL = 256;
 
 export function denyList(literals: readonly string[], isCaseSensitive: boolean, score: number): SearchPattern {

@@ -1,4 +1,4 @@
-/** How values of the types of a document are written, from the patterns that find them. */
+/** Formats of the values of a document's types, from the patterns that find them. */
 
 import type { Guardrails } from "../../../core/config/index.ts";
 import type { FormatOf, ValueFormat } from "../../../core/guardrails/index.ts";

@@ -1,4 +1,4 @@
-/** Values of a shape: groups of digits and letters with separators between them. */
+/** Format of a shape's values: groups of digits and letters with separators between them. */
 
 import { runScanner } from "../runs.ts";
 import { shapeTree } from "../shapes.ts";
@@ -7,7 +7,7 @@ import { ALPHANUMERICS, DIGITS, LETTERS, type PatternFormat, pick } from "./type
 
 const CLASSES: Readonly<Record<string, string>> = { d: DIGITS, L: LETTERS, x: ALPHANUMERICS };
 
-/** Samples that are made until one has the form that the pattern demands. */
+/** Maximum number of samples until one has the form that the pattern requires. */
 const MOST_TRIES = 2_000;
 
 export function shapeFormat(pattern: ShapePattern): PatternFormat {

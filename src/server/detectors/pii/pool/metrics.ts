@@ -10,7 +10,7 @@ export interface PoolMetrics {
 }
 
 export interface PoolReadings {
-  /** UTF-16 units of texts that wait or are being read. */
+  /** Returns the UTF-16 units of texts that wait or are being scanned. */
   readonly queued: () => number;
   readonly threads: () => number;
 }

@@ -16,7 +16,7 @@ import type { FromScanner } from "./protocol.ts";
 import { type ScanThread, type StartScanThread, startScanThread } from "./thread.ts";
 
 const MOST_THREADS = 4;
-/** UTF-16 units that may wait for each thread; it reads them in one to two seconds. */
+/** Maximum number of UTF-16 units that wait per thread; it scans them in one to two seconds. */
 const UNITS_A_THREAD = 8 << 20;
 /**
  * Time in which a thread may still answer after its call was abandoned, in milliseconds: replacing it costs as much as scanning
@@ -34,21 +34,21 @@ export interface ScanSource {
 }
 
 export interface ScanPool {
-  /** Threads know the recognizers by this name as long as some `holder` of it is in memory. */
+  /** Makes threads keep the recognizers under this name as long as a `holder` of it is in memory. */
   readonly keep: (scan: string, source: ScanSource, holder: object) => void;
   /**
    * Rejects with `overloaded` where too much waits, with `failed` where a thread ends over it, and with the signal's reason.
    * One call is always taken where nothing waits, however long.
    */
   readonly scan: (scan: string, texts: readonly string[], signal: AbortSignal) => Promise<Detection>;
-  /** Starts a thread that has compiled all that is kept, where none runs. */
+  /** Starts a thread with all kept recognizers compiled, if none is running. */
   readonly warmUp: () => void;
-  /** Ends all threads; what is under way fails. */
+  /** Ends all threads; scans in progress fail. */
   readonly close: () => void;
 }
 
 export interface PoolOptions {
-  /** Left out: as many as processors, at most 4. */
+  /** Defaults to the number of processors, at most 4. */
   readonly threads?: number;
   readonly maxQueued?: number;
   readonly graceMs?: number;
@@ -59,7 +59,7 @@ export interface PoolOptions {
 
 interface Working {
   readonly thread: ScanThread;
-  /** Names of what it has compiled. */
+  /** Names of compiled recognizers. */
   readonly knows: Set<string>;
   part: Part | undefined;
   begun: number;

@@ -11,6 +11,6 @@ export type ToScanner =
 /** One answer to each `scan`. An error's text is not sent: it could contain scanned text. */
 export type FromScanner =
   | { readonly kind: "found"; readonly packed: PackedDetection }
-  /** More than `MOST_RAW_FINDINGS`. */
+  /** More findings than `MOST_RAW_FINDINGS`. */
   | { readonly kind: "excess" }
   | { readonly kind: "failed"; readonly error: string };

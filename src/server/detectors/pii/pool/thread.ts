@@ -1,15 +1,17 @@
-/** A thread that scans, as the thread that gives it work has it. */
+/** A scanning thread, as seen by the thread that gives it work. */
 import { startThread } from "../../../../base/index.ts";
 import type { FromScanner, ToScanner } from "./protocol.ts";
 
-/** MiB. A text of the longest body with all that is found in it takes a fraction; a thread that needs more ends alone. */
+/**
+ * Heap limits in MiB. A text of the longest body with all its findings takes a fraction; a thread that exceeds them ends alone.
+ */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 };
 
 export interface ScanThread {
   readonly send: (message: ToScanner) => void;
-  /** Whether the process waits for it. */
+  /** Sets whether the process waits for it. */
   readonly hold: (isHeld: boolean) => void;
-  /** Stops it, whatever it does; `onEnd` is called once it has ended. */
+  /** Stops it, whatever it is doing; `onEnd` is called once it has ended. */
   readonly end: () => void;
 }
 

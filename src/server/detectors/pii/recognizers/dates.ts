@@ -1,4 +1,4 @@
-/** DATE_TIME. Source: guardrails reference, 1.2: dates that cannot be are none. */
+/** DATE_TIME. Source: guardrails reference, 1.2: impossible dates do not match. */
 
 import { isDate as isFullDate, isShortDate } from "../../../core/guardrails/index.ts";
 import type { Recognizer } from "../types.ts";
@@ -15,7 +15,7 @@ const isDate = (year: string, month: number, day: number): boolean =>
 
 const monthOf = (name: string): number => MONTHS.indexOf(name) + 1;
 
-/** Without a proof: that a date can be makes it none. */
+/** Returns no proof for a possible date, and a rejection otherwise. */
 const orNot = (isPossible: boolean): undefined | false => (isPossible ? undefined : false);
 
 const split = (written: string): string[] => written.toUpperCase().split(/[^0-9A-Z]/);

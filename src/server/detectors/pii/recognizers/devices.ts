@@ -51,7 +51,7 @@ export const ADDRESSES: Recognizer = {
       regex:
         "(?:[0-9a-f]{1,4}:|::)(?:[0-9a-f]{0,4}:){0,7}(?:(?:\\d{1,3}\\.){3}\\d{1,3}|[0-9a-f]{1,4})?(?:%[0-9a-z]{1,16})?(?:/\\d{1,3})?",
       keywords: [...HEX.map((digit) => `:${digit}`), "::"],
-      // Eight groups, or fewer and a double colon; a time of day has neither.
+      // Requires eight groups, or fewer and a double colon; a time of day has neither.
       needs: /::|:[0-9a-f]{1,4}:[0-9a-f]{1,4}:/i,
       validate: addressProof(6),
     },

@@ -13,7 +13,7 @@ const MOST_URL = 2048;
 const LOCAL = units("0-9 A-Z a-z", "!#$%&'*+/=?^_`{|}~.-");
 const HOST = units("0-9 A-Z a-z", ".-");
 
-/** Members of a set of ASCII characters. */
+/** Returns a set of ASCII characters. */
 function units(ranges: string, others: string): Uint8Array {
   const set = new Uint8Array(0x80);
   for (const range of ranges.split(" ")) {
@@ -34,7 +34,7 @@ function hostEnd(text: string, start: number): number {
   return end;
 }
 
-/** The labels in lower case; undefined where one is none. */
+/** Returns the labels in lower case; `undefined` if one is invalid. */
 function labelsOf(host: string): readonly string[] | undefined {
   const labels = host.toLowerCase().split(".");
   const isHost = labels.every((label) => label.length <= MOST_LABEL && /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(label));
@@ -95,7 +95,7 @@ function searchUrls(text: string, found: Found): void {
   }
 }
 
-/** A host without a scheme: what precedes or follows an `@`, a slash or a word is no host of its own. */
+/** Finds hosts without a scheme: text adjacent to an `@`, a slash or a word is not a host by itself. */
 function searchHosts(text: string, found: Found): void {
   let from = 0;
   for (let dot = text.indexOf("."); dot >= 0; dot = text.indexOf(".", Math.max(from, dot + 1))) {

@@ -35,7 +35,10 @@ export function shape(
   return validate === undefined ? row : { ...row, validate };
 }
 
-/** `prefix` and then from `least` to `most` of `suffix`'s kind: `upTo("L1d", 4, 6)` is `L1d4 L1d5 L1d6`. */
+/**
+ * Returns shapes with `prefix` and from `least` to `most` characters of `suffix`'s kind: `upTo("L1d", 4, 6)` is `L1d4 L1d5
+ * L1d6`.
+ */
 export function upTo(prefix: string, least: number, most: number, suffix = ""): string {
   return Array.from({ length: most - least + 1 }, (_, more) => `${prefix}${least + more}${suffix}`).join(" ");
 }
@@ -55,7 +58,7 @@ export function confirms(check: Check): Validate {
   return (value) => (check(value) ? true : undefined);
 }
 
-/** The value without separators has this form. */
+/** Checks the form of the value without separators. */
 export function like(form: RegExp): Validate {
   return formed((value) => form.test(value));
 }
@@ -65,7 +68,7 @@ export function formed(check: Check): Validate {
   return Object.assign(keeps(check), { isForm: true });
 }
 
-/** Written in capital letters throughout, since in small ones it would be words: `in to 5`. */
+/** Requires capital letters, since in lower case it would match words: `in to 5`. */
 export function capital(validate: Validate = () => undefined): Validate {
   const check: Validate = (value, written) => (written === written.toUpperCase() ? validate(value, written) : false);
   return Object.assign(check, { isForm: validate.isForm === true });

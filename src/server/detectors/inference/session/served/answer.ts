@@ -11,7 +11,7 @@ import { jsonIn } from "./metadata.ts";
 const MOST_OUTPUTS = 64;
 const MOST_DIMENSIONS = 8;
 
-/** Bytes of one number. JSON knows no half precision. */
+/** Size of one number, in bytes. JSON has no half precision. */
 const SIZES: Readonly<Record<string, number>> = { FP16: 2, BF16: 2, FP32: 4, FP64: 8 };
 
 interface ServedOutput {
@@ -23,7 +23,7 @@ interface ServedOutput {
   readonly bytes: Uint8Array | undefined;
 }
 
-/** Throws a `GraphError`. `id`: of the request; `output`: the name that was asked for. */
+/** Throws a `GraphError`. `id` is the request's; `output` is the name of the requested output. */
 export function answerIn({ headerLength, body }: ServerAnswer, id: string, output: string): Given {
   const { json, binary } = partsOf(body, headerLength);
   const told = jsonIn(json, "what is no answer of a model, or one");
@@ -51,7 +51,7 @@ function partsOf(body: Uint8Array, headerLength: string | undefined): Parts {
   return { json: body.subarray(0, length), binary: body.subarray(length) };
 }
 
-/** Bytes are dealt out in order, and none may be left. */
+/** Assigns the bytes in order; all must be used. */
 function outputsIn(value: unknown, binary: Uint8Array): readonly ServedOutput[] {
   if (!Array.isArray(value) || value.length > MOST_OUTPUTS) throw wrong("without a list of outputs");
   let at = 0;
@@ -81,7 +81,7 @@ function dimsIn(shape: unknown): readonly number[] {
   return shape as readonly number[];
 }
 
-/** Flat or nested, row by row. */
+/** Reads numbers, flat or nested, row by row. */
 function numbersIn({ data, datatype }: ServedOutput, count: number): Float32Array {
   if (datatype !== "FP32" && datatype !== "FP64") throw wrongType(datatype);
   if (!Array.isArray(data)) throw wrong("whose output has no data");
@@ -112,7 +112,7 @@ function floatsIn(bytes: Uint8Array, datatype: unknown, count: number): Float32A
   return numbers;
 }
 
-/** The upper half of a float of 32 bits. */
+/** Converts bfloat16, the upper half of a 32-bit float. */
 function fromBrain(view: DataView, at: number): number {
   const wide = new DataView(new ArrayBuffer(4));
   wide.setUint16(2, view.getUint16(at, true), true);

@@ -27,10 +27,10 @@ const MAX_METADATA_BYTES = 1 << 20;
 const BYTES_PER_NUMBER = 32;
 const BYTES_BESIDE = 64 << 10;
 const MAX_ANSWER_BYTES = 64 << 20;
-/** Values in a row, where the server does not say: the widest embeddings in use have 8,192. */
+/** Assumed number of values in a row if the server does not state it: the widest embeddings in use have 8,192. */
 const WIDEST = 16_384;
 
-/** Asks for what the server offers and what the model takes. Rejects with a `GraphError`, or as a call does. */
+/** Queries the server's features and the model's inputs. Rejects with a `GraphError`, or as a call does. */
 export async function openServedGraph(ask: AskServer, spec: ServedGraph, signal: AbortSignal): Promise<Graph> {
   const get = (path: string) =>
     ask({ method: "GET", path, headers: [], body: null, maxBytes: MAX_METADATA_BYTES }, signal);

@@ -74,6 +74,6 @@ function tensorsIn(value: unknown, what: string): readonly Tensor[] {
   });
 }
 
-/** -1: any. */
+/** -1 means any size. */
 const isDimension = (size: unknown): boolean =>
   Number.isSafeInteger(size) && (size as number) >= -1 && (size as number) <= LARGEST_DIMENSION;

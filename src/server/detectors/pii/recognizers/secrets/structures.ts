@@ -1,5 +1,7 @@
-/** Secrets with parts: signed tokens, private keys, addresses with a password. Searched by code where a regular expression
- * would go over the same characters once for each beginning. Source: guardrails reference, 1.7. */
+/**
+ * Secrets with several parts: signed tokens, private keys, addresses with a password. Searched by code where a regular
+ * expression would read the same characters once for each beginning. Source: guardrails reference, 1.7.
+ */
 
 import type { Proof, SearchPattern, TextPattern } from "../../types.ts";
 import { bitsPerCharacter, isPlaceholder, standsApart } from "./text.ts";
@@ -51,7 +53,7 @@ function proofOf(header: string): Proof {
   }
 }
 
-/** Longest key that is looked for, in characters. */
+/** Maximum length of a key, in characters. */
 const MOST_KEY = 16_384;
 const LEAST_BODY = 64;
 const KEY_HEAD = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
@@ -85,7 +87,7 @@ export const PRIVATE_KEY: SearchPattern = {
   },
 };
 
-/** Lines of a key that has no end. */
+/** Returns the length of a key's lines if its end is missing. */
 function lengthOfCut(body: string): number {
   return /^(?:\\[nrt]|[A-Za-z0-9+/=]{16,}|[\s\\"',]{1,8})*/.exec(body)?.[0].length ?? 0;
 }
@@ -122,7 +124,7 @@ export const PUTTY_KEY: SearchPattern = {
 const addressWith = (schemes: string): string =>
   `(?:${schemes})://[^\\s"'<>\`:/@?#]{0,128}:[^\\s"'<>\`@/]{1,256}@[^\\s"'<>\`@]{0,511}[A-Za-z0-9/=_\\]-]`;
 
-/** The password may be no placeholder. */
+/** Rejects placeholder passwords. */
 function hasPassword(value: string): Proof {
   const [, user = "", password = ""] = /^[^:]{1,20}:\/\/([^:]{0,128}):([^@]{1,256})@/.exec(value) ?? [];
   return isPlaceholder(password) || (user === "user" && /^pass/.test(password)) || /^\{|^%7B/.test(password)

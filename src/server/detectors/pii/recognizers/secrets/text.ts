@@ -4,7 +4,7 @@ import type { Around } from "../../types.ts";
 
 const COUNTS = new Uint16Array(128);
 
-/** Shannon entropy in bits per character; characters beyond ASCII count as one. */
+/** Returns the Shannon entropy in bits per character; non-ASCII characters count as one. */
 export function bitsPerCharacter(value: string): number {
   if (value === "") return 0;
   COUNTS.fill(0);
