@@ -3,7 +3,7 @@
 import { AdminError } from "./errors.ts";
 import type { AdminAnswer } from "./transport.ts";
 
-/** A list of 100,000 keys is some 40 MB. */
+/** Maximum size of an answer, in bytes; a list of 100,000 keys is some 40 MB. */
 const MAX_ANSWER_BYTES = 256 << 20;
 
 export async function readText({ status, body }: AdminAnswer): Promise<string> {
@@ -35,7 +35,7 @@ export async function readJson(answer: AdminAnswer): Promise<unknown> {
   }
 }
 
-/** `status` is 300 or above: the API answers below, or with an error of its own form. */
+/** `status` is 300 or above. Returns the API's refusal, or a generic error if the body is not the API's. */
 export function refusalOf(status: number, body: string): AdminError {
   let parsed: unknown;
   try {

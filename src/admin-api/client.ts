@@ -23,11 +23,11 @@ import { type AdminAnswer, type CallOptions, openTransport, type RequestBody } f
 
 export interface ClientOptions {
   readonly door: AdminDoor;
-  /** Limit of a call that names none; a blocking read must name one above its `wait`. */
+  /** Default time limit of a call; a blocking read must set one above its `wait`. */
   readonly timeLimitMs?: number;
 }
 
-/** Keys with nothing required in them may be left out. */
+/** Objects without required keys may be omitted. */
 type Given<Name extends string, T> = [T] extends [undefined]
   ? { readonly [N in Name]?: undefined }
   : Record<never, never> extends T
@@ -37,9 +37,9 @@ type Given<Name extends string, T> = [T] extends [undefined]
 export type CallInput<Id extends OperationId> = Given<"params", OperationParams<Id>> &
   Given<"query", OperationQuery<Id>> &
   Given<"body", OperationBody<Id>> & {
-    /** The same request under the same key is applied once. */
+    /** Idempotency key: a repeated request with the same key is applied once. */
     readonly idempotencyKey?: string;
-    /** The revision that is to be replaced. */
+    /** Revision to replace. */
     readonly ifMatch?: number;
   };
 
@@ -55,9 +55,9 @@ export interface AdminClient {
       ? [input?: CallInput<Id>, options?: CallOptions]
       : [input: CallInput<Id>, options?: CallOptions]
   ): Promise<OperationAnswer<Id>>;
-  /** Any request and its answer, whatever the status; the time limit does not cover its body (the signal does). */
+  /** Makes any request and returns its answer, whatever the status; the time limit does not cover its body (the signal does). */
   raw(method: string, path: string, options?: RawOptions): Promise<AdminAnswer>;
-  /** Ends its idle connections, and calls under way. */
+  /** Closes its idle connections, and aborts calls in progress. */
   close(): void;
 }
 

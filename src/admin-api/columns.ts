@@ -1,6 +1,6 @@
 /**
- * The columns of every list of the admin API. A list answers rows of these columns, `query` has a
- * table of the same name and rows, and the console draws them. Values of type object or array are JSON text in SQL.
+ * Columns of every list of the admin API. A list returns rows of these columns, `query` has a table with the same name and
+ * rows, and the console shows them. Values of type object or array are JSON text in SQL.
  */
 
 import { artifacts } from "./artifact-columns.ts";
@@ -32,7 +32,7 @@ export const ATTENTION_SEVERITIES = ["note", "warn", "fail"] as const;
 export const REQUEST_HOPS = ["llm", "mcp", "a2a", "websocket"] as const;
 
 const METADATA = {
-  /** Leaves out what a JavaScript object would take for its prototype. */
+  /** Excludes keys that would set a JavaScript object's prototype. */
   keyPattern: "^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}$",
   maxProperties: 64,
 } as const;
@@ -80,7 +80,7 @@ export const TABLES = {
     allowed_models: list("Models that may be asked for; empty: every routed one.", text("Name or pattern.")),
     require_caps: list("Capabilities that a channel must claim to serve it.", text("Capability.")),
     access_rules: integer("How many rules of its own it has."),
-    // Earlier nodes have none.
+    // Earlier nodes do not send it.
     rules: optional(
       list(
         "Access rules that apply to its callers, in the order in which they are evaluated: those of the deployment first.",

@@ -1,6 +1,4 @@
-/**
- * A call that failed, in words: what failed, why, and what to try. The verbs print them on stderr, the console shows them.
- */
+/** Explains a failed call: what failed, why, and what to try. The verbs print it on stderr, the console shows it. */
 
 import { type AdminDoor, doorName } from "./door.ts";
 import type { AdminError } from "./errors.ts";

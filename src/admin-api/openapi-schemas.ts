@@ -20,7 +20,7 @@ import {
 } from "./operations/sources.ts";
 import type { JsonSchema, Schema } from "./schema.ts";
 
-/** Rows of the tables are beside these, each under the name of its table in the singular. */
+/** Named schemas other than rows of the tables, which are named after their table in the singular. */
 const NAMED: Readonly<Record<string, Schema<unknown>>> = {
   AuditRecord: auditRecord,
   BackendFailure: backendFailure,
@@ -39,7 +39,7 @@ const NAMED: Readonly<Record<string, Schema<unknown>>> = {
   SourceRevision: sourceRevision,
 };
 
-/** `cluster_members` to `ClusterMember`. */
+/** Returns `ClusterMember` for `cluster_members`. */
 function rowName(table: string): string {
   const words = table.split("_").map((word) => word.charAt(0).toUpperCase() + word.slice(1));
   return words.join("").replace(/s$/, "");
@@ -57,7 +57,7 @@ export const reference = (kind: "schemas" | "responses" | "parameters" | "header
   $ref: `#/components/${kind}/${name}`,
 });
 
-/** The schema, or a reference to it where it has a name. */
+/** Returns the schema, or a reference to it if it has a name. */
 export function referred(schema: JsonSchema): JsonSchema {
   const name = NAMES.get(schema);
   return name === undefined ? withReferences(schema) : reference("schemas", name);
@@ -66,7 +66,7 @@ export function referred(schema: JsonSchema): JsonSchema {
 export const componentSchemas = (): Readonly<Record<string, JsonSchema>> =>
   Object.fromEntries(COMPONENTS.map(([name, schema]) => [name, withReferences(schema)]));
 
-/** The schema itself, with references in place of named parts. */
+/** Returns the schema itself, with references instead of named parts. */
 function withReferences(schema: JsonSchema): JsonSchema {
   return Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) => {

@@ -1,6 +1,6 @@
 /**
- * The admin API as an OpenAPI 3.1 document, made from the operations table and nothing else: what is routed, validated and
- * authorized by the table is described by it. The same table gives the same text.
+ * The admin API as an OpenAPI 3.1 document, generated only from the operations table, which also defines routing, validation
+ * and authorization. The same table gives the same text.
  *
  * Source: OpenAPI Specification 3.1.0; design decisions, section 3.
  */
@@ -114,7 +114,7 @@ function tagOf({ resource }: Operation): string {
   return "name" in resource ? resource.name : "tables";
 }
 
-/** A Cedar entity, its name with the parameters of the path in it. */
+/** Returns a Cedar entity whose name contains the parameters of the path. */
 function resourceOf({ resource }: Operation): string {
   const name =
     "name" in resource

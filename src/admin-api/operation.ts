@@ -17,7 +17,7 @@ import {
   text,
 } from "./schema.ts";
 
-/** Codes an operation may answer beside those any of them may: `COMMON_CODES`. */
+/** Codes that an operation may answer beside the `COMMON_CODES` of all. */
 export type AdminCode =
   | "not_found"
   | "conflict"
@@ -31,8 +31,8 @@ export type AdminCode =
   | "audit_unavailable";
 
 /**
- * Codes that any operation may answer. `busy`: who calls could not be found out in time; `audit_unavailable`: that the
- * caller may not could not be recorded.
+ * Codes that any operation may answer. `busy`: the caller could not be authenticated in time; `audit_unavailable`: a denial
+ * could not be recorded.
  */
 export const COMMON_CODES = [
   "invalid",
@@ -79,7 +79,7 @@ export type BodyShape =
   | { readonly kind: "json"; readonly schema: Schema<unknown> }
   /** A configuration document, YAML or JSON, kept as written. */
   | { readonly kind: "document" }
-  /** Taken as it comes, never held whole. */
+  /** A stream, never in memory as a whole. */
   | { readonly kind: "stream"; readonly contentType: string };
 
 export type AnswerShape =
@@ -95,7 +95,7 @@ export interface Operation {
   /** Path below `/admin/v1`; `{name}` matches one segment, or a part of one, and is described in `params`. */
   readonly path: string;
   readonly group: ActionGroup;
-  /** A read of which a record is made all the same. */
+  /** True for a read that is recorded nevertheless. */
   readonly isRecorded?: true;
   /** Open to every client, without a credential and without a policy decision. */
   readonly isOpen?: true;
@@ -111,7 +111,7 @@ export interface Operation {
   readonly answer: AnswerShape;
   /** Fields of the answer that are added to the audit record of a change, beside its resource. */
   readonly records?: readonly string[];
-  /** Takes `If-Match` with a revision. */
+  /** Accepts `If-Match` with a revision. */
   readonly takesIfMatch?: boolean;
   readonly codes: readonly AdminCode[];
 }

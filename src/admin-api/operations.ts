@@ -1,6 +1,6 @@
 /**
- * The operations of the admin API, in one table. The name of an operation is its action in the policy. Source: design
- * decisions, section 3; specification document 1 (Admin API).
+ * Operations of the admin API, in one table. The name of an operation is its action in the policy. Source: design decisions,
+ * section 3; specification document 1 (Admin API).
  */
 
 import type { RowOf, TableName } from "./columns.ts";
@@ -39,7 +39,7 @@ export const OPERATIONS = {
 export type OperationId = keyof typeof OPERATIONS;
 type OperationOf<Id extends OperationId> = (typeof OPERATIONS)[Id];
 
-/** A list as it is answered. */
+/** Answer of a list. */
 export interface Listing<Row> {
   readonly items: readonly Row[];
   /** Value to pass as `index` of the next read. */

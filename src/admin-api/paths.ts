@@ -1,4 +1,4 @@
-/** Paths of the admin doors that one may know without the operations. Source: specification document 1, Admin API. */
+/** Paths of the admin API that are needed without the operations. Source: specification document 1, Admin API. */
 
 /** Prefix of all operation paths. */
 export const BASE_PATH = "/admin/v1";

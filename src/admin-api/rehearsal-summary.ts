@@ -1,9 +1,9 @@
-/** A rehearsal in one sentence, as verbs and the console show it. */
+/** Summarizes a rehearsal in one sentence, for verbs and the console. */
 import type { RehearsalResult } from "./operations/rehearsal.ts";
 
 type Change = RehearsalResult["changes"][number];
 
-/** Causes that are named; the others are counted together. */
+/** Maximum number of named causes; the others are counted together. */
 const MAX_NAMED = 3;
 
 const count = (requests: number): string => requests.toLocaleString("en-US");
@@ -46,7 +46,7 @@ function changeText({ outcome, cause, requests, callers }: Change): string {
   }
 }
 
-/** How much of the time the records cover, in a sentence; empty where they cover it all on all nodes. */
+/** Returns how much of the time the records cover, in a sentence; empty if they cover it all on all nodes. */
 export function rehearsalCoverage({
   since,
   covered_since: covered,

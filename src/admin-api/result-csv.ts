@@ -6,7 +6,7 @@
 
 import type { QueryResult } from "./operations/query.ts";
 
-/** Lines, each with its line end. */
+/** Yields lines, each with its line end. */
 export function* csvLines({ columns, rows }: Pick<QueryResult, "columns" | "rows">): Generator<string> {
   yield csvLine(columns.map(({ name }) => name));
   for (const row of rows) yield csvLine(columns.map((_, at) => row[at]));
@@ -20,7 +20,7 @@ function csvField(value: unknown): string {
   return isQuoted ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A value of a row as text. NULL is empty. */
+/** Returns a value of a row as text; empty for NULL. */
 export function cellText(value: unknown): string {
   if (value === null || value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value);

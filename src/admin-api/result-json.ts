@@ -13,7 +13,7 @@ type Rows = Pick<QueryResult, "columns" | "rows">;
 export const columnNamedTwice = ({ columns }: Pick<QueryResult, "columns">): string | undefined =>
   columns.find(({ name }, at) => columns.findIndex((other) => other.name === name) < at)?.name;
 
-/** Texts that make up the document when they are joined; no column is named twice. */
+/** Yields texts that form the document when joined; column names must be unique. */
 export function* objectLines(result: Rows): Generator<string> {
   const { rows } = result;
   if (rows.length === 0) return yield "[]\n";
@@ -26,7 +26,7 @@ export function* objectLines(result: Rows): Generator<string> {
   yield "\n]\n";
 }
 
-/** The text of each row as an object, in one line. */
+/** Returns a function that formats each row as an object, in one line. */
 export function objectTexts({ columns }: Pick<QueryResult, "columns">): (row: readonly unknown[]) => string {
   const fields = columns.map(({ name, type }) => ({ name: jsonText(name), type }));
   return (row) => `{${fields.map(({ name, type }, at) => `${name}:${valueText(row[at], type)}`).join(",")}}`;

@@ -1,10 +1,10 @@
 /**
- * Requests to the admin API over a door, and their answers as they come. It knows HTTP and nothing of the operations, so
- * that a verb that calls one of them loads no table of them all.
+ * Requests to the admin API over the socket or the network, with streamed answers. It implements HTTP and knows nothing of the
+ * operations, so that a verb that calls one of them does not load the table of all.
  *
- * An exchange ends by its answer, its time limit or its signal, whichever comes first, and rejects with `AdminError`; an
- * answer of 400 or above is an answer. The connection is kept for the next. No redirect is followed: a token is for the
- * gateway that it was asked for.
+ * An exchange ends with its answer, its time limit or its signal, whichever comes first, and rejects with `AdminError`; a
+ * status of 400 or above is an answer. The connection is kept for the next exchange. Redirects are not followed: a token is for
+ * the gateway that was addressed.
  */
 
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
@@ -14,7 +14,7 @@ import { anySignal } from "../base/index.ts";
 import { type AdminDoor, doorName, type TokenSource } from "./door.ts";
 import { AdminError } from "./errors.ts";
 
-/** A function gives the same bytes each time that it is called, so its request can be repeated. */
+/** A function returns the same bytes at each call, so that its request can be repeated. */
 export type RequestBody = string | Uint8Array | AsyncIterable<Uint8Array> | (() => AsyncIterable<Uint8Array>);
 
 export interface AdminRequest {
@@ -41,7 +41,7 @@ export interface Transport {
   readonly door: AdminDoor;
   /** Makes one exchange. The time limit covers the answer's head and `read`, but not an answer that `read` returns. */
   exchange<T>(request: AdminRequest, read: (answer: AdminAnswer) => T | Promise<T>, options?: CallOptions): Promise<T>;
-  /** Ends idle connections, and exchanges under way. */
+  /** Closes idle connections, and aborts exchanges in progress. */
   close(): void;
 }
 
@@ -51,12 +51,12 @@ export interface TransportOptions {
 }
 
 const DEFAULT_TIME_LIMIT_MS = 30_000;
-/** A console has a blocking read open for each table it shows. */
+/** Maximum number of connections; a console has a blocking read for each table it shows. */
 const MAX_CONNECTIONS = 64;
 /** Size of the pieces of a text: an early refusal is then seen before the whole body is sent. */
 const SLICE_BYTES = 64 << 10;
 
-/** Puts a request on the wire; the token is that of the door. */
+/** Sends a request, with the token of the address. */
 type Dial = (options: {
   method: string;
   path: string;
@@ -105,7 +105,7 @@ export function openTransport(door: AdminDoor, { timeLimitMs: ownLimit }: Transp
           headers: answer.headers,
           body: bytes(answer, given),
         });
-        // A stream that was handed out is under way until it ends.
+        // A stream that was returned counts as in progress until it ends.
         isOver = answer.closed || answer.complete;
         if (!isOver) answer.once("close", over);
         return value;
@@ -148,7 +148,7 @@ function overNetwork({ protocol, hostname, port, pathname }: URL): Wire {
   let agent: Agent | undefined;
   return {
     async dial(options) {
-      // TLS is loaded only where it is spoken: it costs a small verb a fifth of its start.
+      // TLS is loaded on demand: it costs a small verb a fifth of its start.
       const { Agent: OwnAgent, request: dial } =
         protocol === "https:" ? await import("node:https") : { Agent, request };
       agent ??= new OwnAgent(agentOptions);

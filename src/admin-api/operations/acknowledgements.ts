@@ -9,7 +9,7 @@ import { choice, integer, object, optional, text } from "../schema.ts";
 
 const SUBJECT = object("What is acknowledged.", {
   name: text("Name of the row of attention, as the console has it: `provider:acme-chat`.", {
-    // A dot or two would be taken for a step in the path.
+    // One or two dots would be a path step.
     pattern: "^(?!\\.{1,2}$)[^\\u0000-\\u001f\\u007f]{1,512}$",
   }),
 });

@@ -1,10 +1,10 @@
-/** Providers as the node asked has met them. */
+/** Providers, as measured by the queried node. */
 
 import { TABLES } from "../columns.ts";
 import { ANSWERED_BY, answers, EVERY_NODE, listsMeasured, NO_BODY, type Operation } from "../operation.ts";
 import { choice, integer, list, nullable, object, optional, type TypeOf, text, time } from "../schema.ts";
 
-/** Failures that a node remembers of a provider. */
+/** Maximum number of failures that a node remembers per provider. */
 export const KEPT_FAILURES = 50;
 
 export const backendFailure = object("An attempt that failed.", {

@@ -6,7 +6,7 @@ import { LIST_QUERY, lists, listsMeasured, listsNarrowed, type Operation } from 
 import { choice, integer, object, optional, text } from "../schema.ts";
 import { USED_HOPS } from "../usage-columns.ts";
 
-/** Requests that a node remembers. */
+/** Maximum number of requests that a node remembers. */
 export const KEPT_REQUESTS = 2_000;
 
 const only = (what: string) => optional(text(`Only those with this ${what}.`, { maxLength: 256 }));
