@@ -28,7 +28,7 @@ export interface SecretsOptions {
   readonly cluster: Cluster;
   /** `undefined` on a node without a cluster secret, which has no key to seal with. */
   readonly here: SealingHere | undefined;
-  /** For answering a write only after the new value is in force on this node. */
+  /** Lets a write be answered only after the new value is in force on this node. */
   readonly configuration: Pick<Configuration, "settled">;
   /** Milliseconds since 1970. */
   readonly now: () => number;

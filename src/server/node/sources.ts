@@ -172,7 +172,7 @@ export interface FileQuestion {
   readonly lacking?: string | undefined;
 }
 
-/** For a document without a version, which a signal ignores. */
+/** Remedy for a document without a version, which a signal does not apply. */
 const RELOAD_BY_API = "send `POST /admin/v1/reload`";
 const RELOAD = "send `POST /admin/v1/reload`, or SIGHUP to the process";
 

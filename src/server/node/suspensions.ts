@@ -19,7 +19,7 @@ interface Held extends Suspension {
  * row.
  */
 export function openSuspensions(view: StateView, clock: Pick<Clock, "now">): Suspensions {
-  /** By the key of the row, from which the name cannot be derived. */
+  /** Suspensions by the key of the row, from which the name cannot be derived. */
   const rows = new Map<string, Held>();
   /** Looked up by a caller's text of any length, so that no row key has to be built from it. */
   const byName = new Map<SuspendedKind, Map<string, Held>>();

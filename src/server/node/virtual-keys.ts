@@ -11,7 +11,7 @@ import type { KeyStore, StoredKey } from "../auth/index.ts";
 import type { StateView } from "../cluster/index.ts";
 import { keyIdRowKey, keyRowKey, readKey, readKeyName } from "../core/state/index.ts";
 
-/** A change of a key always changes its row here, even if its id row changes too. */
+/** Table whose version shows every change of a key; the table of ids need not be watched. */
 const TABLE = "key/";
 
 /**

@@ -55,7 +55,7 @@ function attemptAt(
   if (watch === undefined) attemptPresenting(routed, outgoing, downstream, options, over);
   else {
     attemptPresenting(routed, outgoing, downstream, options, (outcome) => {
-      watch.ended(true); // For an attempt that never reached a server.
+      watch.ended(true); // The attempt never reached a server.
       over(outcome);
     });
   }

@@ -90,7 +90,7 @@ export async function loadPolicy(source: string): Promise<PolicyOutcome> {
 interface NamedPolicy {
   /** Key in Cedar. */
   readonly key: string;
-  /** Its `@id`, otherwise `policy<n>` by its position from 0. */
+  /** Name from its `@id`, otherwise `policy<n>` by its position from 0. */
   readonly name: string;
   readonly text: string;
   /** Start of its text, in UTF-16 units. */

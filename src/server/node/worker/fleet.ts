@@ -36,7 +36,7 @@ import { observeTraffic } from "./traffic.ts";
 const PREPARE_MS = 200_000;
 const TAKE_MS = 60_000;
 const ITEMS_MS = 1_000;
-/** Checks for a change, together within a second. */
+/** Checks of whether a worker has taken a change of the state: one second in total. */
 const CHANGE = { everyMs: 100, most: 10 };
 /** Time in which the remaining workers take connections that were accepted at the end, in milliseconds. */
 const HANDED_MS = 2_000;

@@ -7,12 +7,12 @@ import { type Admission, type Held, NOTHING_HELD } from "../../memory/index.ts";
 import type { Channel } from "../channel/index.ts";
 
 const LOOK_MS = 20;
-/** Fraction of a limit below which a change is not reported: ordinary traffic causes no messages. */
+/** Divisor of a limit: a smaller change is not reported, so that ordinary traffic causes no messages. */
 const PART = 128;
 
 type Holding = Pick<Admission, "limits" | "inFlight" | "bufferedBytes" | "besides">;
 
-/** Calls back with the reservations whenever they change. Returns a function that stops it. */
+/** Calls back when the reservations have changed considerably or dropped to zero. Returns a function that stops it. */
 function follow({ limits, inFlight, bufferedBytes }: Holding, changed: (held: Held) => void): () => void {
   let told = NOTHING_HELD;
   const looking = setInterval(() => {

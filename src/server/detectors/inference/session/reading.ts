@@ -190,7 +190,7 @@ async function readAll<Result>(
 }
 
 /**
- * Throws on NaN, which is below every threshold and would look like no finding. An impossible label may have minus infinity; a
+ * Throws on a value that is not finite: NaN is below every threshold and would look like no finding. An impossible label may have minus infinity; a
  * vector may not.
  */
 function checkNumbers({ data, at, width, used }: Output, wants: Reader["wants"]): void {
