@@ -157,7 +157,7 @@ export const ANSWERED_BY = {
   cut: optional(list("With `nodes=all`: nodes of which some rows were left out.", text("Node id."))),
 } as const;
 
-/** Most rows of a page. */
+/** Maximum number of rows in a page. */
 const MAX_PAGE = 10_000;
 
 const PAGE_QUERY = object("How a list is read, and which page of it.", {
@@ -207,7 +207,7 @@ export const lists = <const T extends TableName>(table: T, help: string) =>
     codes: ["no_leader"],
   }) as const satisfies Operation;
 
-/** A list whose rows are in the order of their names, and which is also answered in pages. */
+/** Returns the operation of a list whose rows are in the order of their names, and which can also be read in pages. */
 export const listsPaged = <const T extends TableName>(table: T, help: string) =>
   ({ ...lists(table, help), query: PAGE_QUERY }) as const satisfies Operation;
 

@@ -56,7 +56,7 @@ function configured({ backends, governed }: Ports, kind: Configured): readonly s
   }
 }
 
-/** Throws `invalid` for the field `profile` of a body where it names none that is configured. */
+/** Throws `invalid` for the field `profile` of a body if it names a profile that is not configured. */
 export function mustBeProfile({ governed }: Ports, name: string): void {
   const names = namesOf(governed.profiles());
   if (names.includes(name)) return;

@@ -158,7 +158,7 @@ export interface WaitOptions {
   /** `undefined` to read immediately. */
   readonly index: number | undefined;
   readonly waitMs: number;
-  /** `undefined`: the whole list. */
+  /** `undefined` for the whole list. */
   readonly page?: Page | undefined;
   readonly signal: AbortSignal;
 }
@@ -166,7 +166,7 @@ export interface WaitOptions {
 export interface WatchedList<Row> {
   /** Rejects when the signal aborts. */
   read(options: WaitOptions, now: () => number): Promise<ListRead<Row>>;
-  /** Reads under way. */
+  /** Number of reads in progress. */
   readonly waiting: number;
   /** Answers all waiting reads with the current rows, and later reads immediately. */
   close(): void;

@@ -58,7 +58,7 @@ export interface Ports {
   /** Empty if no issuer of the admin API has a `login` block. */
   readonly logins: readonly LoginIssuer[];
   readonly clock: Clock;
-  /** Resolves once what other processes of this node have measured is known here, soon in any case. */
+  /** Resolves once this process knows what the node's other processes have measured, or soon in any case. */
   readonly caughtUp?: (() => Promise<void>) | undefined;
   /** Returns the type of a secret in the text, such as `GITHUB_TOKEN`; `undefined` if none is found. */
   readonly secretIn: (text: string) => Promise<string | undefined>;
@@ -184,8 +184,8 @@ export interface Governed {
   /** Returns the current buckets; each row is made lazily, with its values at that time. */
   budgets(): Promise<Iterable<BudgetRecord>>;
   /**
-   * Called when the configuration has changed, and at most once a second when what is spent or granted has, or a window
-   * has ended in which something was.
+   * Called when the configuration has changed, and at most once a second when spending or grants have, or when a window with
+   * usage has ended.
    */
   onChange(listener: (what: "configuration" | "measurements") => void): () => void;
 }
@@ -193,7 +193,7 @@ export interface Governed {
 /** Refusals of this node in the last hour. */
 export interface Refusals {
   list(): readonly Omit<RefusalRecord, "node">[];
-  /** Called when the list may be another, at most once a second. Returns the way to end it. */
+  /** Called when the list may have changed, at most once a second. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 
@@ -201,13 +201,13 @@ export interface Refusals {
 export interface Requests {
   /** Returns the current requests, newest first; each record is made as it is taken. Can be iterated repeatedly. */
   list(): Iterable<Omit<RequestRecord, "node">>;
-  /** Called when the list is another, at most once a second. Returns the way to end it. */
+  /** Called when the list has changed, at most once a second. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 
 /** Rehearsals: changes of the configuration, judged by recent requests of all nodes. */
 export interface Rehearsals {
-  /** Rejects with `busy` where too many wait, and with the signal's reason. */
+  /** Rejects with `busy` if too many wait, and with the signal's reason. */
   rehearse(asked: RehearsalAsked, signal: AbortSignal): Promise<SourceOutcome<RehearsalResult>>;
   /** Returns records of this node for the member that rehearses: a page of at most a mebibyte as JSON. */
   page(from: number, since: number): Uint8Array;
@@ -234,7 +234,7 @@ export interface Reconciled {
   providers(): readonly ReconcileRecord[];
   /** Returns the verdicts, newest day first, then by provider and class. */
   verdicts(): readonly ReconcileVerdictRecord[];
-  /** Returns the way to end it. */
+  /** Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 
@@ -244,7 +244,10 @@ export interface Guardrails {
   list(): readonly Omit<GuardrailRecord, "node">[];
   /** Returns what would happen to texts; nothing of them is stored. Rejects with `busy` if too many rehearsals run. */
   rehearse(question: RehearsalQuestion, signal: AbortSignal): Promise<Rehearsal>;
-  /** Called when the configuration has changed, and at most once a second when counts have. Returns the way to end it. */
+  /**
+   * Called when the configuration has changed, and at most once a second when counts have. Returns a function that removes the
+   * listener.
+   */
   onChange(listener: () => void): () => void;
 }
 
@@ -267,7 +270,10 @@ export interface Certificates {
 export interface Controls {
   /** Returns the controls ordered by identifier. */
   list(): Promise<readonly Omit<ControlRecord, "node">[]>;
-  /** Called when the configuration has changed, and at most once a second when counts have. Returns the way to end it. */
+  /**
+   * Called when the configuration has changed, and at most once a second when counts have. Returns a function that removes the
+   * listener.
+   */
   onChange(listener: () => void): () => void;
 }
 

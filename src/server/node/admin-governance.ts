@@ -58,7 +58,7 @@ export interface GovernedOptions {
 export interface RefusedBuckets {
   /** Returns the number of refusals in the last minute. */
   ofBucket(bucket: string): number;
-  /** Called at most once a second when that may be another. Returns the way to end it. */
+  /** Called at most once a second when a number may have changed. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 

@@ -16,7 +16,7 @@ const REASON =
 export interface RemovalGate {
   /** Returns whether requests are refused. */
   isClosed(): boolean;
-  /** Called after `isClosed` has changed. Returns the way to end it. */
+  /** Called after `isClosed` has changed. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
   close(): void;
 }

@@ -212,7 +212,7 @@ export interface Member {
   readonly hasSiblings?: boolean;
 }
 
-/** Rejects when the address cannot be had. */
+/** Rejects if the address cannot be bound. */
 export async function serveDataPlane(
   options: DataPlaneOptions,
   { instruments, metrics, otlp, reasons, metricsAddress }: Observed,

@@ -12,7 +12,7 @@ export interface NodeState {
 
 export interface NodeStateSource {
   read(): NodeState;
-  /** Called after a fact has changed. Returns the way to end it. */
+  /** Called after a fact has changed. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 

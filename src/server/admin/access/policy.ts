@@ -35,7 +35,7 @@ const MAX_POLICIES = 1_000;
 /** Allowed characters of an `@id`, which is in every record of a decision. */
 const ID = /^[^\p{C}]{1,128}$/u;
 
-/** Roles of callers who come without a token; no issuer can grant them. */
+/** Roles of callers without a token; no issuer can grant them. */
 const OWN_ROLES: ReadonlySet<string> = new Set(["local", "loopback"]);
 
 /** Loads a policy. Never rejects because of the text: an invalid one is returned as refused. */

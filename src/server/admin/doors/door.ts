@@ -5,6 +5,6 @@ import type { Principal } from "../principal.ts";
 
 export interface Door {
   readonly name: "local" | "network";
-  /** Rejects with `unauthenticated`. Asked only where an operation is not open to all. */
+  /** Rejects with `unauthenticated`. Called only for operations that are not open to all. */
   identify(request: IncomingMessage, signal: AbortSignal): Principal | Promise<Principal>;
 }

@@ -45,7 +45,7 @@ const CHECK_LIMIT_MS = 10_000;
 
 const LOOPBACK: Principal = { issuer: "local", subject: "loopback", roles: ["loopback"] };
 
-/** Rejects with a sentence for the operator, whose cause is the system's error when the address cannot be had. */
+/** Rejects with a sentence for the operator if the address cannot be bound; its cause is the system's error. */
 export async function openNetworkDoor(options: NetworkDoorOptions): Promise<NetworkDoor> {
   const { address, plane, tokens, checkLimitMs = CHECK_LIMIT_MS } = options;
   const asked = parseAddress(address);

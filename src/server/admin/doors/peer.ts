@@ -32,7 +32,7 @@ const SO_PEERCRED = 17;
 const NO_USER = 2 ** 32 - 1;
 const LINUX_MACHINES: ReadonlySet<string> = new Set(["x64", "arm64"]);
 
-/** Rejects with a sentence for the operator where the peer cannot be asked for. */
+/** Rejects with a sentence for the operator if the system cannot identify peers. */
 export async function openPeerCredentials(
   load: LoadKoffi = loadKoffi,
   { platform, arch }: { readonly platform: string; readonly arch: string } = process,

@@ -42,7 +42,7 @@ function memberRecord(member: MemberStatus, node: string): ClusterMemberRecord {
   };
 }
 
-/** Throws `not_found`, or `invalid` in a body, naming those who are not members. */
+/** Throws `not_found`, or `invalid` in a body, with the names that are not members. */
 function mustBeMembers({ cluster }: Ports, ids: readonly string[], code: "not_found" | "invalid"): void {
   const known = new Set(cluster.status().members.map(({ id }) => id));
   const unknown = ids.filter((id) => !known.has(id));

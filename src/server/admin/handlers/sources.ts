@@ -38,7 +38,7 @@ function find({ sources }: Ports, name: string): SourceRecord {
   return record;
 }
 
-/** Throws `invalid` without a dry run, and `forbidden` where the policy does not permit it. */
+/** Throws `invalid` without a dry run, and `forbidden` if the policy does not permit it. */
 function mayRehearse(isDryRun: boolean | undefined, may: Call<"put_source">["may"]): void {
   if (isDryRun !== true) {
     throw refusal("invalid", "The query parameter `rehearse` needs `dry_run=true`.", {

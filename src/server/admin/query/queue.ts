@@ -5,7 +5,7 @@ import { refusal } from "../refusal.ts";
 const MAX_WAITING = 8;
 
 export interface Queue {
-  /** Resolves, when it is this one's turn, with the way to end it. Rejects with `busy`, or when the signal aborts. */
+  /** Waits for its turn; resolves with the function that ends it. Rejects with `busy`, or when the signal aborts. */
   enter(signal: AbortSignal): Promise<() => void>;
 }
 

@@ -11,7 +11,7 @@ import type { Search } from "./search.ts";
 /** Limits the time for one character of a text. */
 export const MOST_INSTRUCTIONS = 4000;
 
-/** Throws on what is not RE2 syntax, and on a program of more than `MOST_INSTRUCTIONS`. */
+/** Throws on invalid RE2 syntax, and on a program of more than `MOST_INSTRUCTIONS`. */
 export function compileLinear(regex: string, isCaseSensitive: boolean): RE2JS {
   const flags = RE2JS.DOTALL | RE2JS.MULTILINE | (isCaseSensitive ? 0 : RE2JS.CASE_INSENSITIVE);
   const expression = RE2JS.compile(regex, flags);

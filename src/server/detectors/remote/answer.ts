@@ -1,6 +1,6 @@
 /**
- * Parses an analyzer's answer to `/analyze` strictly, because a server that is only partly understood would find nothing where
- * something is. Source: presidio-analyze reference, "Response".
+ * Parses an analyzer's answer to `/analyze` strictly, because a misread answer would miss findings. Source: presidio-analyze
+ * reference, "Response".
  */
 import {
   type Category,

@@ -39,8 +39,8 @@ export interface Answer {
 
 export interface Endpoint {
   /**
-   * Resolves with any answer that came whole. Made again, once, where the connection ended before a byte of one. Rejects with
-   * a `DetectorError`, or with the signal's reason.
+   * Resolves with any complete answer. Retries once if the connection ended before a byte of one. Rejects with a
+   * `DetectorError`, or with the signal's reason.
    */
   readonly ask: (ask: Ask, signal: AbortSignal) => Promise<Answer>;
 }

@@ -16,7 +16,7 @@ export interface RehearsalQuestion {
   }[];
   readonly keys: readonly (readonly [id: string, key: KeyNow])[];
   readonly buckets: readonly BucketNow[];
-  /** When they were read, in milliseconds since 1970. */
+  /** Time of the reading, in milliseconds since 1970. */
   readonly now: number;
   /** Milliseconds since 1970. */
   readonly since: number;

@@ -79,7 +79,7 @@ export interface Fleet extends Elsewhere {
   settled(): Promise<void>;
   /** Resolves after everything that workers measured and counted before the call has arrived, within 0.2 s. */
   caughtUp(): Promise<void>;
-  /** Rejects where they cannot be started or the address cannot be had. */
+  /** Rejects if they cannot be started or the address cannot be bound. */
   open(options: FleetOptions, observed: Observed, owner: Lifetime, log: Log): Promise<DataPlane>;
 }
 

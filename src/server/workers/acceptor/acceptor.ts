@@ -35,7 +35,7 @@ export interface Acceptor {
   readonly port: number;
   /** Adds a worker that receives connections until it exits. */
   serve(worker: Worker): void;
-  /** Rejects with the system's error where the address cannot be had. */
+  /** Rejects with the system's error if the address cannot be bound. */
   listen(): Promise<void>;
   /** Stops accepting; resolves once no connection is on its way to a worker, at the latest when `limit` aborts. */
   stop(limit: AbortSignal): Promise<void>;

@@ -34,7 +34,7 @@ export interface OpenIntakeOptions {
   recorded(record: Recorded): void;
 }
 
-/** Rejects where no socket can be made. A failure later ends the trail. */
+/** Rejects if no socket can be created. A later failure closes the trail. */
 export async function openIntake({ trail, workers, dir, recorded }: OpenIntakeOptions): Promise<Intake> {
   const feed = trail.openFeed();
   const token = randomBytes(16).toString("hex");

@@ -47,7 +47,7 @@ function accept(socket: Socket): void {
   open.add(closed);
 }
 
-/** Resolves with why it cannot listen there, undefined where it does. */
+/** Resolves with the reason why it cannot listen there; `undefined` if it listens. */
 function listen(server: Server, path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const onError = (error: Error): void => resolve(error.message);

@@ -190,8 +190,8 @@ async function readAll<Result>(
 }
 
 /**
- * Throws on a value that is not finite: NaN is below every threshold and would look like no finding. An impossible label may have minus infinity; a
- * vector may not.
+ * Throws on a value that is not finite: NaN is below every threshold and would look like no finding. An impossible label may
+ * have minus infinity; a vector may not.
  */
 function checkNumbers({ data, at, width, used }: Output, wants: Reader["wants"]): void {
   for (let place = at; place < at + used * width; place++) {

@@ -122,7 +122,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
     logEnded({ spec, reason, againInMs: backoffMs });
   };
 
-  /** Throws where it cannot be had now. */
+  /** Returns the thread, started if necessary. Throws if it cannot be started now. */
   const running = (): SessionThread => {
     if (thread !== undefined && !thread.isEnded) return thread;
     if (now() < notBefore) throw new Error(`the ${kind} ended again and again, and is not started for a while`);

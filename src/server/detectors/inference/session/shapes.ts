@@ -46,7 +46,7 @@ export interface Tensor {
 
 const FED: ReadonlySet<string> = new Set(["input_ids", "attention_mask", "token_type_ids", "position_ids"]);
 
-/** Throws where a text does not give what the graph takes. */
+/** Throws if a text lacks an input of the graph. */
 export function checkInputs(inputs: readonly Tensor[]): void {
   const names = inputs.map(({ name }) => name);
   const listed = names.map((name) => `\`${name}\``).join(", ") || "none";

@@ -9,7 +9,7 @@ export interface Tokenizer {
   readonly rule: WordRule;
 }
 
-/** Rejects with what is wrong with the file. */
+/** Rejects with the problem of the file. */
 export async function openTokenizer({ Tokenizer }: TokenizerPackage, path: string): Promise<Tokenizer> {
   const json = await readFile(path, "utf8");
   const loaded = Tokenizer.fromString(json);

@@ -20,7 +20,7 @@ export interface ExpressionTerms {
   readonly isValid?: ((value: string) => boolean) | undefined;
 }
 
-/** Throws on what is not RE2 syntax. */
+/** Throws on invalid RE2 syntax. */
 export function expressionFormat({ regex, isCaseSensitive, search, isValid }: ExpressionTerms): PatternFormat {
   const { prog } = compileLinear(valuePart(regex), isCaseSensitive).re2();
   const members = new Map<Instruction, string | undefined>();

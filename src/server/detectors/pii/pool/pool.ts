@@ -37,8 +37,8 @@ export interface ScanPool {
   /** Makes threads keep the recognizers under this name as long as a `holder` of it is in memory. */
   readonly keep: (scan: string, source: ScanSource, holder: object) => void;
   /**
-   * Rejects with `overloaded` where too much waits, with `failed` where a thread ends over it, and with the signal's reason.
-   * One call is always taken where nothing waits, however long.
+   * Rejects with `overloaded` if too much text waits, with `failed` if a thread ends during the scan, and with the signal's
+   * reason. A call is always accepted if none waits, whatever its length.
    */
   readonly scan: (scan: string, texts: readonly string[], signal: AbortSignal) => Promise<Detection>;
   /** Starts a thread with all kept recognizers compiled, if none is running. */
