@@ -38,9 +38,7 @@ import { type CrossingInputs, crossing, recorded } from "./worker/index.ts";
 /** Node-file keys that a running process can change (design decisions, section 5). */
 const RELOADABLE: ReadonlySet<string> = new Set(["issuers", "secrets_dir", "catalog_overlay_paths", "deployment"]);
 
-/**
- * Interval between attempts at a refused configuration, in milliseconds; equals the interval at which secret files are checked.
- */
+/** Interval between attempts at a refused configuration, in milliseconds; the same as for checks of secret files. */
 const RETRY_REFUSED_MS = 10_000;
 
 export function openConfiguration(options: ConfigurationOptions): Configuration {
@@ -304,10 +302,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     return documents.document;
   };
 
-  /**
-   * Same rules as at a start: a document without a version that differs from the stored one waits for a reload through the
-   * admin API.
-   */
+  /** Same as at a start: a document without a version that differs from the stored one waits for a reload by the API. */
   const applyBySignal = async (): Promise<void> => {
     try {
       file.tell(await file.apply(documents.document, "start", { by: BY_FILE, timeoutMs: FILE_WRITE_MS, signal }));
@@ -348,10 +343,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
       signal.addEventListener("abort", end, { once: true });
     });
 
-  /**
-   * Returns the reason to give up waiting. It waits on while a missing secret can still be sealed, and while other members may
-   * still bring a document.
-   */
+  /** Returns why to give up. Waits while a secret can still be sealed, or other members may bring a document. */
   const standstill = (outcome: FileOutcome): Standstill | undefined => {
     const isAlone = cluster.status().members.length <= 1;
     if (refused !== undefined) {

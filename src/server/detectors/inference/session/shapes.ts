@@ -46,7 +46,7 @@ export interface Tensor {
 
 const FED: ReadonlySet<string> = new Set(["input_ids", "attention_mask", "token_type_ids", "position_ids"]);
 
-/** Throws if a text lacks an input of the graph. */
+/** Throws if the graph requires an input that a text does not provide. */
 export function checkInputs(inputs: readonly Tensor[]): void {
   const names = inputs.map(({ name }) => name);
   const listed = names.map((name) => `\`${name}\``).join(", ") || "none";
