@@ -1,9 +1,9 @@
-/** Answers of the admin API read whole: bounded, and refused with what the gateway said when it refused. */
+/** Reads answers of the admin API completely, up to a limit; refusals reject with the gateway's message. */
 
 import { AdminError } from "./errors.ts";
 import type { AdminAnswer } from "./transport.ts";
 
-/** A list of 100,000 keys is some 40 MB. */
+/** Maximum size of an answer, in bytes; a list of 100,000 keys is some 40 MB. */
 const MAX_ANSWER_BYTES = 256 << 20;
 
 export async function readText({ status, body }: AdminAnswer): Promise<string> {
@@ -24,7 +24,7 @@ export async function throwIfRefused(answer: AdminAnswer): Promise<void> {
   if (answer.status >= 400) throw refusalOf(answer.status, await readText(answer));
 }
 
-/** What a successful answer says; rejects with the refusal that it is otherwise. */
+/** Returns the JSON of a successful answer; rejects with the refusal otherwise. */
 export async function readJson(answer: AdminAnswer): Promise<unknown> {
   await throwIfRefused(answer);
   const body = await readText(answer);
@@ -35,7 +35,7 @@ export async function readJson(answer: AdminAnswer): Promise<unknown> {
   }
 }
 
-/** `status` is 300 or above: the API answers below, or with an error of its own form. */
+/** `status` is 300 or above. Returns the API's refusal, or a generic error if the body is not the API's. */
 export function refusalOf(status: number, body: string): AdminError {
   let parsed: unknown;
   try {

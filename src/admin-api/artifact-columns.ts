@@ -1,4 +1,4 @@
-/** The columns of the list of artifacts. */
+/** Columns of the list of artifacts. */
 
 import { choice, integer, list, nullable, object, text } from "./schema.ts";
 

@@ -1,4 +1,4 @@
-/** What the body of a request is sent as, for a caller that has a method and a path and no operation. */
+/** Content type of a request's body, for a client that knows a method and a path but no operation. */
 
 import type { Operation } from "./operation.ts";
 import { OPERATIONS } from "./operations.ts";
@@ -6,13 +6,13 @@ import { BASE_PATH } from "./paths.ts";
 
 export interface SentAs {
   readonly contentType: string;
-  /** Taken as it comes; any other body is bounded by what the gateway holds. */
+  /** True for a body that is streamed; any other is limited by the gateway's memory. */
   readonly isStream: boolean;
 }
 
 const JSON_TYPE = "application/json";
 
-/** `path` from the root of the gateway, with or without a query. JSON where no operation says otherwise. */
+/** `path` starts at the root of the gateway, with or without a query. Returns JSON if no operation defines another type. */
 export function bodyShapeOf(method: string, path: string): SentAs {
   const bare = path.split("?", 1)[0] ?? "";
   const operations: readonly Operation[] = Object.values(OPERATIONS);

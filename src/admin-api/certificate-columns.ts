@@ -1,4 +1,4 @@
-/** The columns of the list of certificates. */
+/** Columns of the list of certificates. */
 
 import { choice, integer, list, nullable, object, text, time } from "./schema.ts";
 

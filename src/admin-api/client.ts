@@ -1,9 +1,9 @@
 /**
- * The admin API as typed calls over a door.
+ * The admin API as typed calls over the socket or the network.
  *
- * One `call` for every operation of the table. A call ends by its answer, its time limit or its signal, whichever comes
- * first; what is not a success rejects with `AdminError`. An answer that is streamed is handed over once its headers are
- * there; whoever takes it reads it to its end or ends it, and the time limit does not cover its body (the signal does).
+ * One `call` for every operation of the table. A call ends with its answer, its time limit or its signal, whichever comes
+ * first; an answer other than a success rejects with `AdminError`. A streamed answer is returned once its headers have arrived;
+ * its receiver must read it to the end or close it, and the time limit does not cover its body (the signal does).
  */
 
 import type { OutgoingHttpHeaders } from "node:http";
@@ -23,11 +23,11 @@ import { type AdminAnswer, type CallOptions, openTransport, type RequestBody } f
 
 export interface ClientOptions {
   readonly door: AdminDoor;
-  /** Limit of a call that names none; a blocking read must name one above its `wait`. */
+  /** Default time limit of a call; a blocking read must set one above its `wait`. */
   readonly timeLimitMs?: number;
 }
 
-/** Keys with nothing required in them may be left out. */
+/** Objects without required keys may be omitted. */
 type Given<Name extends string, T> = [T] extends [undefined]
   ? { readonly [N in Name]?: undefined }
   : Record<never, never> extends T
@@ -37,9 +37,9 @@ type Given<Name extends string, T> = [T] extends [undefined]
 export type CallInput<Id extends OperationId> = Given<"params", OperationParams<Id>> &
   Given<"query", OperationQuery<Id>> &
   Given<"body", OperationBody<Id>> & {
-    /** The same request under the same key is applied once. */
+    /** Idempotency key: a repeated request with the same key is applied once. */
     readonly idempotencyKey?: string;
-    /** The revision that is to be replaced. */
+    /** Revision to replace. */
     readonly ifMatch?: number;
   };
 
@@ -55,9 +55,9 @@ export interface AdminClient {
       ? [input?: CallInput<Id>, options?: CallOptions]
       : [input: CallInput<Id>, options?: CallOptions]
   ): Promise<OperationAnswer<Id>>;
-  /** Any request and its answer, whatever the status; the time limit does not cover its body (the signal does). */
+  /** Makes any request and returns its answer, whatever the status; the time limit does not cover its body (the signal does). */
   raw(method: string, path: string, options?: RawOptions): Promise<AdminAnswer>;
-  /** Ends its idle connections, and calls under way. */
+  /** Closes its idle connections, and aborts calls in progress. */
   close(): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The columns of every list of the admin API. A list answers rows of these columns, `query` has a
- * table of the same name and rows, and the console draws them. Values of type object or array are JSON text in SQL.
+ * Columns of every list of the admin API. A list returns rows of these columns, `query` has a table with the same name and
+ * rows, and the console shows them. Values of type object or array are JSON text in SQL.
  */
 
 import { artifacts } from "./artifact-columns.ts";
@@ -25,14 +25,14 @@ import { usage } from "./usage-columns.ts";
 
 export const SUSPENSION_KINDS = ["provider", "key", "profile", "model", "mcp", "a2a", "issuer"] as const;
 
-/** Of a row of attention, the worst last. */
+/** Severities of a row of attention, the worst last. */
 export const ATTENTION_SEVERITIES = ["note", "warn", "fail"] as const;
 
-/** As access rules name hops; a session over WebSocket is told apart. */
+/** Traffic types, named as in access rules; a WebSocket session has its own. */
 export const REQUEST_HOPS = ["llm", "mcp", "a2a", "websocket"] as const;
 
 const METADATA = {
-  /** Leaves out what a JavaScript object would take for its prototype. */
+  /** Excludes keys that would set a JavaScript object's prototype. */
   keyPattern: "^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}$",
   maxProperties: 64,
 } as const;
@@ -43,7 +43,7 @@ export const metadata = map(
   METADATA,
 );
 
-/** Of what is fronted: calls are neither repeated nor moved. */
+/** Columns of fronted servers and agents: their calls have neither retry nor failover. */
 const MEASURED_CALLS = {
   state: choice("`failing`: at least half of three or more calls failed; `idle`: none counts or is under way.", [
     "ok",
@@ -80,7 +80,7 @@ export const TABLES = {
     allowed_models: list("Models that may be asked for; empty: every routed one.", text("Name or pattern.")),
     require_caps: list("Capabilities that a channel must claim to serve it.", text("Capability.")),
     access_rules: integer("How many rules of its own it has."),
-    // Earlier nodes have none.
+    // Earlier nodes do not send it.
     rules: optional(
       list(
         "Access rules that apply to its callers, in the order in which they are evaluated: those of the deployment first.",

@@ -1,21 +1,21 @@
 /**
- * Where a gateway's admin API is reached, and by what right. Source: specification document 1, "Command line" and
- * "Admin API (two separate doors)".
+ * Address of a gateway's admin API, and the credential for it. Source: specification document 1, "Command line" and "Admin API
+ * (two separate doors)".
  */
 
 /**
- * A token for the gateway, or undefined where there is none. With `renew` one that is newer than the last it gave, which
- * was refused.
+ * Returns a token for the gateway, or `undefined` if there is none. With `renew` it is newer than the last one, which was
+ * refused.
  */
 export type TokenSource = (options?: { readonly renew?: boolean }) => Promise<string | undefined>;
 
 export type AdminDoor =
-  /** The local socket: whoever can open it is known by that. */
+  /** The local socket: a caller is identified by its user. */
   | { readonly kind: "socket"; readonly path: string }
-  /** The network: `url` as `parseAdminUrl` gives it. */
+  /** The network; `url` is a result of `parseAdminUrl`. */
   | { readonly kind: "url"; readonly url: string; readonly token?: TokenSource };
 
-/** As a message names it. */
+/** Returns the name of the address in messages. */
 export function doorName(door: AdminDoor): string {
   return door.kind === "socket" ? door.path : door.url;
 }
@@ -25,12 +25,12 @@ export type ParsedAdminUrl =
   | { readonly kind: "refused"; readonly why: string };
 
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
-/** An operator may copy the address of the API; what is below it is the door's business. */
+/** Path of the API, which is removed: operators may copy the full address. */
 const OWN_PATH = /\/admin\/v1$/;
 
 /**
- * The one spelling of a gateway's URL: scheme, host, port where it is not the usual one, the path it is served below
- * without a slash at its end. The reason of a refusal does not repeat the text, which may hold a password.
+ * Parses a gateway's URL into its canonical form: scheme, host, port if it is not the default, and the path prefix without a
+ * trailing slash. The reason of a refusal does not repeat the text, which may contain a password.
  */
 export function parseAdminUrl(text: string): ParsedAdminUrl {
   if (!SCHEME.test(text) || !URL.canParse(text))

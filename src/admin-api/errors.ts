@@ -1,14 +1,14 @@
-/** What a call of the admin API rejects with. */
+/** Errors of admin API calls. */
 
 export interface AdminErrorOptions extends ErrorOptions {
-  /** As the API answered them; their form follows from the code. */
+  /** Details as the API returned them; their form depends on the code. */
   readonly details?: unknown;
 }
 
 /**
- * `status` and `code` are those of the answer. Where there was none, `status` is 0 and `code` is `unreachable` (no
- * connection, or one that broke), `timeout`, `aborted`, or `unauthenticated` (a sign-in that yields no token; the cause
- * is its own error). `unintelligible` is an answer that is none of the admin API, whatever its status.
+ * Error of a call. `status` and `code` are those of the answer. Without an answer, `status` is 0 and `code` is `unreachable`
+ * (no connection, or a broken one), `timeout`, `aborted`, or `unauthenticated` (a sign-in that yields no token; the cause is
+ * its own error). `unintelligible` is an answer that does not come from the admin API, whatever its status.
  */
 export class AdminError extends Error {
   readonly status: number;

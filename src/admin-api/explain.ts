@@ -1,19 +1,17 @@
-/**
- * A call that failed, in words: what failed, why, and what to try. The verbs print them on stderr, the console shows them.
- */
+/** Explains a failed call: what failed, why, and what to try. The verbs print it on stderr, the console shows it. */
 
 import { type AdminDoor, doorName } from "./door.ts";
 import type { AdminError } from "./errors.ts";
 
 export interface Explanation {
   readonly words: string;
-  /** What follows `try:`. */
+  /** Text after `try:`. */
   readonly remedy?: string;
-  /** No gateway answered. */
+  /** True if no gateway answered. */
   readonly isUnreachable: boolean;
 }
 
-/** Foreign text in it is as it came; whoever shows it escapes controls. */
+/** Explains an error. Foreign text is included unchanged; the display must escape control characters. */
 export function explain({ status, code, message, cause, details }: AdminError, door: AdminDoor): Explanation {
   switch (code) {
     case "unreachable":
@@ -27,7 +25,7 @@ export function explain({ status, code, message, cause, details }: AdminError, d
         isUnreachable: false,
       };
     case "unauthenticated": {
-      // Of a sign-in that failed by itself; its message says what to do.
+      // A sign-in that failed on the client's side; its message contains the remedy.
       if (cause !== undefined) return { words: message, isUnreachable: false };
       const words = `${status} ${code}: ${message}`;
       return door.kind === "url"
@@ -112,7 +110,7 @@ function ofNetwork(code: string | undefined, url: string): Why {
   return [undefined];
 }
 
-/** The code of a failure lies below what was wrapped around it; a host of several addresses has one of each. */
+/** Returns the code of the innermost failure; a host with several addresses has one for each. */
 function codeOf(error: unknown): string | undefined {
   let at = error;
   for (let depth = 0; depth < 5 && at instanceof Error; depth += 1) {

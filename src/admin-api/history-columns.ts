@@ -1,4 +1,4 @@
-/** The columns of `history`: what a node measured, in buckets of ten seconds. */
+/** Columns of `history`: measurements of a node, in buckets of ten seconds. */
 
 import { choice, integer, list, nullable, number, object, optional, text, time } from "./schema.ts";
 
@@ -27,7 +27,7 @@ export const history = object(
     refused: nullable(integer("Requests and sessions that it refused on this node.")),
     decisions: nullable(integer("Of a rule of guardrails: requests and answers in which it acted.")),
     findings: nullable(integer("Of a detector: what it found.")),
-    // Nodes of before have none, and are read by consoles of now.
+    // Optional, since earlier nodes do not send it.
     types: optional(
       nullable(
         list(

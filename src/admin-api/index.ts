@@ -1,4 +1,4 @@
-/** The contract of the admin API: operations, records and columns as data, and a client typed by them. */
+/** Contract of the admin API: operations, records and columns as data, and a client typed by them. */
 
 export { readJson, readText, refusalOf, throwIfRefused } from "./answer.ts";
 export { bodyShapeOf, type SentAs } from "./body-shape.ts";

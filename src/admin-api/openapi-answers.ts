@@ -1,6 +1,6 @@
 /**
- * Answers of an operation as OpenAPI responses: the one of success, and its refusals by status, each with the codes that
- * it may carry. Codes and statuses are those of the one table of refusals.
+ * Answers of an operation as OpenAPI responses: its success, and its refusals by status, each with its possible codes. Codes
+ * and statuses are those of the one table of refusals.
  */
 
 import { REFUSALS, type RefusalCode } from "../base/index.ts";
@@ -14,19 +14,19 @@ type Responses = Readonly<Record<string, JsonSchema>>;
 const JSON_TYPE = "application/json";
 const REQUEST_ID = { "x-gateway-request-id": reference("headers", "RequestId") } as const;
 
-/** Refused while the body is read, whatever the operation. */
+/** Codes of refusals while the body is read, for every operation. */
 const BODY_CODES: readonly RefusalCode[] = ["body_too_large", "busy"];
-/** Of a request without a path or method of the table, or that is no whole request. */
+/** Codes of a request without a path or method of the table, or of an incomplete request. */
 const DOOR_CODES: readonly RefusalCode[] = ["not_found", "method_not_allowed", "request_timeout", "headers_too_large"];
-/** Answered with `retry-after`. */
+/** Codes whose answers have `retry-after`. */
 const PASSING_CODES: ReadonlySet<RefusalCode> = new Set(["busy", "no_leader"]);
 
-/** Where nobody is asked who they are. */
+/** Codes of operations that need no authentication. */
 export const OPEN_CODES: readonly RefusalCode[] = COMMON_CODES.filter(
   (code) => code === "invalid" || code === "internal",
 );
 
-/** Every code that the operation may answer. */
+/** Returns every code that the operation may answer. */
 export function codesOf({ codes, body, isOpen }: Operation): readonly RefusalCode[] {
   const common: readonly RefusalCode[] = isOpen === true ? OPEN_CODES : COMMON_CODES;
   const held = body.kind === "json" || body.kind === "document" ? BODY_CODES : [];
@@ -68,13 +68,13 @@ function success(operation: Operation): { readonly status: string; readonly resp
   }
 }
 
-/** Whether its answer is a single source, or what became of one. */
+/** Returns whether the answer is a single source, or the result of a write to one. */
 function answersRevision({ resource, answer }: Operation): boolean {
   if (resource.kind !== "Source" || answer.kind !== "json") return false;
   return Object.hasOwn((answer.schema.json["properties"] ?? {}) as object, "revision");
 }
 
-/** `isMeasured`: by each node for itself, so that all can be asked. */
+/** `isMeasured` is true for lists that each node measures, so that all nodes can be queried. */
 const listing = (row: JsonSchema, isMeasured: boolean): JsonSchema => ({
   type: "object",
   description: "Rows of a list.",
@@ -93,7 +93,7 @@ const listing = (row: JsonSchema, isMeasured: boolean): JsonSchema => ({
 
 const statusOf = (code: RefusalCode): number => REFUSALS[code].status;
 
-/** Statuses rising, the codes of each in the order of their table. */
+/** Returns ascending statuses, the codes of each in the order of their table. */
 function byStatus(codes: readonly RefusalCode[]): readonly (readonly [number, readonly RefusalCode[]])[] {
   const ordered = (Object.keys(REFUSALS) as RefusalCode[]).filter((code) => codes.includes(code));
   const statuses = [...new Set(ordered.map(statusOf))].sort((a, b) => a - b);
@@ -102,7 +102,7 @@ function byStatus(codes: readonly RefusalCode[]): readonly (readonly [number, re
 
 const responseName = (codes: readonly RefusalCode[]): string => codes.join(".");
 
-/** The refusals that these operations refer to. */
+/** Returns the refusals that these operations refer to. */
 export function componentResponses(operations: readonly Operation[]): Responses {
   const named = new Map<string, JsonSchema>();
   for (const operation of operations) {
@@ -127,7 +127,7 @@ function refused(codes: readonly RefusalCode[]): JsonSchema {
   };
 }
 
-/** Every schema with a name, the one error schema among them. */
+/** Returns every schema with a name, including the common error schema. */
 export const schemasWithError = (): Readonly<Record<string, JsonSchema>> => ({
   ...componentSchemas(),
   Error: {

@@ -1,7 +1,7 @@
 /**
- * The schemas of the operations table as an OpenAPI document holds them: those that have a name stand once, among the
- * components, and are referred to wherever they are part of another. A JSON Schema of 2020-12 is one of OpenAPI 3.1 as it
- * stands; formats and `x-` keywords of ours are extensions that a reader may pass over.
+ * Schemas of the operations table in an OpenAPI document: a schema with a name is in the components once, and referenced
+ * wherever it is part of another. A JSON Schema of 2020-12 is valid in OpenAPI 3.1 unchanged; our formats and `x-` keywords are
+ * extensions that a reader may ignore.
  */
 
 import { metadata, TABLES } from "./columns.ts";
@@ -20,7 +20,7 @@ import {
 } from "./operations/sources.ts";
 import type { JsonSchema, Schema } from "./schema.ts";
 
-/** Rows of the tables are beside these, each under the name of its table in the singular. */
+/** Named schemas other than rows of the tables, which are named after their table in the singular. */
 const NAMED: Readonly<Record<string, Schema<unknown>>> = {
   AuditRecord: auditRecord,
   BackendFailure: backendFailure,
@@ -39,7 +39,7 @@ const NAMED: Readonly<Record<string, Schema<unknown>>> = {
   SourceRevision: sourceRevision,
 };
 
-/** `cluster_members` to `ClusterMember`. */
+/** Returns `ClusterMember` for `cluster_members`. */
 function rowName(table: string): string {
   const words = table.split("_").map((word) => word.charAt(0).toUpperCase() + word.slice(1));
   return words.join("").replace(/s$/, "");
@@ -50,14 +50,14 @@ const COMPONENTS: readonly (readonly [name: string, schema: JsonSchema])[] = [
   ...Object.entries(NAMED).map(([name, schema]) => [name, schema.json] as const),
 ].sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** By identity: a schema that is part of several others is one value. */
+/** Names by identity: a schema that is part of several others is one value. */
 const NAMES: ReadonlyMap<JsonSchema, string> = new Map(COMPONENTS.map(([name, schema]) => [schema, name]));
 
 export const reference = (kind: "schemas" | "responses" | "parameters" | "headers", name: string): JsonSchema => ({
   $ref: `#/components/${kind}/${name}`,
 });
 
-/** The schema, or a reference to it where it has a name. */
+/** Returns the schema, or a reference to it if it has a name. */
 export function referred(schema: JsonSchema): JsonSchema {
   const name = NAMES.get(schema);
   return name === undefined ? withReferences(schema) : reference("schemas", name);
@@ -66,7 +66,7 @@ export function referred(schema: JsonSchema): JsonSchema {
 export const componentSchemas = (): Readonly<Record<string, JsonSchema>> =>
   Object.fromEntries(COMPONENTS.map(([name, schema]) => [name, withReferences(schema)]));
 
-/** The schema itself, with references in place of named parts. */
+/** Returns the schema itself, with references instead of named parts. */
 function withReferences(schema: JsonSchema): JsonSchema {
   return Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) => {

@@ -1,6 +1,6 @@
 /**
- * The admin API as an OpenAPI 3.1 document, made from the operations table and nothing else: what is routed, validated and
- * authorized by the table is described by it. The same table gives the same text.
+ * The admin API as an OpenAPI 3.1 document, generated only from the operations table, which also defines routing, validation
+ * and authorization. The same table gives the same text.
  *
  * Source: OpenAPI Specification 3.1.0; design decisions, section 3.
  */
@@ -19,16 +19,16 @@ export interface OpenApiDocument {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly servers?: readonly JsonSchema[];
   readonly tags: readonly JsonSchema[];
-  /** Of the caller: a token, or nothing where the door asks for none. */
+  /** Credential of the caller: a token, or nothing on the local socket. */
   readonly security: readonly JsonSchema[];
   readonly paths: Readonly<Record<string, Methods>>;
   readonly components: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>;
 }
 
 export interface OpenApiOptions {
-  /** Of the build. */
+  /** Version of the build. */
   readonly version: string;
-  /** Where the API is served; left out where the document is read from the gateway itself. */
+  /** Address of the API; omitted if the document is read from the gateway itself. */
   readonly serverUrl?: string;
 }
 
@@ -93,7 +93,7 @@ function described(id: string, operation: Operation): JsonSchema {
   };
 }
 
-/** What is operated on, in the words of the paths. */
+/** Tag of each resource kind, as in the paths. */
 const TAGS: Readonly<Record<Exclude<ResourceKind, "Table">, string>> = {
   Key: "keys",
   Suspension: "suspensions",
@@ -114,7 +114,7 @@ function tagOf({ resource }: Operation): string {
   return "name" in resource ? resource.name : "tables";
 }
 
-/** A Cedar entity, its name with the parameters of the path in it. */
+/** Returns a Cedar entity whose name contains the parameters of the path. */
 function resourceOf({ resource }: Operation): string {
   const name =
     "name" in resource
@@ -126,7 +126,7 @@ function resourceOf({ resource }: Operation): string {
   return `${resource.kind}::"${name}"`;
 }
 
-/** A stream cannot be told from another before it has passed. */
+/** Excludes streams, which cannot be compared before they have been read. */
 const takesIdempotencyKey = ({ group, body }: Operation): boolean => group !== "read" && body.kind !== "stream";
 
 function parametersOf(place: "path" | "query", { keys, json }: ObjectSchema): readonly JsonSchema[] {

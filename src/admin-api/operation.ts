@@ -1,6 +1,6 @@
 /**
- * What one operation of the admin API is described by. Routes, validation, policy actions, the OpenAPI document and the
- * typed client all read the same descriptions. Source: design decisions, section 3.
+ * Description of one operation of the admin API. Routes, validation, policy actions, the OpenAPI document and the typed client
+ * all use the same descriptions. Source: design decisions, section 3.
  */
 
 import type { TableName } from "./columns.ts";
@@ -17,7 +17,7 @@ import {
   text,
 } from "./schema.ts";
 
-/** Codes an operation may answer beside those any of them may: `COMMON_CODES`. */
+/** Codes that an operation may answer beside the `COMMON_CODES` of all. */
 export type AdminCode =
   | "not_found"
   | "conflict"
@@ -31,8 +31,8 @@ export type AdminCode =
   | "audit_unavailable";
 
 /**
- * Codes that any operation may answer. `busy`: who calls could not be found out in time; `audit_unavailable`: that the
- * caller may not could not be recorded.
+ * Codes that any operation may answer. `busy`: the caller could not be authenticated in time; `audit_unavailable`: a denial
+ * could not be recorded.
  */
 export const COMMON_CODES = [
   "invalid",
@@ -43,10 +43,10 @@ export const COMMON_CODES = [
   "internal",
 ] as const;
 
-/** A write that finds no leader is answered with `no_leader` after so long. */
+/** Time after which a write without a leader is answered with `no_leader`, in milliseconds. */
 export const LEADER_WAIT_MS = 5_000;
 
-/** Of an operation that goes through the log. */
+/** Codes of an operation that writes through the log. */
 export const WRITE_CODES = [
   "conflict",
   "no_leader",
@@ -56,7 +56,7 @@ export const WRITE_CODES = [
   "audit_unavailable",
 ] as const;
 
-/** `dangerous`: restore, prune and member removal, which can lose state or quorum. */
+/** `dangerous` is for restore, prune and member removal, which can lose state or quorum. */
 export type ActionGroup = "read" | "write" | "dangerous";
 
 export type ResourceKind =
@@ -79,7 +79,7 @@ export type BodyShape =
   | { readonly kind: "json"; readonly schema: Schema<unknown> }
   /** A configuration document, YAML or JSON, kept as written. */
   | { readonly kind: "document" }
-  /** Taken as it comes, never held whole. */
+  /** A stream, never in memory as a whole. */
   | { readonly kind: "stream"; readonly contentType: string };
 
 export type AnswerShape =
@@ -92,26 +92,26 @@ export type AnswerShape =
 
 export interface Operation {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Below `/admin/v1`; `{name}` stands for one segment, or a part of one, and is described in `params`. */
+  /** Path below `/admin/v1`; `{name}` matches one segment, or a part of one, and is described in `params`. */
   readonly path: string;
   readonly group: ActionGroup;
-  /** A read of which a record is made all the same. */
+  /** True for a read that is recorded nevertheless. */
   readonly isRecorded?: true;
-  /** Answered to whoever asks, without a credential and without a decision of the policy. */
+  /** Open to every client, without a credential and without a policy decision. */
   readonly isOpen?: true;
-  /** What the policy decides about: `Kind::"<name>"`; `param` or `name` gives the name. */
+  /** Resource of the policy decision: `Kind::"<name>"`; `param` or `name` gives the name. */
   readonly resource:
     | { readonly kind: ResourceKind; readonly param: string | readonly [kind: string, name: string] }
     | { readonly kind: ResourceKind; readonly name: string };
-  /** One sentence. */
+  /** Description in one sentence. */
   readonly help: string;
   readonly params: ObjectSchema;
   readonly query: ObjectSchema;
   readonly body: BodyShape;
   readonly answer: AnswerShape;
-  /** Fields of the answer that stand in the audit record of a change, beside its resource. */
+  /** Fields of the answer that are added to the audit record of a change, beside its resource. */
   readonly records?: readonly string[];
-  /** Takes `If-Match` with a revision. */
+  /** Accepts `If-Match` with a revision. */
   readonly takesIfMatch?: boolean;
   readonly codes: readonly AdminCode[];
 }
@@ -141,7 +141,7 @@ export const LIST_QUERY = object("How a list is read.", {
   consistent: optional(flag("Read what was acknowledged anywhere before the call; needs a leader.")),
 });
 
-/** Of what a node has measured. */
+/** Query parameters of lists that each node measures. */
 export const EVERY_NODE = {
   nodes: optional(
     choice(
@@ -151,13 +151,13 @@ export const EVERY_NODE = {
   ),
 } as const;
 
-/** Of an answer to `nodes=all`. */
+/** Members of an answer to `nodes=all`. */
 export const ANSWERED_BY = {
   unanswered: optional(list("With `nodes=all`: nodes that gave no answer within a second.", text("Node id."))),
   cut: optional(list("With `nodes=all`: nodes of which some rows were left out.", text("Node id."))),
 } as const;
 
-/** Most rows of a page. */
+/** Maximum number of rows in a page. */
 const MAX_PAGE = 10_000;
 
 const PAGE_QUERY = object("How a list is read, and which page of it.", {
@@ -178,11 +178,11 @@ const PAGE_QUERY = object("How a list is read, and which page of it.", {
 const MEASURED_KEYS = { ...LIST_QUERY.keys, ...EVERY_NODE } as const;
 const MEASURED_QUERY = object("How a list is read.", MEASURED_KEYS);
 
-/** A list of what each node has measured by itself. */
+/** Returns the operation of a list that each node measures. */
 export const listsMeasured = <const T extends TableName>(table: T, help: string) =>
   ({ ...lists(table, help), query: MEASURED_QUERY }) as const satisfies Operation;
 
-/** One of which only those rows are answered whose columns of these names have the values given. */
+/** Returns the operation of a list that can be filtered by the values of these columns. */
 export const listsNarrowed = <const T extends TableName, const K extends ObjectSchema["keys"]>(
   table: T,
   help: string,
@@ -207,7 +207,7 @@ export const lists = <const T extends TableName>(table: T, help: string) =>
     codes: ["no_leader"],
   }) as const satisfies Operation;
 
-/** A list whose rows are in the order of their names, and which is also answered in pages. */
+/** Returns the operation of a list whose rows are in the order of their names, and which can also be read in pages. */
 export const listsPaged = <const T extends TableName>(table: T, help: string) =>
   ({ ...lists(table, help), query: PAGE_QUERY }) as const satisfies Operation;
 

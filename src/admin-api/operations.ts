@@ -1,6 +1,6 @@
 /**
- * The operations of the admin API, in one table. The name of an operation is its action in the policy. Source: design
- * decisions, section 3; specification document 1 (Admin API).
+ * Operations of the admin API, in one table. The name of an operation is its action in the policy. Source: design decisions,
+ * section 3; specification document 1 (Admin API).
  */
 
 import type { RowOf, TableName } from "./columns.ts";
@@ -39,12 +39,12 @@ export const OPERATIONS = {
 export type OperationId = keyof typeof OPERATIONS;
 type OperationOf<Id extends OperationId> = (typeof OPERATIONS)[Id];
 
-/** A list as it is answered. */
+/** Answer of a list. */
 export interface Listing<Row> {
   readonly items: readonly Row[];
-  /** To be handed back as `index` of the next read. */
+  /** Value to pass as `index` of the next read. */
   readonly index: number;
-  /** Of a read of every node: those that gave no answer, and those of which rows were left out. */
+  /** For a read of all nodes: those that did not answer, and those whose rows were truncated. */
   readonly unanswered?: readonly string[];
   readonly cut?: readonly string[];
 }
@@ -52,7 +52,7 @@ export interface Listing<Row> {
 export type OperationParams<Id extends OperationId> = ParamsOf<OperationOf<Id>>;
 export type OperationQuery<Id extends OperationId> = QueryOf<OperationOf<Id>>;
 
-/** Undefined for an operation without a body; text of a document; bytes as they come. */
+/** `undefined` for an operation without a body; the text of a document; the bytes of a stream. */
 export type OperationBody<Id extends OperationId> = BodyOf<OperationOf<Id>["body"]>;
 type BodyOf<B> = B extends { readonly kind: "json"; readonly schema: Schema<infer T> }
   ? T

@@ -1,7 +1,7 @@
-/** Paths of the admin doors that one may know without the operations. Source: specification document 1, Admin API. */
+/** Paths of the admin API that are needed without the operations. Source: specification document 1, Admin API. */
 
-/** What every path of the operations stands below. */
+/** Prefix of all operation paths. */
 export const BASE_PATH = "/admin/v1";
 
-/** Served at the root of each admin door, open to whoever reaches it. */
+/** Probes at the root of the admin socket and of the admin listener, open to every client. */
 export const PROBE_PATHS = { alive: "/healthz", ready: "/readyz" } as const;

@@ -1,8 +1,7 @@
 /**
- * Values of a statement's `?`, as `-p` and the query workbench take them: texts, while a column of numbers is compared
- * with numbers. A value written as JSON writes a number, and `true`, `false` and `null`, are those. So is a text in double
- * quotes that text: `"5"`. Anything else is text as it stands, among it `05`, `1e3` and integers that a double does not
- * hold.
+ * Values of a statement's `?`, as `-p` and the query workbench accept them: texts, but a column of numbers is compared with
+ * numbers. A number in the spelling of JSON, and `true`, `false` and `null`, have their JSON type. A text in double quotes is
+ * that text: `"5"`. Everything else is text, including `05`, `1e3` and integers that a double cannot represent.
  */
 
 export type QueryParam = string | number | boolean | null;

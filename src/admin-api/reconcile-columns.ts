@@ -1,4 +1,4 @@
-/** The columns of what metered usage is compared with, and of what came out. */
+/** Columns of reconciliation: metered usage, the providers' reports, and the verdicts. */
 
 import { choice, integer, nullable, number, object, text, time } from "./schema.ts";
 

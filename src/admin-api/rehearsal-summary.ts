@@ -1,14 +1,17 @@
-/** A rehearsal in one sentence, as verbs and the console show it. */
+/** Summarizes a rehearsal in one sentence, for verbs and the console. */
 import type { RehearsalResult } from "./operations/rehearsal.ts";
 
 type Change = RehearsalResult["changes"][number];
 
-/** Causes that are named; the others are counted together. */
+/** Maximum number of named causes; the others are counted together. */
 const MAX_NAMED = 3;
 
 const count = (requests: number): string => requests.toLocaleString("en-US");
 
-/** Such as "1,843 requests: 132 would be refused by rule no-previews (130 of ci), 40 cannot be told: rule tools reads arguments". */
+/**
+ * Returns a summary such as "1,843 requests: 132 would be refused by rule no-previews (130 of ci), 40 cannot be told: rule
+ * tools reads arguments".
+ */
 export function rehearsalSummary(result: RehearsalResult): string {
   const { requests, changes, unknown, reasons, same } = result;
   if (requests === 0) return "no request was served lately";
@@ -43,7 +46,7 @@ function changeText({ outcome, cause, requests, callers }: Change): string {
   }
 }
 
-/** How much of the time the records cover, in a sentence; empty where they cover it all on all nodes. */
+/** Returns how much of the time the records cover, in a sentence; empty if they cover it all on all nodes. */
 export function rehearsalCoverage({
   since,
   covered_since: covered,

@@ -1,6 +1,7 @@
 /**
- * The rows of a query as JSON: one document of an object a row, a row a line, so that it can be compared and paged through.
- * JSON leaves some controls as they are; here they are spelled out, which says the same and no terminal obeys it.
+ * Formats the rows of a query as JSON: one document with an object per row and a line per row, so that it can be compared and
+ * paged. Control characters that JSON leaves unescaped are escaped here: the value is the same, and terminals do not act on
+ * them.
  */
 
 import { escapeControlsOfLines } from "../base/index.ts";
@@ -8,11 +9,11 @@ import type { QueryResult } from "./operations/query.ts";
 
 type Rows = Pick<QueryResult, "columns" | "rows">;
 
-/** An object has each name once: such a result cannot be told by objects. Undefined: it can. */
+/** Returns a column name that occurs twice, which objects cannot represent; `undefined` if there is none. */
 export const columnNamedTwice = ({ columns }: Pick<QueryResult, "columns">): string | undefined =>
   columns.find(({ name }, at) => columns.findIndex((other) => other.name === name) < at)?.name;
 
-/** Texts that make up the document when they are joined; no column is named twice. */
+/** Yields texts that form the document when joined; column names must be unique. */
 export function* objectLines(result: Rows): Generator<string> {
   const { rows } = result;
   if (rows.length === 0) return yield "[]\n";
@@ -25,18 +26,18 @@ export function* objectLines(result: Rows): Generator<string> {
   yield "\n]\n";
 }
 
-/** The text of each row as an object, in one line. */
+/** Returns a function that formats each row as an object, in one line. */
 export function objectTexts({ columns }: Pick<QueryResult, "columns">): (row: readonly unknown[]) => string {
   const fields = columns.map(({ name, type }) => ({ name: jsonText(name), type }));
   return (row) => `{${fields.map(({ name, type }, at) => `${name}:${valueText(row[at], type)}`).join(",")}}`;
 }
 
-/** What a column of JSON holds is text to SQL, and a value of the document. */
+/** Formats a value. A JSON column is text in SQL, and a value in the document. */
 function valueText(value: unknown, type: string): string {
   if (type !== "json" || typeof value !== "string") return jsonText(value ?? null);
   try {
     const parsed: unknown = JSON.parse(value);
-    // As it was written where it can be: a large integer would not survive being read.
+    // Keeps the original spelling if possible: parsing would change a large integer.
     return /[\r\n]/.test(value) ? jsonText(parsed) : escapeControlsOfLines(value);
   } catch {
     return jsonText(value);

@@ -1,9 +1,9 @@
 /**
- * The vocabulary in which bodies, parameters and answers of the admin API are described, once.
+ * Vocabulary that describes bodies, parameters and answers of the admin API, once.
  *
- * A description is a JSON Schema (2020-12) that carries its TypeScript type along: the door validates by the schema, the
- * OpenAPI document prints it, `TypeOf` reads the type. Formats and `x-` keywords are those the door knows:
- * `duration` (Go style, zero or more), `positive-duration`, `duration-or-empty`, `date-time` (RFC 3339, UTC), `x-max-duration` (a duration).
+ * A description is a JSON Schema (2020-12) that carries its TypeScript type: the server validates by the schema, the OpenAPI
+ * document contains it, `TypeOf` reads the type. Formats and `x-` keywords are those that the server supports: `duration` (Go
+ * style, zero or more), `positive-duration`, `duration-or-empty`, `date-time` (RFC 3339, UTC), `x-max-duration` (a duration).
  */
 
 declare const type: unique symbol;
@@ -44,7 +44,7 @@ export const text = (description: string, limits: TextLimits = {}): Schema<strin
   json: { type: "string", description, ...limits },
 });
 
-/** RFC 3339 in UTC with milliseconds. */
+/** Returns a schema of RFC 3339 in UTC with milliseconds. */
 export const time = (description: string): Schema<string> => text(description, { format: "date-time" });
 
 export const choice = <const V extends readonly string[]>(description: string, values: V): Schema<V[number]> => ({
@@ -66,10 +66,10 @@ export const number = (description: string, limits: NumberLimits = {}): Schema<n
 
 export const flag = (description: string): Schema<boolean> => ({ json: { type: "boolean", description } });
 
-/** Any JSON value. */
+/** Returns a schema of any JSON value. */
 export const any = (description: string): Schema<unknown> => ({ json: { description } });
 
-/** Null where there is none. */
+/** Allows null for a missing value. */
 export const nullable = <T>(schema: Schema<T>): Schema<T | null> => {
   const { enum: values, type: kind } = schema.json;
   return {
@@ -110,7 +110,7 @@ export interface ObjectSchema<K extends Keys = Keys> extends Schema<ObjectOf<K>>
   readonly keys: K;
 }
 
-/** An object with these keys and no others. */
+/** Returns a schema of an object with these keys and no others. */
 export const object = <const K extends Keys>(description: string, keys: K): ObjectSchema<K> => {
   const required = Object.keys(keys).filter((name) => !isOptional(keys[name]));
   return {

@@ -1,10 +1,10 @@
 /**
- * Requests to the admin API over a door, and their answers as they come. It knows HTTP and nothing of the operations, so
- * that a verb that calls one of them loads no table of them all.
+ * Requests to the admin API over the socket or the network, with streamed answers. It implements HTTP and knows nothing of the
+ * operations, so that a verb that calls one of them does not load the table of all.
  *
- * An exchange ends by its answer, its time limit or its signal, whichever comes first, and rejects with `AdminError`; an
- * answer of 400 or above is an answer. The connection is kept for the next. No redirect is followed: a token is for the
- * gateway that it was asked for.
+ * An exchange ends with its answer, its time limit or its signal, whichever comes first, and rejects with `AdminError`; a
+ * status of 400 or above is an answer. The connection is kept for the next exchange. Redirects are not followed: a token is for
+ * the gateway that was addressed.
  */
 
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
@@ -14,12 +14,12 @@ import { anySignal } from "../base/index.ts";
 import { type AdminDoor, doorName, type TokenSource } from "./door.ts";
 import { AdminError } from "./errors.ts";
 
-/** A function gives the same bytes each time that it is called, so its request can be repeated. */
+/** A function returns the same bytes at each call, so that its request can be repeated. */
 export type RequestBody = string | Uint8Array | AsyncIterable<Uint8Array> | (() => AsyncIterable<Uint8Array>);
 
 export interface AdminRequest {
   readonly method: string;
-  /** From the root of the gateway, with its query: `/admin/v1/keys?consistent=true`. */
+  /** Path from the root of the gateway, with its query: `/admin/v1/keys?consistent=true`. */
   readonly path: string;
   readonly headers?: OutgoingHttpHeaders | undefined;
   readonly body?: RequestBody | undefined;
@@ -28,7 +28,7 @@ export interface AdminRequest {
 export interface AdminAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** To be read to its end, or ended. It rejects with `AdminError` when it breaks off. */
+  /** Body; must be read to its end, or closed. Rejects with `AdminError` if it breaks off. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
@@ -39,24 +39,24 @@ export interface CallOptions {
 
 export interface Transport {
   readonly door: AdminDoor;
-  /** The time limit covers both the answer's head and `read`; of an answer that `read` hands out, it covers no more. */
+  /** Makes one exchange. The time limit covers the answer's head and `read`, but not an answer that `read` returns. */
   exchange<T>(request: AdminRequest, read: (answer: AdminAnswer) => T | Promise<T>, options?: CallOptions): Promise<T>;
-  /** Ends idle connections, and exchanges under way. */
+  /** Closes idle connections, and aborts exchanges in progress. */
   close(): void;
 }
 
 export interface TransportOptions {
-  /** Of an exchange that names none; a blocking read must name one above its `wait`. */
+  /** Default time limit in milliseconds; a blocking read must set one above its `wait`. */
   readonly timeLimitMs?: number | undefined;
 }
 
 const DEFAULT_TIME_LIMIT_MS = 30_000;
-/** A console has a blocking read open for each table it shows. */
+/** Maximum number of connections; a console has a blocking read for each table it shows. */
 const MAX_CONNECTIONS = 64;
-/** Of a text at a time: an early refusal is then seen before the whole body is under way. */
+/** Size of the pieces of a text: an early refusal is then seen before the whole body is sent. */
 const SLICE_BYTES = 64 << 10;
 
-/** Puts a request on the wire; the token is that of the door. */
+/** Sends a request, with the token of the address. */
 type Dial = (options: {
   method: string;
   path: string;
@@ -67,7 +67,7 @@ type Dial = (options: {
 export function openTransport(door: AdminDoor, { timeLimitMs: ownLimit }: TransportOptions = {}): Transport {
   const wire = door.kind === "socket" ? overSocket(door.path) : overNetwork(new URL(door.url));
   const tokens = door.kind === "url" && door.token !== undefined ? sharedTokens(door.token) : undefined;
-  // One controller an exchange: a signal that outlives those made of it keeps something of each (Node 20).
+  // One controller per exchange: a long-lived signal keeps something of each signal derived from it (Node 20).
   const underWay = new Set<AbortController>();
   let isClosed = false;
 
@@ -78,7 +78,7 @@ export function openTransport(door: AdminDoor, { timeLimitMs: ownLimit }: Transp
     if (answer.statusCode !== 401 || tokens === undefined || !isRepeatable) return answer;
     const renewed = await unlessAborted(tokens({ renew: true }), signal);
     if (renewed === undefined || renewed === token) return answer;
-    // What is still on its way of a long body is not sent to its end for nothing.
+    // Stops sending the rest of a long body.
     if (isShort(asked.body)) answer.resume();
     else answer.destroy();
     return await sendOnce(wire.dial, asked, renewed, signal);
@@ -105,7 +105,7 @@ export function openTransport(door: AdminDoor, { timeLimitMs: ownLimit }: Transp
           headers: answer.headers,
           body: bytes(answer, given),
         });
-        // A stream that was handed out is under way until it ends.
+        // A stream that was returned counts as in progress until it ends.
         isOver = answer.closed || answer.complete;
         if (!isOver) answer.once("close", over);
         return value;
@@ -148,7 +148,7 @@ function overNetwork({ protocol, hostname, port, pathname }: URL): Wire {
   let agent: Agent | undefined;
   return {
     async dial(options) {
-      // TLS is loaded only where it is spoken: it costs a small verb a fifth of its start.
+      // TLS is loaded on demand: it costs a small verb a fifth of its start.
       const { Agent: OwnAgent, request: dial } =
         protocol === "https:" ? await import("node:https") : { Agent, request };
       agent ??= new OwnAgent(agentOptions);
@@ -158,7 +158,7 @@ function overNetwork({ protocol, hostname, port, pathname }: URL): Wire {
   };
 }
 
-/** Calls that are refused at once ask for one renewal together; a source that fails says that there is no token. */
+/** Shares one renewal between calls that are refused at the same time; a source that fails counts as no token. */
 function sharedTokens(source: TokenSource): TokenSource {
   let renewing: Promise<string | undefined> | undefined;
   const ask = async (renew: boolean): Promise<string | undefined> => {
@@ -201,8 +201,8 @@ async function sendOnce(
     outgoing.once("close", () => reject(new Error("closed without an answer")));
   });
   if (isShort(body)) outgoing.end(body);
-  // A refusal may come before the body is through, and then says more than the failure to send the rest. A body that
-  // cannot be read closes the request, which rejects `answered`.
+  // A refusal may come before the body is sent, and is then more informative than the failed send. A body that cannot be read
+  // closes the request, which rejects `answered`.
   else pipeline(Readable.from(partsOf(body), { objectMode: false }), outgoing).catch(() => {});
   return await answered;
 }
@@ -225,7 +225,7 @@ function* slices(whole: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < whole.length; at += SLICE_BYTES) yield whole.subarray(at, at + SLICE_BYTES);
 }
 
-/** `signal` says whether the reader has given up. */
+/** `signal` shows whether the reader has given up. */
 async function* bytes(answer: IncomingMessage, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of answer as AsyncIterable<Buffer>) yield chunk;

@@ -1,4 +1,4 @@
-/** The columns of the ledger of usage. */
+/** Columns of the usage ledger. */
 
 import { choice, integer, nullable, object, text } from "./schema.ts";
 

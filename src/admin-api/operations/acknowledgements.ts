@@ -1,6 +1,6 @@
 /**
- * Acknowledgements: an operator has seen what wants attention, and why it is left as it is until then. They change nothing
- * but what the consoles of all operators show.
+ * Acknowledgements: an operator has seen a row that wants attention, with the reason why it is left as it is until a time. They
+ * change only what the consoles of all operators show.
  */
 
 import { ATTENTION_SEVERITIES, TABLES } from "../columns.ts";
@@ -9,7 +9,7 @@ import { choice, integer, object, optional, text } from "../schema.ts";
 
 const SUBJECT = object("What is acknowledged.", {
   name: text("Name of the row of attention, as the console has it: `provider:acme-chat`.", {
-    // A dot or two would be taken for a step in the path.
+    // One or two dots would be a path step.
     pattern: "^(?!\\.{1,2}$)[^\\u0000-\\u001f\\u007f]{1,512}$",
   }),
 });

@@ -1,12 +1,12 @@
-/** The audit trail: heads that the cluster has witnessed, and the last records of the node asked. */
+/** The audit trail: heads that the cluster has stored, and the last records of the queried node. */
 
 import { ANSWERED_BY, answers, EVERY_NODE, lists, NO_BODY, NOTHING, type Operation } from "../operation.ts";
 import { any, choice, integer, list, object, optional, type TypeOf, text, time } from "../schema.ts";
 
-/** Records that a node remembers: half as many of changes and of the cluster, and half as many of requests. */
+/** Maximum number of records that a node remembers: half for changes and the cluster, half for requests. */
 export const KEPT_RECORDS = 2_000;
 
-/** What a record may tell of. */
+/** Events of audit records. */
 export const AUDIT_EVENTS = [
   "chain.start",
   "chain.resume",

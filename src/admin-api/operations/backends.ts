@@ -1,10 +1,10 @@
-/** Providers as the node asked has met them. */
+/** Providers, as measured by the queried node. */
 
 import { TABLES } from "../columns.ts";
 import { ANSWERED_BY, answers, EVERY_NODE, listsMeasured, NO_BODY, type Operation } from "../operation.ts";
 import { choice, integer, list, nullable, object, optional, type TypeOf, text, time } from "../schema.ts";
 
-/** Failures that a node remembers of a provider. */
+/** Maximum number of failures that a node remembers per provider. */
 export const KEPT_FAILURES = 50;
 
 export const backendFailure = object("An attempt that failed.", {
@@ -23,7 +23,7 @@ export const backendFailure = object("An attempt that failed.", {
   reason: optional(text("Why its answer could not be used, where it gave one: quotes nothing of it.")),
 });
 
-/** Members of a pool that a node tells. */
+/** Maximum number of pool members that a node reports. */
 export const MAX_MEMBERS = 1_000;
 
 export const backendMember = object("A server of a provider's pool, as a node has met it.", {

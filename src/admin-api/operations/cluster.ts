@@ -14,7 +14,7 @@ import { flag, integer, list, object, optional, text } from "../schema.ts";
 
 const nodeId = text("Node id.", { pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$" });
 
-/** Of an archive as it leaves and arrives. */
+/** Content type of a snapshot archive, in both directions. */
 export const ARCHIVE_TYPE = "application/gzip";
 
 export const clusterOperations = {
@@ -66,7 +66,7 @@ export const clusterOperations = {
     records: ["leader"],
     codes: WRITE_CODES,
   },
-  /** In `write`: it makes the leader take a snapshot, and what it answers holds every key and sealed secret. */
+  /** In the group `write`: it makes the leader take a snapshot, and the answer contains every key and sealed secret. */
   save_snapshot: {
     method: "GET",
     path: "/snapshot",

@@ -1,13 +1,13 @@
-/** Guardrails in force, and texts tried on them. Source: design decisions, sections 3 and 11 (Rehearsal). */
+/** Guardrails in force, and rehearsals with texts. Source: design decisions, sections 3 and 11 (Rehearsal). */
 
 import { answers, jsonBody, listsMeasured, NOTHING, type Operation } from "../operation.ts";
 import { choice, flag, integer, list, map, nullable, number, object, optional, type TypeOf, text } from "../schema.ts";
 
-/** UTF-16 units of the texts of one rehearsal together; more is for `gateway guardrails eval`. */
+/** Maximum length of one rehearsal's texts together, in UTF-16 units; `gateway guardrails eval` is for more. */
 export const MAX_REHEARSED_LENGTH = 131_072;
 export const MAX_REHEARSED_SEGMENTS = 256;
 
-/** Kinds of segment, in the order in which they are told. */
+/** Kinds of segments, in the order in which they are listed. */
 export const TEXT_KINDS = [
   "system",
   "user",
@@ -145,5 +145,5 @@ export const guardrailOperations = {
   },
 } as const satisfies Record<string, Operation>;
 
-/** What `POST /guardrails/inspect` answers. */
+/** Answer of `POST /guardrails/inspect`. */
 export type GuardrailRehearsal = TypeOf<typeof rehearsal>;

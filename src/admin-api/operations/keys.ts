@@ -1,4 +1,4 @@
-/** Virtual keys: minted, changed, rotated, deleted. The text of a key is in the answer that made it and nowhere else. */
+/** Virtual keys: minted, changed, rotated, deleted. The text of a key exists only in the answer that created it. */
 
 import { metadata, TABLES } from "../columns.ts";
 import {

@@ -1,4 +1,4 @@
-/** Lists without operations of their own on single rows: what the configuration says, and what was measured or witnessed. */
+/** Lists without operations on single rows: configuration, measurements and records. */
 
 import { REQUEST_HOPS } from "../columns.ts";
 import { HISTORY_KINDS } from "../history-columns.ts";
@@ -6,12 +6,12 @@ import { LIST_QUERY, lists, listsMeasured, listsNarrowed, type Operation } from 
 import { choice, integer, object, optional, text } from "../schema.ts";
 import { USED_HOPS } from "../usage-columns.ts";
 
-/** Requests that a node remembers. */
+/** Maximum number of requests that a node remembers. */
 export const KEPT_REQUESTS = 2_000;
 
 const only = (what: string) => optional(text(`Only those with this ${what}.`, { maxLength: 256 }));
 
-/** Rows of usage that a read is answered that does not say how many it wants. */
+/** Default number of usage rows in an answer. */
 export const LISTED_USAGE = 1_000;
 
 const USAGE_QUERY = object("How a list is read, and which rows of it.", {

@@ -1,4 +1,4 @@
-/** The node that is asked, and who asks it. */
+/** The queried node, and its caller. */
 
 import { answers, NO_BODY, NOTHING, type Operation } from "../operation.ts";
 import {
@@ -42,7 +42,7 @@ export const nodeStatus = object("The node that is asked.", {
     ]),
     message: nullable(text("Why it cannot.")),
   }),
-  // Nodes of builds before this one do not say.
+  // Optional, since earlier builds do not send it.
   feature: optional(
     object("What the builds of all members allow the cluster to do.", {
       level: integer("Feature level in force; raised by itself, never lowered."),
@@ -50,7 +50,7 @@ export const nodeStatus = object("The node that is asked.", {
       waiting: nullable(text("What a higher level waits for: the members, with their versions; null: for nothing.")),
     }),
   ),
-  // Nodes of builds before this one do not say.
+  // Optional, since earlier builds do not send it.
   time: optional(
     object("The time that windows, suspensions and expiries go by: the median of the members' clocks.", {
       ahead_ms: integer("Milliseconds by which the node's own clock is ahead of it; negative behind."),
@@ -59,7 +59,7 @@ export const nodeStatus = object("The node that is asked.", {
       ),
     }),
   ),
-  // Nodes of builds before this one do not say.
+  // Optional, since earlier builds do not send it.
   certificates: optional(
     list(
       "What its front door presents; empty: plain HTTP.",
@@ -74,7 +74,7 @@ export const nodeStatus = object("The node that is asked.", {
       }),
     ),
   ),
-  // Nodes of builds before this one do not say.
+  // Optional, since earlier builds do not send it.
   models: optional(
     list(
       "Models that its newest configuration needs. While one is not ready, the configuration before serves on.",
@@ -87,7 +87,7 @@ export const nodeStatus = object("The node that is asked.", {
       }),
     ),
   ),
-  // Nodes of builds before this one do not say.
+  // Optional, since earlier builds do not send it.
   workers: optional(
     object("The processes that serve its data plane.", {
       wanted: integer("How many there are to be."),
@@ -97,7 +97,7 @@ export const nodeStatus = object("The node that is asked.", {
       last_end_by: nullable(text("What it ended by: a signal, a status, or why the node ended it.")),
     }),
   ),
-  // Nodes of builds before this one do not say.
+  // Optional, since earlier builds do not send it.
   forward_proxies: optional(
     list(
       "Upstreams that are reached through a forward proxy; all others are reached directly.",
@@ -111,7 +111,7 @@ export const nodeStatus = object("The node that is asked.", {
   ),
 });
 
-/** Specification document 2, `admin.issuers[].login`. Holds no secret. */
+/** Sign-in settings of specification document 2, `admin.issuers[].login`. Contains no secret. */
 export const loginIssuer = object("How to sign in at an issuer.", {
   name: text("Name of the issuer, as `gateway login -issuer` takes it."),
   issuer: text("URL of the issuer."),

@@ -1,9 +1,9 @@
-/** SQL over the lists. Specification document 1, `gateway query`; what is admitted is told in the server's `query` folder. */
+/** SQL over the lists. Specification document 1, `gateway query`; the server's `query` folder defines the supported subset. */
 
 import { ANSWERED_BY, answers, EVERY_NODE, jsonBody, NO_BODY, NOTHING, type Operation } from "../operation.ts";
 import { any, choice, integer, list, object, optional, type TypeOf, text } from "../schema.ts";
 
-/** UTF-16 units of a statement. */
+/** Maximum length of a statement, in UTF-16 units. */
 export const MAX_SQL_LENGTH = 65_536;
 const MAX_PARAMS = 256;
 

@@ -1,9 +1,9 @@
-/** A change of the configuration, judged by the requests that were served lately. */
+/** Rehearsal of a configuration change on recent requests. */
 
 import { answers, jsonBody, NOTHING, type Operation } from "../operation.ts";
 import { choice, flag, integer, list, nullable, object, optional, type TypeOf, text, time } from "../schema.ts";
 
-/** UTF-16 units of a document that is rehearsed. */
+/** Maximum length of a rehearsed document, in UTF-16 units. */
 const MAX_DOCUMENT = 4_194_304;
 
 export const REHEARSED_OUTCOMES = ["refused", "served", "other_provider", "other_guardrail"] as const;

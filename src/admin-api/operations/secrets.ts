@@ -1,10 +1,10 @@
-/** Sealed secrets: a value goes in and is never answered. */
+/** Sealed secrets: a value can be written, but is never returned. */
 
 import { TABLES } from "../columns.ts";
 import { answers, EMPTY, jsonBody, lists, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
 import { integer, object, text } from "../schema.ts";
 
-/** The longest value: a certificate chain with its key is a few KiB. */
+/** Maximum length of a value; a certificate chain with its key is a few KiB. */
 const MAX_VALUE_LENGTH = 65_536;
 
 const NAMED = object("Which secret.", {

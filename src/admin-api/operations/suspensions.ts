@@ -1,4 +1,4 @@
-/** Suspensions: what an operator switches off at once, without a change of the configuration. */
+/** Suspensions: an operator switches something off immediately, without a change of the configuration. */
 
 import { SUSPENSION_KINDS, TABLES } from "../columns.ts";
 import { answers, EMPTY, jsonBody, lists, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";

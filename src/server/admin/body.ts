@@ -1,9 +1,9 @@
 /**
- * Bodies of requests: bounded each, bounded together, and text that is really UTF-8.
+ * Reads bodies of requests: each limited, all together limited, and only valid UTF-8.
  *
- * A body over its bound is refused as soon as that is known, by its declared length or while it comes. What is left of
- * it is held nowhere, but part of it is still taken: closing a connection that has unread bytes resets it, and the reset
- * overtakes the answer that says why.
+ * A body over its limit is refused as soon as that is known, by its declared length or while it arrives. The rest of it is not
+ * stored, but part of it is still read: closing a connection that has unread bytes resets it, and the reset overtakes the
+ * answer that gives the reason.
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -12,52 +12,52 @@ import { jsonFault } from "../../base/index.ts";
 import { shown } from "./check.ts";
 import { refusal } from "./refusal.ts";
 
-/** Of JSON bodies. A log entry holds no more, so a larger one could not be written. */
+/** Maximum size of JSON bodies, in bytes. A larger one would not fit into a log entry. */
 export const MAX_JSON_BYTES = 1 << 20;
-/** Levels of nesting; no operation takes more than three. */
+/** Maximum nesting; no operation needs more than three levels. */
 const MAX_JSON_DEPTH = 64;
-/** Of configuration documents. */
+/** Maximum size of configuration documents, in bytes. */
 export const MAX_DOCUMENT_BYTES = 8 << 20;
-/** Where none is taken: room for an empty object. */
+/** Maximum size for operations without a body, in bytes: room for an empty object. */
 const MAX_EMPTY_BYTES = 1 << 10;
-/** Until a body is whole. Whoever stopped in the middle would keep the room of others. */
+/** Time limit for a complete body, in milliseconds. A client that stops in the middle would block memory for others. */
 const BODY_LIMIT_MS = 120_000;
-/** Of all bodies held at once: eight documents, and small bodies beside them. */
+/** Maximum size of all bodies in memory, in bytes: eight documents, and small bodies beside them. */
 export const MAX_HELD_BYTES = 72 << 20;
 
-/** Of the rest of a refused body. A sender of more may see a broken connection in place of the answer. */
+/** Maximum number of bytes read of a refused body. A client that sends more may see a broken connection instead of the answer. */
 const MAX_DISCARDED_BYTES = 64 << 20;
-/** Of a caller who is not known. */
+/** The same for an unauthenticated caller. */
 const MAX_DISCARDED_OF_STRANGER_BYTES = 1 << 20;
 const DISCARD_LIMIT_MS = 5_000;
-/** Without a byte: the sender waits for the answer, or for nothing. */
+/** Time without a byte after which the rest is no longer awaited, in milliseconds: the sender is waiting too. */
 const DISCARD_PAUSE_MS = 500;
 
-/** Requests whose client sends its body once it is asked to. Source: RFC 9110, section 10.1.1. */
+/** Requests whose client sends its body only on request. Source: RFC 9110, section 10.1.1. */
 const invitations = new WeakMap<IncomingMessage, ServerResponse>();
 
-/** Notes a request with `Expect: 100-continue`. */
+/** Remembers a request with `Expect: 100-continue`. */
 export function waitsForInvitation(request: IncomingMessage, response: ServerResponse): void {
   invitations.set(request, response);
 }
 
-/** Whether the client waits with its body and was not asked for it. */
+/** Returns whether the client is still waiting to be asked for its body. */
 export const hasWaited = (request: IncomingMessage): boolean => invitations.has(request);
 
-/** Asks for the body of a client that waits with it. */
+/** Asks a waiting client for its body. */
 export function invite(request: IncomingMessage): void {
   invitations.get(request)?.writeContinue();
   invitations.delete(request);
 }
 
-/** The body of an operation that reads it as it comes; the client is asked for it at the first read. */
+/** Returns the body of an operation that streams it; asks the client for it at the first read. */
 export async function* invited(request: IncomingMessage): AsyncGenerator<Uint8Array> {
   invite(request);
   yield* request as AsyncIterable<Uint8Array>;
 }
 
 export interface BodyReader {
-  /** The bytes; empty for an operation without a body. The caller calls `release` once it no longer holds them. */
+  /** Returns the bytes; empty for an operation without a body. The caller calls `release` when it no longer needs them. */
   read(request: IncomingMessage, operation: Operation, signal: AbortSignal): Promise<HeldBody>;
 }
 
@@ -103,10 +103,10 @@ export function createBodyReader(maxHeldBytes: number = MAX_HELD_BYTES, limitMs:
   };
 }
 
-/** Never rejects. Resolves once the body is through, or enough of it, or nothing more comes. */
+/** Never rejects. Resolves once the body has ended, enough of it was read, or nothing more comes. */
 export function discardRest(request: IncomingMessage, isKnown: boolean, signal: AbortSignal): Promise<void> {
   if (request.complete || request.destroyed || signal.aborted) return Promise.resolve();
-  // The client waits for the answer before it sends anything.
+  // The client waits for the answer before it sends the body.
   if (hasWaited(request) && request.readableLength === 0) return Promise.resolve();
   return new Promise((resolve) => {
     let left = isKnown ? MAX_DISCARDED_BYTES : MAX_DISCARDED_OF_STRANGER_BYTES;
@@ -131,7 +131,7 @@ export function discardRest(request: IncomingMessage, isKnown: boolean, signal: 
   });
 }
 
-/** Of a body where none is taken. */
+/** Refusal of a body for an operation without one. */
 export const notTaken = (): Error => refusal("invalid", "This operation takes no body.");
 
 function tooLarge(limit: number): Error {
@@ -139,8 +139,8 @@ function tooLarge(limit: number): Error {
 }
 
 /**
- * Throws `invalid`, without the parser's text: it would repeat part of the body. A member that stands twice is refused: a
- * proxy or an auditor before us may have read the other one.
+ * Throws `invalid`, without the parser's text, which would repeat part of the body. Refuses a duplicate member: a proxy or an
+ * auditor before us may have read the other one.
  */
 export function parseJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return {};

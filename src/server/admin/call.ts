@@ -1,4 +1,4 @@
-/** What a request asks for, read and checked: its body, and the headers that say how a write is to be done. */
+/** Reads and checks a request: its body, and the headers that control a write. */
 
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -10,9 +10,9 @@ import type { Ports } from "./ports.ts";
 import { actorOf, type Principal } from "./principal.ts";
 import { refusal } from "./refusal.ts";
 
-/** Of a write: an election takes two seconds, a slow disk some more. */
+/** Time limit of a write in milliseconds: an election takes two seconds, a slow disk some more. */
 const WRITE_LIMIT_MS = 15_000;
-/** Of a change of members or leader, and of a restore: they wait for others to catch up. */
+/** Time limit of a change of members or leader, and of a restore, in milliseconds: these wait for others to catch up. */
 const LONG_WRITE_LIMIT_MS = 60_000;
 const LONG_WRITES: ReadonlySet<OperationId> = new Set([
   "delete_cluster_member",
@@ -21,7 +21,7 @@ const LONG_WRITES: ReadonlySet<OperationId> = new Set([
   "restore_snapshot",
 ]);
 
-/** Visible ASCII without the separator of principal and key. */
+/** Visible ASCII without the character that separates principal and key. */
 const IDEMPOTENCY_KEY = /^[!-.0-~]{1,128}$/;
 const REVISION = /^"?(\d{1,16})"?$/;
 
@@ -48,7 +48,7 @@ export async function receive(
     case "json": {
       const { schema } = operation.body;
       const held = await bodies.read(request, operation, signal);
-      // A web page can send any text to an address it may reach, but not under this type without asking first.
+      // A web page can send any text to an address that it can reach, but this type needs a CORS preflight.
       if (held.bytes.length > 0 && contentType !== "application/json") {
         held.release();
         throw refusal("invalid", "The body must be sent as content-type application/json.");

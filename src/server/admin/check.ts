@@ -1,7 +1,7 @@
 /**
- * What a caller sent, checked by the schemas of the operations table. Every fault is named by its field, an unknown field
- * with the known one that was probably meant; a value is never repeated. A field that is not known is refused, so that
- * nothing is accepted and silently not done.
+ * Validates input by the schemas of the operations table. Every fault names its field, and an unknown field also the known one
+ * that was probably meant; values are never repeated. Unknown fields are refused, so that nothing is accepted and silently
+ * ignored.
  */
 
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
@@ -10,20 +10,20 @@ import { nearest, parseDuration } from "../../base/index.ts";
 import { refusal } from "./refusal.ts";
 
 export interface Fault {
-  /** As `metadata.team`, `keep[2]`; empty for the whole. */
+  /** Path, such as `metadata.team` or `keep[2]`; empty for the whole value. */
   readonly field: string;
   readonly message: string;
 }
 
-/** A caller needs the first few; a body of 1 MiB can hold tens of thousands. */
+/** Maximum number of reported faults; a body of 1 MiB can have tens of thousands. */
 const MAX_FAULTS = 20;
-/** Of a field's name that the caller made up. */
+/** Maximum length shown of an unknown field's name. */
 const MAX_SHOWN = 64;
 
 let ajv: Ajv2020 | undefined;
 const compiled = new WeakMap<JsonSchema, ValidateFunction>();
 
-/** `where`: `body`, `query` or `path`. Throws `invalid` with every fault in its details. */
+/** `where` is `body`, `query` or `path`. Throws `invalid` with every fault in its details. */
 export function check<S extends Schema<unknown>>(
   schema: S,
   value: unknown,
@@ -40,7 +40,7 @@ export function check<S extends Schema<unknown>>(
 
 const NAMES = { body: "The field", query: "The query parameter", path: "The path parameter" } as const;
 
-/** Empty when the value is as described. */
+/** Returns the faults; empty if the value matches the schema. */
 export function faultsOf(schema: Schema<unknown>, value: unknown): readonly Fault[] {
   let validate = compiled.get(schema.json);
   if (validate === undefined) {
@@ -49,7 +49,7 @@ export function faultsOf(schema: Schema<unknown>, value: unknown): readonly Faul
     compiled.set(schema.json, validate);
   }
   if (validate(value)) return [];
-  // A name that may not be is told once, as a name; an unknown field first, since what is missing may be what it was meant for.
+  // Reports an invalid name once, as a name; unknown fields first, since one may be meant for a missing field.
   const errors = (validate.errors ?? []).filter(
     (it) => it.keyword === "propertyNames" || it.propertyName === undefined,
   );
@@ -58,7 +58,7 @@ export function faultsOf(schema: Schema<unknown>, value: unknown): readonly Faul
   return faults.map(fault);
 }
 
-/** Half a surrogate pair is no character: a text that has one cannot be written as UTF-8. */
+/** Finds texts with half a surrogate pair, which have no UTF-8. */
 function brokenTexts(value: unknown, at: string): readonly Fault[] {
   if (typeof value === "string") {
     return value.isWellFormed() ? [] : [{ field: shown(at, ""), message: "is not well-formed Unicode" }];
@@ -69,7 +69,7 @@ function brokenTexts(value: unknown, at: string): readonly Fault[] {
   );
 }
 
-/** Texts of a query or a path as the values their schema speaks of; a text that is none stays, and is then refused. */
+/** Converts texts of a query or a path to the types of their schema; a text that does not fit stays, and is refused later. */
 export function fromTexts(schema: ObjectSchema, texts: Readonly<Record<string, string>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(texts).map(([name, text]) => {
@@ -81,7 +81,7 @@ export function fromTexts(schema: ObjectSchema, texts: Readonly<Record<string, s
   );
 }
 
-/** Throws `invalid` on a parameter that is given twice: which of the two holds must not be a matter of taste. */
+/** Throws `invalid` for a repeated parameter, since it would be ambiguous. */
 export function queryTexts(query: string): Readonly<Record<string, string>> {
   const texts = new Map<string, string>();
   for (const [name, text] of new URLSearchParams(query)) {
@@ -172,7 +172,7 @@ function validator(): Ajv2020 {
     allErrors: true,
     allowUnionTypes: true,
     verbose: true,
-    // The schemas are ours, and tests hold them against the schema of schemas.
+    // The schemas are our own, and tests validate them against the meta-schema.
     meta: false,
     validateSchema: false,
     formats: {

@@ -1,22 +1,22 @@
 /**
- * What every node has measured, read through any of them: a question goes to each other member over the forward links, and
- * what they answer within a second is put together, with the ids of those that did not. Source: design decisions, section 3.
+ * Measurements of all nodes, read through any of them: a question goes to each other member over the forward links, and their
+ * answers within a second are combined, with the ids of those that did not answer. Source: design decisions, section 3.
  *
- * Who asks was judged by the node that was asked; another member answers it as it would a caller with the same rights. A
- * node answers `MAX_BYTES` at most, and says when it had more.
+ * The node that was asked authorizes the caller; another member answers as it would to a caller with the same rights. A node
+ * answers at most `MAX_BYTES`, and reports if it had more.
  */
 
 import type { AuditEventName, TableName } from "../../admin-api/index.ts";
 import type { Cluster } from "../cluster/index.ts";
 
-/** A node that hangs costs whoever asks this long, and no longer. */
+/** Maximum wait for a node that hangs, in milliseconds. */
 const LIMIT_MS = 1_000;
-/** Of the second, what it takes to put the answers together. */
+/** Part of that time which is reserved for combining the answers, in milliseconds. */
 const OWN_MS = 100;
-/** Of one node, as JSON; 5,000 buckets of budgets. */
+/** Maximum size of one node's answer as JSON, in bytes; 5,000 budget buckets. */
 export const MAX_BYTES = 1 << 20;
 
-/** Lists of what each node has measured by itself. */
+/** Lists of each node's own measurements. */
 export const MEASURED = [
   "a2a_agents",
   "artifacts",
@@ -36,7 +36,7 @@ export type MeasuredTable = (typeof MEASURED)[number];
 export type Question =
   | { readonly kind: "list"; readonly table: MeasuredTable }
   | { readonly kind: "failures" | "members" | "history"; readonly provider: string }
-  /** Records of requests from a place on, of requests since a time in milliseconds since 1970. */
+  /** Records of requests from a position on, since a time in milliseconds since 1970. */
   | { readonly kind: "decisions"; readonly from: number; readonly since: number }
   | { readonly kind: "records"; readonly limit: number; readonly event: AuditEventName | undefined };
 
@@ -44,9 +44,9 @@ export type Row = Readonly<Record<string, unknown>>;
 
 export interface Gathered {
   readonly items: readonly Row[];
-  /** Ids of members that gave no answer in time. */
+  /** Ids of members that did not answer in time. */
   readonly unanswered: readonly string[];
-  /** Ids of members that had more than they answered. */
+  /** Ids of members that had more rows than they answered. */
   readonly cut: readonly string[];
 }
 
@@ -56,7 +56,7 @@ interface Part {
   readonly isCut: boolean;
 }
 
-/** `own`: of this node. Rejects with the signal's reason alone. */
+/** `own` are the rows of this node. Rejects only with the signal's reason. */
 export async function gather(
   cluster: Pick<Cluster, "status" | "askMember">,
   question: Question,
@@ -77,7 +77,7 @@ export async function gather(
   };
 }
 
-/** Undefined for a table that is the same on every node. */
+/** Returns `undefined` for a table that is the same on every node. */
 export type GatherRows = (
   table: TableName,
   own: Iterable<unknown>,
@@ -99,7 +99,7 @@ async function askOne(
 ): Promise<Part | undefined> {
   const ending = new AbortController();
   const end = (): void => ending.abort();
-  // Also of this node's own worker, which carries the question.
+  // The limit also covers this node's own worker, which carries the question.
   const limit = setTimeout(end, LIMIT_MS - OWN_MS / 2);
   signal.addEventListener("abort", end, { once: true });
   if (signal.aborted) end();
@@ -107,14 +107,14 @@ async function askOne(
     const body = await cluster.askMember(node, question, { timeoutMs: LIMIT_MS - OWN_MS, signal: ending.signal });
     return body === undefined ? undefined : partOf(node, body);
   } catch {
-    return undefined; // too late, or the caller has gone, which is told by the signal
+    return undefined; // Timed out, or the caller left, which the signal shows.
   } finally {
     clearTimeout(limit);
     signal.removeEventListener("abort", end);
   }
 }
 
-/** What a node of another version answers may be anything. */
+/** A node of another version may answer anything. */
 function partOf(node: string, body: Uint8Array): Part | undefined {
   if (body.length > 2 * MAX_BYTES) return undefined;
   const { items, cut } = JSON.parse(Buffer.from(body).toString("utf8")) as { items?: unknown; cut?: unknown };
@@ -124,7 +124,7 @@ function partOf(node: string, body: Uint8Array): Part | undefined {
 
 const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The answer to another member, of `most` rows. `fromEnd`: when not all have room, the last are kept. */
+/** Returns the answer to another member, with at most `most` rows. With `fromEnd`, the last rows are kept if not all fit. */
 export function answerOf(
   rows: Iterable<unknown>,
   { fromEnd = false, most = Number.POSITIVE_INFINITY }: { readonly fromEnd?: boolean; readonly most?: number } = {},
@@ -143,7 +143,7 @@ export function answerOf(
   return Buffer.from(`{"items":[${texts.join(",")}],"cut":${isCut}}`);
 }
 
-/** Undefined for what this version does not know. */
+/** Returns `undefined` for a question that this version does not know. */
 export function readQuestion(value: unknown): Question | undefined {
   const { kind, table, provider, limit, event, from, since } = isRow(value) ? value : {};
   if (kind === "list") {
@@ -159,7 +159,7 @@ export function readQuestion(value: unknown): Question | undefined {
   return { kind, limit, event: typeof event === "string" ? (event as AuditEventName) : undefined };
 }
 
-/** Oldest first, by an RFC 3339 time in UTC with milliseconds; what is of one time stays in its order. */
+/** Sorts oldest first, by an RFC 3339 time in UTC with milliseconds; stable for equal times. */
 export function byTime<Item>(items: readonly Item[], field: keyof Item): Item[] {
   return [...items].sort((a, b) => (a[field] < b[field] ? -1 : a[field] > b[field] ? 1 : 0));
 }

@@ -1,8 +1,8 @@
 /**
- * Whether a caller may do what a request asks, and what is recorded of it. Source: design decisions, sections 3 and 4.
+ * Decides whether a caller may make a request, and records it. Source: design decisions, sections 3 and 4.
  *
- * A change is recorded by its outcome, before the caller hears of it; room for the record is had before anything is done,
- * so that what cannot be recorded is not done. Of reads, only denials are recorded.
+ * A change is recorded with its outcome before the caller gets the answer; room for the record is reserved before anything is
+ * done, so that nothing is done that cannot be recorded. Of reads, only denials are recorded.
  */
 
 import { OPERATIONS, type Operation, type OperationId } from "../../admin-api/index.ts";
@@ -17,12 +17,12 @@ export interface Asked {
   readonly operation: Operation;
   readonly principal: Principal;
   readonly resource: Resource;
-  /** `local` or `network`. */
+  /** Either `local` or `network`. */
   readonly door: string;
   readonly requestId: string;
 }
 
-/** `params`: checked. */
+/** `params` must be checked. */
 export function resourceOf({ resource }: Operation, params: object): Resource {
   const values = new Map<string, unknown>(Object.entries(params));
   if ("name" in resource) return { kind: resource.kind, name: resource.name };
@@ -31,7 +31,7 @@ export function resourceOf({ resource }: Operation, params: object): Resource {
   return { kind, name: String(name) };
 }
 
-/** Whether the policy also permits another operation, of which the resource has a fixed name. Nothing is recorded. */
+/** Returns whether the policy also permits another operation, whose resource has a fixed name. Records nothing. */
 export function isPermitted(access: Access, { principal }: Pick<Asked, "principal">, action: OperationId): boolean {
   const operation: Operation = OPERATIONS[action];
   const resource = resourceOf(operation, {});
@@ -58,7 +58,10 @@ export async function authorize(access: Access, audit: AuditSink, asked: Asked):
   });
 }
 
-/** Does a change and records what came of it; of one that is only tried, that it was. Rejects as `change` does, or with `audit_unavailable`. */
+/**
+ * Makes a change and records its outcome; for a dry run, only that it was made. Rejects as `change` does, or with
+ * `audit_unavailable`.
+ */
 export async function recorded<T extends { readonly value: unknown }>(
   audit: AuditSink,
   asked: Asked & { readonly isDryRun?: boolean },
@@ -78,14 +81,14 @@ export async function recorded<T extends { readonly value: unknown }>(
   try {
     await room.record({ event: "admin.write", data: { ...facts(asked), ...outcome } });
   } catch (cause) {
-    // Whoever repeats it must know that it may have been done.
+    // A caller that repeats the request must know that it may have taken effect.
     throw refusal("audit_unavailable", "What came of the request could not be recorded.", outcome, cause);
   }
   if ("error" in done) throw done.error;
   return done.reply;
 }
 
-/** Of the answer, the fields that the operation names for its record. */
+/** Returns the fields of the answer that the operation names for its record. */
 function told({ records = [] }: Operation, answer: unknown): AuditEntry["data"] {
   const fields = new Map<string, unknown>(Object.entries(answer ?? {}));
   return Object.fromEntries(
@@ -106,7 +109,7 @@ function isFact(value: unknown): value is Fact {
   );
 }
 
-/** `unknown`: it may yet take effect. */
+/** `unknown` means that it may still take effect. */
 function failureOf(error: unknown): { readonly outcome: string; readonly code: string } {
   const { code, outcome } = errorAnswer(error);
   return { outcome: outcome ?? (code === "internal" ? "unknown" : "refused"), code };
@@ -124,10 +127,10 @@ function facts({ id, principal, resource, door, requestId }: Asked): AuditEntry[
   };
 }
 
-/** UTF-16 units of a list in a record, whose length is the caller's doing. */
+/** Maximum length in UTF-16 units of a list in a record, since callers control its length. */
 const MAX_LIST_LENGTH = 600;
 
-/** Its first ones: were all of them to fill the record, who did what to what would be cut. */
+/** Returns the first names of a long list: with all of them, the rest of the record would be cut. */
 function fewOf(names: readonly string[]): readonly string[] {
   let length = 0;
   const few = names.filter((name) => {

@@ -1,4 +1,4 @@
-/** What a handler is given and gives: the request, checked, and the answer's value. One handler an operation. */
+/** Input and output of handlers: the checked request, and the answer's value. One handler per operation. */
 
 import type {
   OperationAnswer,
@@ -16,20 +16,20 @@ import type { Principal } from "./principal.ts";
 import type { QueryEngine } from "./query/index.ts";
 
 export interface Call<Id extends OperationId> {
-  /** `NOBODY` where an operation is open to all. */
+  /** `NOBODY` for an operation that is open to all. */
   readonly principal: Principal;
-  /** The tables that the caller may list. */
+  /** Tables that the caller may list. */
   readonly tables: readonly TableName[];
-  /** Whether the caller may also do another operation, on its own resource. */
+  /** Returns whether the caller may also do another operation, on its own resource. */
   readonly may: (action: OperationId) => boolean;
   readonly params: OperationParams<Id>;
   readonly query: OperationQuery<Id>;
   readonly body: OperationBody<Id>;
-  /** Revision of `If-Match`, of an operation that takes it. */
+  /** Revision of `If-Match`, for an operation that accepts it. */
   readonly ifMatch: number | undefined;
-  /** For a write of this request: who, how long, and its idempotency key. */
+  /** Options for a write of this request: actor, timeout and idempotency key. */
   readonly write: WriteOptions;
-  /** Aborts when the caller goes. */
+  /** Aborts when the caller leaves. */
   readonly signal: AbortSignal;
 }
 
@@ -40,26 +40,26 @@ export interface Reply<Id extends OperationId> {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What handlers reach beyond the node's ports. */
+/** Ports of handlers, beyond the node's. */
 export interface HandlerPorts extends Ports {
   readonly query: QueryEngine;
 }
 
 export type Handler<Id extends OperationId> = (call: Call<Id>, ports: HandlerPorts) => Reply<Id> | Promise<Reply<Id>>;
 
-/** Lists are read by one function for all, so they have sources in place of handlers. */
+/** Lists are read by one function for all, so they have sources instead of handlers. */
 export type ListId = `list_${TableName}`;
 export type Handlers = { readonly [Id in Exclude<OperationId, ListId>]: Handler<Id> };
 export type ListSources = { readonly [T in TableName]: (ports: Ports) => ListSource<RowOf<T>> };
 
 export const DONE = { value: undefined } as const;
 
-/** RFC 3339 in UTC. `ms`: since 1970. */
+/** Formats milliseconds since 1970 as RFC 3339 in UTC. */
 export function rfc3339(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Rows of a table of the state as they stand now, made one by one as they are taken. */
+/** Maps current rows of a state table lazily, as they are taken. */
 export function* mapped<T, Row>(rows: Iterable<T>, map: (row: T) => Row): Generator<Row> {
   for (const row of rows) yield map(row);
 }

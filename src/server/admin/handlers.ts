@@ -1,4 +1,4 @@
-/** Each operation of the table with its handler, and each list with its source: none is missing, or this does not compile. */
+/** Each operation of the table with its handler, and each list with its source: a missing one is a compile error. */
 
 import type { Handlers, ListSources } from "./handler.ts";
 import { acknowledgementHandlers, acknowledgementList } from "./handlers/acknowledgements.ts";

@@ -1,4 +1,4 @@
-/** The admin plane: the operations table answered, on the local socket and on the network. */
+/** The admin plane: implements the operations table, on the local socket and on the network. */
 
 export type {
   ArtifactRecord,

@@ -1,7 +1,6 @@
 /**
- * Names that a request gives of things that must be there. A name that is mistyped must not look like success: a
- * suspension of nothing would leave running what was to be stopped, and a key with a profile that is not configured would
- * be refused at its first use.
+ * Checks names in requests that must exist. A mistyped name must not look like success: a suspension of a wrong name would
+ * leave its target running, and a key with an unknown profile would be refused at its first use.
  */
 
 import type { SuspensionKind } from "../../admin-api/index.ts";
@@ -12,14 +11,14 @@ import type { Ports } from "./ports.ts";
 import { refusal } from "./refusal.ts";
 import { TABLE_PREFIX } from "./tables.ts";
 
-/** Names that a message lists. */
+/** Maximum number of names in a message. */
 const MAX_TOLD = 20;
-/** Keys that are compared with a name that is none; comparing 100,000 would hold the thread up. */
+/** Maximum number of keys that are compared with an unknown name; comparing 100,000 would block the thread. */
 const MAX_COMPARED = 1_000;
 
-/** Throws `not_found` where there is nothing of the kind and name that could be suspended. */
+/** Throws `not_found` if nothing of this kind and name can be suspended. */
 export function mustExist(ports: Ports, kind: SuspensionKind, name: string): void {
-  // A default provider serves models that stand nowhere.
+  // A default provider also serves models that are not configured.
   if (kind === "model") return;
   if (kind === "key") {
     keyMustExist(ports, name);
@@ -57,7 +56,7 @@ function configured({ backends, governed }: Ports, kind: Configured): readonly s
   }
 }
 
-/** Throws `invalid` for the field `profile` of a body where it names none that is configured. */
+/** Throws `invalid` for the field `profile` of a body if it names a profile that is not configured. */
 export function mustBeProfile({ governed }: Ports, name: string): void {
   const names = namesOf(governed.profiles());
   if (names.includes(name)) return;
@@ -77,7 +76,9 @@ function keyMustExist({ cluster: { view } }: Ports, name: string): void {
   );
 }
 
-/** Names that begin as this one does, then any, so that a slip in the first letters is found among few keys at least. */
+/**
+ * Yields names with the same beginning, then any, so that a typo in the first letters is found at least if there are few keys.
+ */
 function* similarKeys(view: StateView, name: string): Generator<string> {
   for (const beginning of [keyRowKey(name.slice(0, Math.ceil(name.length / 2))), TABLE_PREFIX.keys]) {
     let compared = 0;
@@ -89,7 +90,7 @@ function* similarKeys(view: StateView, name: string): Generator<string> {
   }
 }
 
-/** What there is instead: the nearest name, then as many as a line holds. */
+/** Returns the known names for a message: the nearest, then as many as fit into a line. */
 function told(name: string, names: readonly string[]): string {
   if (names.length === 0) return ", which has none";
   const near = nearest(name, names);

@@ -1,9 +1,9 @@
 /**
- * Lists that can be waited for. Source: design decisions, section 3 (blocking reads).
+ * Lists with blocking reads. Source: design decisions, section 3 (blocking reads).
  *
- * A table has one listener, however many wait; a waiting read costs one entry in a set and the timer of its own limit.
- * An index is of this process: one that is higher than the list's own came from another node or from before a restart,
- * and is answered at once. Index 0 is before everything.
+ * A table has one listener, however many reads wait; a waiting read costs one entry in a set and the timer of its own limit. An
+ * index is local to this process: one above the list's own came from another node or from before a restart, and is answered
+ * immediately. Index 0 precedes everything.
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -11,26 +11,28 @@ import type { StateView } from "../cluster/index.ts";
 
 export type Taken<Row> = (now: number) => Iterable<Row>;
 
-/** The first `limit` rows behind the row named `after`; from the first one if that is `undefined`. */
+/** The first `limit` rows after the row named `after`; from the first one if that is `undefined`. */
 export interface Page {
   readonly after: string | undefined;
   readonly limit: number;
 }
 
 export interface ListSource<Row> {
-  /** Growing; changes whenever the rows do. */
+  /** Increases whenever the rows change. */
   version(): number;
-  /** Called after a change; returns the way to end it. */
+  /** Called after a change; returns a function that removes the listener. */
   watch(onChange: () => void): () => void;
-  /** Takes the rows as they stand; they are made one by one as they are wanted, at a time in milliseconds since 1970. */
+  /** Takes the current rows; they are made lazily, at a time in milliseconds since 1970. */
   take(): Taken<Row> | Promise<Taken<Row>>;
-  /** Takes one page of a list whose rows are in the order of their names, without going over the others. */
+  /** Takes one page of a list whose rows are in the order of their names, without reading the others. */
   page?(page: Page): Taken<Row>;
-  /** The same rows as they are kept, of a list that may have a million: `query` unpacks what it needs in its own thread. */
+  /**
+   * Returns the same rows in packed form, for a list that may have a million: `query` unpacks what it needs in its own thread.
+   */
   parts?(): Promise<readonly StoredPart[]>;
 }
 
-/** Rows that have one value in common, packed. */
+/** Packed rows with one common value. */
 export interface StoredPart {
   readonly label: string;
   readonly texts: readonly string[];
@@ -42,7 +44,7 @@ export const fixed =
   () =>
     rows;
 
-/** Version and watch of a list whose version is how often it was told to have changed. */
+/** Returns version and watch of a list whose version is the number of its change notifications. */
 export function counted(listen: (listener: () => void) => () => void): Pick<ListSource<unknown>, "version" | "watch"> {
   let changes = 0;
   return {
@@ -55,7 +57,7 @@ export function counted(listen: (listener: () => void) => () => void): Pick<List
   };
 }
 
-/** Version and watch of a list that changes with any of these tables of the state. */
+/** Returns version and watch of a list that changes with any of these tables of the state. */
 export function tables(
   view: StateView,
   ...prefixes: readonly string[]
@@ -71,20 +73,23 @@ export function tables(
   };
 }
 
-/** Work on the thread without a break. A request of the data plane waits for several such turns, one for each of its own. */
+/**
+ * Maximum time on the thread without a break, in milliseconds. A request of the data plane waits for several such turns, one
+ * for each of its own.
+ */
 const TURN_MS = 1;
-/** Rows between two looks at the clock. */
+/** Number of rows between two checks of the clock. */
 const ROWS_A_LOOK = 64;
-/** Walks that changes may cut short before the thread is held for a whole one. */
+/** Maximum number of walks that changes may interrupt; the next one blocks the thread until it is complete. */
 const MAX_WALKS = 4;
 
-/** The values of a table as they stand at one moment, which is no earlier than the call. */
+/** Returns the values of a table, all of one moment, which is no earlier than the call. */
 export const storedValues = (view: StateView, prefix: string): Promise<readonly string[]> =>
   stored(view, prefix, (_, value) => value);
 
 /**
- * What is taken of the rows of a table, all of one moment. A walk must not go on over rows that have changed, so one that
- * yields the thread begins anew when it finds that they did.
+ * Takes rows of a table, all of one moment. A walk must not continue over changed rows, so one that yields the thread starts
+ * again if it finds that they changed.
  */
 export async function stored<T>(
   view: StateView,
@@ -111,7 +116,7 @@ export async function stored<T>(
   }
 }
 
-/** Does something for each of many items, which takes as many turns as it must. */
+/** Processes many items, in as many turns as necessary. */
 export async function inTurns<T>(items: readonly T[], work: (item: T) => void): Promise<void> {
   let turn = performance.now();
   for (const [at, item] of items.entries()) {
@@ -122,7 +127,7 @@ export async function inTurns<T>(items: readonly T[], work: (item: T) => void): 
   }
 }
 
-/** Those rows alone whose columns have these values; all where none is named. */
+/** Returns only the rows whose columns have these values; all if no column is named. */
 export function narrowed<Row>(rows: Iterable<Row>, columns: Readonly<Record<string, unknown>>): Iterable<Row> {
   const asked = Object.entries(columns);
   return asked.length === 0 ? rows : having(rows, asked);
@@ -134,7 +139,7 @@ function* having<Row>(rows: Iterable<Row>, asked: readonly (readonly [column: st
   }
 }
 
-/** The first so many. */
+/** Yields the first `count` rows. */
 export function* atMost<Row>(rows: Iterable<Row>, count: number): Generator<Row> {
   let taken = 0;
   for (const row of rows) {
@@ -150,10 +155,10 @@ export interface ListRead<Row> {
 }
 
 export interface WaitOptions {
-  /** Undefined: at once. */
+  /** `undefined` to read immediately. */
   readonly index: number | undefined;
   readonly waitMs: number;
-  /** `undefined`: the whole list. */
+  /** `undefined` for the whole list. */
   readonly page?: Page | undefined;
   readonly signal: AbortSignal;
 }
@@ -161,9 +166,9 @@ export interface WaitOptions {
 export interface WatchedList<Row> {
   /** Rejects when the signal aborts. */
   read(options: WaitOptions, now: () => number): Promise<ListRead<Row>>;
-  /** Reads under way. */
+  /** Number of reads in progress. */
   readonly waiting: number;
-  /** Answers all that wait with what there is, and further reads at once. */
+  /** Answers all waiting reads with the current rows, and later reads immediately. */
   close(): void;
 }
 
@@ -171,7 +176,7 @@ export function watchList<Row>(source: ListSource<Row>): WatchedList<Row> {
   const waiting = new Set<() => void>();
   let isClosed = false;
   const wake = (): void => {
-    // Each checks for itself whether this was a change past its index; one that waits again is added anew.
+    // Each checks whether this change was past its index; one that continues to wait is added again.
     const woken = [...waiting];
     waiting.clear();
     for (const resume of woken) resume();
@@ -179,11 +184,11 @@ export function watchList<Row>(source: ListSource<Row>): WatchedList<Row> {
   const unwatch = source.watch(wake);
   const indexNow = (): number => source.version() + 1;
 
-  /** Shared by all who read the same index: a thousand may be woken by one change. Gone when the last has read it. */
+  /** Shared by all reads of the same index: one change may wake a thousand. Released when the last has read it. */
   let shared: { readonly index: number; taken: Promise<Taken<Row>> | WeakRef<Taken<Row>> } | undefined;
   async function take(index: number): Promise<Taken<Row>> {
     const known = shared?.index === index ? shared.taken : undefined;
-    // Without a turn in between when there is none: whoever else was woken must find what this one begins.
+    // No turn in between if none is shared yet: other readers woken by the same change must find this one.
     const held = known instanceof WeakRef ? known.deref() : known;
     if (held !== undefined) return await held;
     const taking = { index, taken: Promise.resolve(source.take()) as Promise<Taken<Row>> | WeakRef<Taken<Row>> };

@@ -1,4 +1,4 @@
-/** The admin plane of a node: its lists, watched once each whatever the number of doors, and what all doors share. */
+/** The admin plane of a node: its lists, watched once each whatever the number of listeners, and other shared parts. */
 
 import { MAX_MEMBERS, type TableName } from "../../admin-api/index.ts";
 import type { Access } from "./access/types.ts";
@@ -13,8 +13,8 @@ import type { AdminPlane } from "./request.ts";
 
 export interface OpenPlane extends AdminPlane {
   /**
-   * Answers what waits for a change, so that a door can be drained, and ends queries. Resolves once nothing is under way:
-   * what a door has cut off is recorded by then. Repeated calls wait for the same end.
+   * Answers waiting reads, so that a listener can be drained, and ends queries. Resolves once nothing is in progress:
+   * interrupted requests are recorded by then. Repeated calls wait for the same end.
    */
   close(): Promise<void>;
 }
@@ -63,7 +63,7 @@ export function openPlane(ports: Ports, access: Access): OpenPlane {
 
 const NOT_WAITING = { index: undefined, waitMs: 0, signal: new AbortController().signal } as const;
 
-/** What this node has measured, for another member. */
+/** Answers another member with this node's measurements. */
 async function answerHere(
   question: Question,
   { clock, backends, audit, history, rehearsals }: Ports,

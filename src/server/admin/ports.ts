@@ -1,6 +1,6 @@
 /**
- * What the admin plane needs beyond the cluster's face. `node/` joins these; each has a twin in memory for tests, and one
- * contract suite over both.
+ * Ports of the admin plane beyond the cluster's interface. `node/` implements these; each has an in-memory version for tests,
+ * and one contract suite tests both.
  */
 
 import type {
@@ -55,53 +55,53 @@ export interface Ports {
   readonly artifacts: Artifacts;
   readonly certificates: Certificates;
   readonly audit: AuditSink;
-  /** Empty where no issuer of the admin API has a `login` block. */
+  /** Empty if no issuer of the admin API has a `login` block. */
   readonly logins: readonly LoginIssuer[];
   readonly clock: Clock;
-  /** Resolves once what other processes of this node have measured is known here, soon in any case. */
+  /** Resolves once this process knows what the node's other processes have measured, or soon in any case. */
   readonly caughtUp?: (() => Promise<void>) | undefined;
-  /** The type of a secret that the text holds, such as `GITHUB_TOKEN`; undefined: none is found. */
+  /** Returns the type of a secret in the text, such as `GITHUB_TOKEN`; `undefined` if none is found. */
   readonly secretIn: (text: string) => Promise<string | undefined>;
-  /** Unpredictable bytes: that of `node:crypto` but for tests. */
+  /** Returns unpredictable bytes from `node:crypto`, except in tests. */
   readonly randomBytes: (length: number) => Uint8Array;
   readonly log: Log;
 }
 
-/** A document as it was written, YAML or JSON. */
+/** A document in its original text, YAML or JSON. */
 export interface DocumentWrite {
   readonly name: string;
   readonly document: string;
-  /** The revision that is to be replaced, 0 for none; undefined replaces whatever there is. */
+  /** Revision to replace, 0 for none; `undefined` replaces any. */
   readonly ifRevision: number | undefined;
 }
 
-/** `refused`: the whole would not compile with it; nothing was changed. */
+/** `refused` means that the whole would not compile with it; nothing was changed. */
 export type SourceOutcome<T> =
   | { readonly kind: "done"; readonly value: T }
   | { readonly kind: "refused"; readonly problems: readonly SourceProblem[] };
 
 /**
- * The configuration sources. Writes reject as `Cluster.write` does, with `stale` for a revision that is not the newest,
- * and with `conflict` naming the key `deployment` of the node file where a file is their single writer.
+ * Configuration sources. Writes reject as `Cluster.write` does, with `stale` for a revision that is not the newest, and with
+ * `conflict` naming the key `deployment` of the node file if a file is their single writer.
  */
 export interface Sources {
-  /** As they stand here, in the order of their names; `state` says whether this node serves the newest revision. */
+  /** Returns the sources in the order of their names; `state` shows whether this node serves the newest revision. */
   list(): readonly SourceRecord[];
-  /** Called after the standing of a source has changed; returns the way to end it. */
+  /** Called after the status of a source has changed; returns a function that removes the listener. */
   onStanding(listener: () => void): () => void;
-  /** The document of a revision, the newest when it is undefined; undefined where there is none. */
+  /** Returns the document of a revision, the newest if it is `undefined`; `undefined` if there is none. */
   document(name: string, revision: number | undefined, signal: AbortSignal): Promise<string | undefined>;
-  /** Newest first; undefined where there is no such source. */
+  /** Returns the revisions, newest first; `undefined` if there is no such source. */
   revisions(name: string): readonly SourceRevision[] | undefined;
   put(change: DocumentWrite, write: WriteOptions): Promise<SourceOutcome<SourceChange>>;
-  /** Writes an earlier revision as the newest; rejects with `not_found` where it is not kept. */
+  /** Writes an earlier revision as the newest; rejects with `not_found` if it is not kept. */
   rollback(
     change: { readonly name: string; readonly to: number; readonly ifRevision: number | undefined },
     write: WriteOptions,
   ): Promise<SourceOutcome<SourceChange>>;
   /** Compiles and compares; writes nothing. */
   dryRun(change: DocumentWrite, signal: AbortSignal): Promise<SourceOutcome<SourceChange>>;
-  /** False where there is no such source. */
+  /** Resolves with false if there is no such source. */
   delete(name: string, ifRevision: number | undefined, write: WriteOptions): Promise<SourceOutcome<boolean>>;
   config(): Configuration;
   reload(write: WriteOptions): Promise<
@@ -111,7 +111,7 @@ export interface Sources {
       readonly file_status: FileStatus;
     }>
   >;
-  /** What a reload would change, of the document as it is on disk now; writes nothing. */
+  /** Returns what a reload of the document now on disk would change; writes nothing. */
   tryReload(signal: AbortSignal): Promise<
     SourceOutcome<{
       readonly applied: false;
@@ -123,16 +123,16 @@ export interface Sources {
   >;
 }
 
-/** Sealing happens on this node, before a value goes anywhere. */
+/** Sealed secrets. Values are sealed on this node before they are sent anywhere. */
 export interface Secrets {
-  /** In the order of their names. */
+  /** Returns the secrets in the order of their names. */
   list(): readonly SecretRecord[];
   put(name: string, value: string, write: WriteOptions): Promise<SecretRecord>;
-  /** False where there is no such secret. */
+  /** Resolves with false if there is no such secret. */
   delete(name: string, write: WriteOptions): Promise<boolean>;
   rewrap(write: WriteOptions): Promise<{ readonly kek: string; readonly data_keys: number }>;
   /**
-   * Hex digest of a request that carries a value, under a key only the cluster knows: it stands in the log beside an
+   * Returns the hex digest of a request with a value, under a key only the cluster knows: it is in the log beside an
    * idempotency key, and a plain hash of a short value could be guessed.
    */
   requestDigest(request: Uint8Array): string;
@@ -142,147 +142,156 @@ export interface NodeFacts {
   readonly version: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
-  /** Milliseconds since then, by a clock that is never set. */
+  /** Returns milliseconds since then, by a monotonic clock. */
   uptimeMs(): number;
   listeners(): NodeStatus["listeners"];
-  /** Whether it can serve; not whether it can write. */
+  /** Returns whether the node can serve; not whether it can write. */
   readiness(): { readonly ready: boolean; readonly reasons: readonly string[] };
   configuration(): NodeStatus["configuration"];
   models(): NonNullable<NodeStatus["models"]>;
   workers(): NonNullable<NodeStatus["workers"]>;
   forwardProxies(): NonNullable<NodeStatus["forward_proxies"]>;
-  /** When this node last saw a key used, milliseconds since 1970, to the minute; undefined when it has not. */
+  /** Returns when this node last saw a key used, in milliseconds since 1970, to the minute; `undefined` if it has not. */
   keyLastUsedAt(id: string): number | undefined;
 }
 
-/** Providers as this node has met them, and what they serve. */
+/** Providers as this node has measured them, and their models. */
 export interface Backends {
-  /** In the order of the configuration; without what suspensions and budgets know. */
+  /** Returns the providers in the order of the configuration; without suspensions and budgets. */
   list(): readonly Omit<BackendRecord, "suspended_until" | "node">[];
-  /** Newest first; undefined for a provider that is not configured. */
+  /** Returns the failures, newest first; `undefined` for a provider that is not configured. */
   failures(name: string): readonly Omit<BackendFailure, "node">[] | undefined;
-  /** Of its pool, failing ones first; none where it is no pool; undefined for a provider that is not configured. */
+  /**
+   * Returns the members of its pool, failing ones first; empty without a pool; `undefined` for a provider that is not
+   * configured.
+   */
   members(name: string): readonly Omit<BackendMember, "node">[] | undefined;
-  /** In the order in which requests are matched. */
+  /** Returns the models in the order in which requests are matched. */
   models(): readonly ModelRecord[];
-  /** In the order of the configuration; without what suspensions know. */
+  /** Returns the servers in the order of the configuration; without suspensions. */
   servers(): readonly Omit<McpServerRecord, "suspended_until" | "node">[];
   agents(): readonly Omit<A2aAgentRecord, "suspended_until" | "node">[];
   /** Called when the configuration has changed, and at most once a second when measurements have. */
   onChange(listener: (what: "configuration" | "measurements") => void): () => void;
 }
 
-/** Who may call and what they may spend, as the running configuration says and as this node knows. */
+/** Callers and their budgets, from the running configuration and this node's state. */
 export interface Governed {
-  /** In the order of the configuration; without what the keys know. */
+  /** Returns the profiles in the order of the configuration; without their keys. */
   profiles(): readonly Omit<ProfileRecord, "keys">[];
-  /** Issuers whose tokens the data plane accepts, by name. */
+  /** Returns the names of issuers whose tokens the data plane accepts. */
   issuers(): readonly string[];
-  /** The buckets there are now; rows are made one by one as they are wanted, each as it stands then. */
+  /** Returns the current buckets; each row is made lazily, with its values at that time. */
   budgets(): Promise<Iterable<BudgetRecord>>;
   /**
-   * Called when the configuration has changed, and at most once a second when what is spent or granted has, or a window
-   * has ended in which something was.
+   * Called when the configuration has changed, and at most once a second when spending or grants have, or when a window with
+   * usage has ended.
    */
   onChange(listener: (what: "configuration" | "measurements") => void): () => void;
 }
 
-/** What this node refused in the last hour. */
+/** Refusals of this node in the last hour. */
 export interface Refusals {
   list(): readonly Omit<RefusalRecord, "node">[];
-  /** Called when the list may be another, at most once a second. Returns the way to end it. */
+  /** Called when the list may have changed, at most once a second. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 
-/** The last requests of this node. */
+/** Last requests of this node. */
 export interface Requests {
-  /** Newest first, as they stand now; each is put into words as it is taken. May be gone through again and again. */
+  /** Returns the current requests, newest first; each record is made as it is taken. Can be iterated repeatedly. */
   list(): Iterable<Omit<RequestRecord, "node">>;
-  /** Called when the list is another, at most once a second. Returns the way to end it. */
+  /** Called when the list has changed, at most once a second. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 
-/** Changes of the configuration, judged by the requests that all nodes served lately. */
+/** Rehearsals: changes of the configuration, judged by recent requests of all nodes. */
 export interface Rehearsals {
-  /** Rejects with `busy` where too many wait, and with the signal's reason. */
+  /** Rejects with `busy` if too many wait, and with the signal's reason. */
   rehearse(asked: RehearsalAsked, signal: AbortSignal): Promise<SourceOutcome<RehearsalResult>>;
-  /** Records of this node, for the member that rehearses: a page of at most a mebibyte as JSON. */
+  /** Returns records of this node for the member that rehearses: a page of at most a mebibyte as JSON. */
   page(from: number, since: number): Uint8Array;
 }
 
 export interface RehearsalAsked {
   readonly source: string;
-  /** `undefined`: what is in force. */
+  /** `undefined` for the document in force. */
   readonly document: string | undefined;
   readonly sinceMs: number;
 }
 
-/** What this node measured in the last quarter of an hour. */
+/** Measurements of this node in the last quarter of an hour. */
 export interface History {
-  /** By series, each oldest first. */
+  /** Returns the series, each oldest first. */
   list(): readonly Omit<HistoryRecord, "node">[];
-  /** Called when a bucket is over. Returns the way to end it. */
+  /** Called when a bucket is complete. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 
-/** Metered usage against the providers' reports, as the replicated ledger has it. */
+/** Metered usage compared with the providers' reports, from the replicated ledger. */
 export interface Reconciled {
-  /** In the order of the providers' names. */
+  /** Returns the providers in the order of their names. */
   providers(): readonly ReconcileRecord[];
-  /** Newest day first, then by provider and class. */
+  /** Returns the verdicts, newest day first, then by provider and class. */
   verdicts(): readonly ReconcileVerdictRecord[];
-  /** Returns the way to end it. */
+  /** Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 
 /** Detectors and rules of the running configuration. */
 export interface Guardrails {
-  /** Detectors, then rules, in the order of the document, with what this node counted of them. */
+  /** Returns detectors, then rules, in the order of the document, with this node's counts. */
   list(): readonly Omit<GuardrailRecord, "node">[];
-  /** What would become of texts; nothing of them is kept. Rejects with `busy` where too many are tried at once. */
+  /** Returns what would happen to texts; nothing of them is stored. Rejects with `busy` if too many rehearsals run. */
   rehearse(question: RehearsalQuestion, signal: AbortSignal): Promise<Rehearsal>;
-  /** Called when the configuration has changed, and at most once a second when counts have. Returns the way to end it. */
+  /**
+   * Called when the configuration has changed, and at most once a second when counts have. Returns a function that removes the
+   * listener.
+   */
   onChange(listener: () => void): () => void;
 }
 
-/** Files of models in the cache of this node, or to come there. */
+/** Model files in the cache of this node, and those to be fetched. */
 export interface Artifacts {
-  /** Those that the newest configuration needs, in its order, then what nothing needs. Looks at the disk. */
+  /** Returns the models that the newest configuration needs, in its order, then the unused files. Reads the disk. */
   list(): Promise<readonly Omit<ArtifactRecord, "node">[]>;
   /** Called when the configuration has changed, a model has come or failed, and at most once a second while one comes. */
   onChange(listener: () => void): () => void;
 }
 
-/** Of the front door; none where it serves plain HTTP. */
+/** Certificates of the data listener; none if it serves plain HTTP. */
 export interface Certificates {
   list(): readonly Omit<CertificateRecord, "node">[];
-  /** Called after a change; returns the way to end it. */
+  /** Called after a change; returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 
-/** Controls that rules of the running configuration carry, or have carried in the last 24 hours. */
+/** Controls that rules of the running configuration cite, or have cited in the last 24 hours. */
 export interface Controls {
-  /** By identifier. */
+  /** Returns the controls ordered by identifier. */
   list(): Promise<readonly Omit<ControlRecord, "node">[]>;
-  /** Called when the configuration has changed, and at most once a second when counts have. Returns the way to end it. */
+  /**
+   * Called when the configuration has changed, and at most once a second when counts have. Returns a function that removes the
+   * listener.
+   */
   onChange(listener: () => void): () => void;
 }
 
-/** What the admin plane records; the audit trail of the node. */
+/** Entry that the admin plane writes to the audit trail of the node. */
 export interface AuditEntry {
   readonly event: "admin.write" | "access.decision" | "auth.failure";
   readonly data: Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 }
 
 export interface AuditSink {
-  /** Room for one record, before what it will tell of is done. Throws `audit_unavailable`. */
+  /** Reserves room for one record, before the recorded action. Throws `audit_unavailable`. */
   reserve(): {
     /** Resolves once the record is on disk. */
     record(entry: AuditEntry): Promise<void>;
     release(): void;
   };
-  /** Of what need not be waited for; sampled to 10 a second, the rest is counted. Never throws. */
+  /** Records a failure without waiting; sampled to 10 a second, the rest is counted. Never throws. */
   authFailure(data: AuditEntry["data"]): void;
-  /** Newest last; of one event where one is named. */
+  /** Returns records, newest last; only those of `event` if it is given. */
   recent(limit: number, event?: AuditEventName): readonly AuditRecord[];
 }

@@ -1,32 +1,32 @@
-/** Who calls, as a door established it. */
+/** Caller, as authenticated by the socket or listener. */
 
 import type { Actor } from "../core/state/index.ts";
 
 export interface Principal {
-  /** `local`, or the name of the issuer. */
+  /** Either `local`, or the name of the issuer. */
   readonly issuer: string;
-  /** `unix:<uid>`, `loopback`, or the subject of the token. */
+  /** User `unix:<uid>`, `loopback`, or the subject of the token. */
   readonly subject: string;
   readonly roles: readonly string[];
-  /** Readable, for records. */
+  /** Readable name, for records. */
   readonly name?: string;
-  /** Milliseconds since 1970; of a token, by which the caller was recognised. */
+  /** Expiry of the caller's token, in milliseconds since 1970. */
   readonly expiresAt?: number;
 }
 
-/** A caller of the local socket. Only the owner can open it, so a caller is the user this process runs as. */
+/** Returns a caller of the local socket. Only the owner can open it, so a caller is the user of this process. */
 export function localPrincipal(uid: number): Principal {
   return { issuer: "local", subject: `unix:${uid}`, roles: ["local"] };
 }
 
-/** In the place of a caller where none is asked for. */
+/** Principal of operations that need no authentication. */
 export const NOBODY: Principal = { issuer: "local", subject: "nobody", roles: [] };
 
 export function actorOf({ issuer, subject }: Principal): Actor {
   return { iss: issuer, sub: subject };
 }
 
-/** One text for a principal, as it stands in records. */
+/** Returns the text of a principal in records. */
 export function actorText({ iss, sub }: Actor): string {
   return iss === "local" ? sub : `${iss}/${sub}`;
 }

@@ -1,4 +1,4 @@
-/** Reasons are kept as they are written, replicated, recorded, and read by others: no secret goes into one. */
+/** Reasons are stored literally, replicated, recorded and read by others, so they must not contain a secret. */
 
 import type { Ports } from "./ports.ts";
 import { refusal } from "./refusal.ts";

@@ -1,14 +1,14 @@
-/** Refusals of the admin plane, and any failure as the one answer it becomes. Source: design decisions, section 3. */
+/** Refusals of the admin plane, and the conversion of any failure to an answer. Source: design decisions, section 3. */
 
 import { asRefusal, GatewayError, type RefusalCode } from "../../base/index.ts";
 import { ClusterError } from "../cluster/index.ts";
 
-/** `details`: what a program may want to know beyond the code; never a credential, a value or a body. */
+/** `details` is information for programs beyond the code; never a credential, a value or a body. */
 export function refusal(code: RefusalCode, message: string, details?: unknown, cause?: unknown): GatewayError {
   return new GatewayError(code, message, { details, cause });
 }
 
-/** How a command that every replica refused alike is answered; what is not named here contradicts what is stored. */
+/** Codes for a command that every replica refused; a code that is missing here means a conflict with the stored state. */
 const OF_COMMAND: Readonly<Record<string, RefusalCode>> = {
   invalid: "invalid",
   not_found: "not_found",
@@ -21,18 +21,18 @@ const OF_COMMAND: Readonly<Record<string, RefusalCode>> = {
   blob_limit: "busy",
 };
 
-/** The state's own code goes along in `details.reason`. */
+/** The state machine's own code is added as `details.reason`. */
 export function refusedCommand({ code, message }: { readonly code: string; readonly message: string }): GatewayError {
   const own = Object.hasOwn(OF_COMMAND, code) ? OF_COMMAND[code] : undefined;
   return refusal(own ?? "conflict", sentence(message), own === code ? undefined : { reason: code });
 }
 
-/** The words of other parts, which are made to stand within a line of theirs. */
+/** Turns a message of another module, which is written to be part of a line, into a sentence. */
 function sentence(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? "" : "."}`;
 }
 
-/** A node that was removed from the cluster has no leader either. */
+/** Handles errors of the cluster. A node that was removed from it has no leader either. */
 function ofCluster(error: unknown): GatewayError | undefined {
   if (!(error instanceof ClusterError)) return undefined;
   const { code, details } = error;
@@ -42,12 +42,12 @@ function ofCluster(error: unknown): GatewayError | undefined {
 
 export interface ErrorAnswer {
   readonly code: RefusalCode;
-  /** `unknown` where what was asked may yet take effect. */
+  /** `unknown` if the request may still take effect. */
   readonly outcome: string | undefined;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** What is to be logged: a fault of ours, which is answered without its text. */
+  /** Internal error to log; the answer does not contain its text. */
   readonly fault: unknown;
 }
 
@@ -59,7 +59,7 @@ export function errorAnswer(error: unknown): ErrorAnswer {
     code,
     outcome: typeof told === "string" ? told : undefined,
     status,
-    // Seconds: a full queue and an election are over by then, or nearly.
+    // In seconds: by then a full queue has mostly emptied, and an election has ended.
     headers: code === "busy" || code === "no_leader" ? { "retry-after": "1" } : {},
     body: `${JSON.stringify({ error: { code, message, ...(details !== undefined && { details }) } })}\n`,
     fault: code === "internal" ? (refused.cause ?? refused) : undefined,

@@ -1,9 +1,9 @@
-/** What a caller is shown of a rehearsal. */
+/** Answer of a rehearsal, as shown to a caller. */
 import type { RehearsalResult } from "../../admin-api/index.ts";
 import type { Call } from "./handler.ts";
 
 export const DEFAULT_SINCE_MS = 3_600_000;
 
-/** Ids of requests are for those who may list requests. */
+/** Shows ids of requests only to callers who may list requests. */
 export const shownTo = (may: Call<"rehearse">["may"], result: RehearsalResult): RehearsalResult =>
   may("list_requests") ? result : { ...result, examples: null };

@@ -1,6 +1,6 @@
 /**
- * A request to the admin API, from its first byte to its answer: match, check, handle, answer. Every door and every
- * operation passes here; there is no second way in, and one place where a failure becomes an answer.
+ * Processes a request to the admin API, from its first byte to its answer: match, check, handle, answer. Every listener and
+ * every operation uses this one path, and failures become answers in one place.
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -25,10 +25,10 @@ import { nameRequest, sendEmpty, sendList, sendStream, sendText, sendValue } fro
 
 const BARRIER_LIMIT_MS = 10_000;
 const DEFAULT_WAIT_MS = 30_000;
-/** A token is taken for so long after its end. Design decisions, section 1. */
+/** Time for which a token is accepted after its expiry, in milliseconds. Design decisions, section 1. */
 const TOKEN_LEEWAY_MS = 60_000;
 
-/** Of lists that may be very long, the rows of a read that does not say how many it wants. */
+/** Default row limits of lists that may be very long. */
 const LIMITS: ReadonlyMap<string, number> = new Map([["usage", LISTED_USAGE]]);
 
 export interface AdminPlane {
@@ -36,7 +36,7 @@ export interface AdminPlane {
   readonly access: Access;
   readonly lists: ReadonlyMap<string, WatchedList<unknown>>;
   readonly bodies: BodyReader;
-  /** Requests that are being served, also those whose caller has gone: what came of them may not be recorded yet. */
+  /** Requests in progress, including those whose caller has left: their outcome may not be recorded yet. */
   readonly underWay: Set<Promise<void>>;
 }
 
@@ -79,7 +79,7 @@ async function served(
     if (!response.headersSent) await discardRest(request, isKnown, gone.signal);
     fail(plane, exchange, error);
   } finally {
-    // What is left of a body that nobody wanted would be taken for the next request.
+    // The rest of an unread body would be parsed as the next request.
     if (!request.complete && !response.destroyed) {
       if (response.writableFinished) endSoon(request);
       else response.once("finish", () => endSoon(request));
@@ -87,7 +87,10 @@ async function served(
   }
 }
 
-/** For a body that was not waited with to arrive: closing on unread bytes resets the connection under the answer. */
+/**
+ * Time to read the rest of an unread body, in milliseconds: closing on unread bytes resets the connection before the answer
+ * arrives.
+ */
 const LINGER_MS = 1_000;
 
 function endSoon(request: IncomingMessage): void {
@@ -135,11 +138,11 @@ async function answer(plane: AdminPlane, exchange: Exchange): Promise<void> {
 
 interface Identified {
   readonly params: object;
-  /** Undefined for an operation that is open to all. */
+  /** `undefined` for an operation that is open to all. */
   readonly asked: Asked | undefined;
 }
 
-/** Who calls comes first: to a stranger every path of an operation looks alike. */
+/** Authenticates first: to an unknown caller every path of an operation looks the same. */
 async function identified(plane: AdminPlane, exchange: Exchange, matched: Matched): Promise<Identified> {
   const { request, door, requestId, signal } = exchange;
   const { id, operation } = matched;
@@ -167,7 +170,7 @@ async function reached(
     params,
     query,
     body: body.value,
-    // Read by the few operations that need it: it is a decision a table.
+    // Computed on demand, since it needs one decision per table and few operations use it.
     get tables() {
       return asked === undefined ? [] : permittedTables(access, principal);
     },
@@ -201,13 +204,13 @@ function match({ request, response }: Exchange, path: string): Matched {
   }
 }
 
-/** The table joins an operation with its handler, whose parameters the schemas have just been checked by. */
+/** The table connects an operation with its handler, whose parameters the schemas have just validated. */
 function handle(ports: HandlerPorts, id: Exclude<OperationId, ListId>, call: object): Promise<Reply<OperationId>> {
   const handler = HANDLERS[id] as (call: Call<OperationId>, ports: HandlerPorts) => Promise<Reply<OperationId>>;
   return Promise.resolve(handler(call as Call<OperationId>, ports));
 }
 
-/** `expiresAt`: of the caller's token, which a wait does not outlive. */
+/** `expiresAt` is the expiry of the caller's token, which also ends a wait. */
 async function answerList(
   plane: AdminPlane,
   exchange: Exchange,
@@ -288,7 +291,7 @@ function fail({ ports }: AdminPlane, { request, response, signal }: Exchange, er
     const path = (request.url ?? "").split("?", 1)[0];
     ports.log.error("admin request failed", { method: request.method, path, error: fault });
   }
-  // Part of an answer is out: that it is not whole can only be told by breaking off.
+  // Part of the answer was sent: only breaking off can show that it is incomplete.
   if (response.headersSent) return void response.destroy();
   const isUnread = !request.complete;
   sendText(response, status, body, isUnread ? { ...headers, connection: "close" } : headers);

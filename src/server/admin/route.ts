@@ -1,8 +1,8 @@
 /**
- * From method and path to an operation of the table, and the texts of its path parameters.
+ * Matches method and path to an operation of the table, and returns the texts of its path parameters.
  *
- * A literal segment goes before a parameter in the same place, so `/secrets/rewrap` is no secret. Segments are split
- * before they are decoded: a name may hold an encoded slash.
+ * A literal segment takes precedence over a parameter, so `/secrets/rewrap` is not a secret. Segments are split before they are
+ * decoded: a name may contain an encoded slash.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -22,9 +22,9 @@ export type Route =
 interface Pattern {
   readonly id: OperationId;
   readonly operation: Operation;
-  /** One a segment; a group a parameter. */
+  /** One form per segment, with a group per parameter. */
   readonly segments: readonly { readonly form: RegExp; readonly names: readonly string[] }[];
-  /** Higher goes first. */
+  /** Number of literal segments; the higher takes precedence. */
   readonly literals: number;
 }
 
@@ -38,7 +38,7 @@ export function route(method: string, path: string): Route {
   const allowed: string[] = [];
   let literals = 0;
   for (const { id, operation, segments, literals: own } of PATTERNS) {
-    // A path that a more literal pattern claimed is not offered to a looser one under another method.
+    // A path that matches a more literal pattern is not tried with a looser one for another method.
     if (segments.length !== given.length || own < literals) continue;
     const texts = matched(segments, given);
     if (texts === undefined) continue;
@@ -73,8 +73,8 @@ function pattern(id: OperationId, operation: Operation): Pattern {
     .split("/")
     .map((segment) => {
       const names = [...segment.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
-      // The first of two parameters in a segment ends at the first separator, which may come encoded: `model:a:b` is
-      // the model `a:b`.
+      // The first of two parameters in a segment ends at the first separator, which may be encoded: `model:a:b` is the model
+      // `a:b`.
       const parts = segment.split(/(\{\w+\})/).filter((part) => part !== "");
       const source = parts
         .map((part, at) => {
@@ -87,7 +87,10 @@ function pattern(id: OperationId, operation: Operation): Pattern {
   return { id, operation, segments, literals: segments.filter(({ names }) => names.length === 0).length };
 }
 
-/** Open to load balancers and supervisors, who ask by address and often without a `Host`. */
+/**
+ * Returns whether it is a probe: these are open to load balancers and supervisors, which connect by address and often without a
+ * `Host`.
+ */
 export function isProbe({ method, url = "" }: IncomingMessage): boolean {
   const path = url.split("?", 1)[0];
   return (method === "GET" || method === "HEAD") && (path === PROBE_PATHS.alive || path === PROBE_PATHS.ready);

@@ -1,6 +1,6 @@
 /**
- * Answers on their way out. A list may be long, so it is written in slices: neither its text nor the thread is held at
- * once, and a reader that is slow slows the writer and nobody else.
+ * Sends answers. A list may be long, so it is written in slices: neither its text is in memory as a whole nor the thread
+ * blocked, and a slow reader slows only its own answer.
  */
 
 import { randomUUID } from "node:crypto";
@@ -9,22 +9,25 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Characters gathered before a write. */
+/** Number of characters that are gathered before a write. */
 const SLICE_LENGTH = 64 << 10;
-/** Work on the thread without a break. A request of the data plane waits for several such turns, one for each of its own. */
+/**
+ * Maximum time on the thread without a break, in milliseconds. A request of the data plane waits for several such turns, one
+ * for each of its own.
+ */
 const TURN_MS = 1;
 
-/** Items of one list that are written at once. */
+/** Maximum number of items of a list that is written at once. */
 const MAX_WHOLE_ITEMS = 1_000;
 
-/** Of every answer: nothing here is for a cache or for a browser to guess at. */
+/** Headers of every answer: no caching, and no content sniffing by browsers. */
 const ALWAYS: Headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 const JSON_TYPE: Headers = { "content-type": "application/json" };
 
-/** A caller's own id of a request: visible ASCII. */
+/** Valid request id of a caller: visible ASCII. */
 const REQUEST_ID = /^[!-~]{1,128}$/;
 
-/** The id that the request is known by, the caller's own where it is one. Every answer carries it. */
+/** Returns the request's id, the caller's own if it is valid. Every answer has it as a header. */
 export function nameRequest(request: IncomingMessage, response: ServerResponse): string {
   const given = request.headers["x-request-id"];
   const id = typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
@@ -42,7 +45,7 @@ export function sendEmpty(response: ServerResponse, headers: Headers = {}): void
   response.end();
 }
 
-/** Rejects when the reader goes. */
+/** Rejects if the reader leaves. */
 export async function sendStream(
   response: ServerResponse,
   parts: AsyncIterable<Uint8Array | string>,
@@ -60,7 +63,7 @@ export async function sendStream(
 export interface SentList {
   readonly index: number;
   readonly rows: Iterable<unknown>;
-  /** What stands beside them. */
+  /** Members of the answer beside the rows. */
   readonly others?: object;
 }
 
@@ -75,7 +78,7 @@ export const sendList = (
 const listText = (rows: Iterable<unknown>, others: object): AsyncGenerator<string> =>
   slices('{"items":[', rows, `],${JSON.stringify(others).slice(1)}\n`);
 
-/** A value whose longest list is written in slices, an item a line; one without a long list is written at once. */
+/** Sends a value whose longest list is written in slices, one item per line; a value without a long list is written at once. */
 export async function sendValue(
   response: ServerResponse,
   status: number,
@@ -92,7 +95,7 @@ export async function sendValue(
   await sendStream(response, parts, { ...JSON_TYPE, ...headers }, signal);
 }
 
-/** Items, a line each, between head and tail. */
+/** Yields items, one per line, between head and tail. */
 async function* slices(head: string, items: Iterable<unknown>, tail: string): AsyncGenerator<string> {
   let text = head;
   let separator = "\n";

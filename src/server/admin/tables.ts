@@ -1,4 +1,4 @@
-/** Prefixes of the state's tables that lists are made of: what versions, watches and scans go by. */
+/** Prefixes of the state's tables that lists are made of, for versions, watches and scans. */
 export const TABLE_PREFIX = {
   keys: "key/",
   suspensions: "susp/",

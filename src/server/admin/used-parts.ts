@@ -1,4 +1,4 @@
-/** How the rows of `usage` are kept, for its list and for `query`: in parts, each of an hour or a day, and packed. */
+/** Storage format of the rows of `usage`, for its list and for `query`: in parts, each of an hour or a day, and packed. */
 
 import type { UsageRecord } from "../../admin-api/index.ts";
 import {
@@ -15,7 +15,7 @@ import {
 } from "../core/state/index.ts";
 import type { StoredPart } from "./lists.ts";
 
-/** The newest first: hours, then days. Values stay packed. `rows`: keys and values in the order of the keys. */
+/** Returns the parts, newest first: hours, then days. Values stay packed. `rows` are keys and values in the order of the keys. */
 export function usedParts(rows: readonly (readonly [key: string, value: string])[]): readonly StoredPart[] {
   const parts: { readonly label: string; readonly texts: string[] }[] = [];
   let last = "";
@@ -24,14 +24,14 @@ export function usedParts(rows: readonly (readonly [key: string, value: string])
     if (prefix !== last) parts.push({ label: labelOf(prefix), texts: [] });
     last = prefix;
     const texts = parts.at(-1)?.texts;
-    // The names come last of their part, and are wanted first.
+    // The names come last in their part, and are needed first.
     if (key.endsWith("/names")) texts?.unshift(`${NAMES}${value}`);
     else texts?.push(value);
   }
   return parts.toReversed();
 }
 
-/** Before the names among the texts of a part. */
+/** Prefix of names among the texts of a part. */
 const NAMES = "n";
 
 function labelOf(prefix: string): string {
@@ -42,15 +42,15 @@ function labelOf(prefix: string): string {
 const hourText = (hour: number): string =>
   `${dayText(Math.floor(hour / HOURS_A_DAY))}T${String(hour % HOURS_A_DAY).padStart(2, "0")}:00:00Z`;
 
-/** Names of a part by their numbers. */
+/** Returns the names of a part by their numbers. */
 export function namesOf([first]: readonly string[]): readonly string[] {
   const own = first?.startsWith(NAMES) === true ? readUsedNames(first.slice(NAMES.length)).names : [];
   return [...FIXED_NAMES, ...own];
 }
 
 /**
- * Calls `visit` for each row of a text, with numbers that it may not keep; a text of names has none. `fields`: those that
- * are read, all unless given.
+ * Calls `visit` for each row of a text, with an array that it must not keep; a text of names has none. `fields` are those to
+ * read, all by default.
  */
 export function scanText(text: string, visit: (row: readonly number[]) => void, fields?: ReadonlySet<number>): void {
   if (text.startsWith(NAMES)) return;
@@ -58,7 +58,7 @@ export function scanText(text: string, visit: (row: readonly number[]) => void, 
   scanPacked(packedIn(text), USED_WIDTH, visit, wanted);
 }
 
-/** Where a column stands in a packed row; `hour` stands in none. */
+/** Index of a column in a packed row; `hour` is not part of it. */
 export const FIELD: Readonly<Record<Exclude<keyof UsageRecord, "hour">, number>> = {
   hop: 0,
   caller: 1,
@@ -79,7 +79,7 @@ function fieldOf(name: (typeof COUNTS)[number]): number {
   return NAMED_FIELDS + COUNTS.indexOf(name);
 }
 
-/** What the list shows for the number in a field. */
+/** Returns the list's value for the number in a field. */
 export function cellOf(field: number, value: number, names: readonly string[]): string | number | null {
   if (field >= NAMED_FIELDS) return value;
   if (field === FIELD.hop) return HOPS[value] ?? "llm";

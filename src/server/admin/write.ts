@@ -1,9 +1,9 @@
 /**
- * Commands of the state as handlers issue them: a refusal of the state is a refusal of the request.
+ * Issues commands of the state for handlers: a refusal by the state becomes a refusal of the request.
  *
- * What the cluster's feature level does not allow is not proposed: the refusal would be remembered under the request's
- * idempotency key, and outlast its cause. The level rises by itself moments after the last member of a newer version has
- * started, which a first write need not know of: it waits for that.
+ * A command that the cluster's feature level does not allow is not proposed: the refusal would be remembered under the
+ * request's idempotency key, and outlast its cause. The level rises moments after the last member of a newer version has
+ * started; a write waits for that.
  */
 
 import type { WriteOptions } from "../cluster/index.ts";
@@ -11,10 +11,10 @@ import { isLevelRising, levelIn, levelStanding, mayPropose, waitingWords } from 
 import type { Ports } from "./ports.ts";
 import { refusal, refusedCommand } from "./refusal.ts";
 
-/** A leader looks once a second; then the command takes its way through the log. */
+/** Maximum wait for the level in milliseconds: a leader checks once a second, then the command goes through the log. */
 const RISE_LIMIT_MS = 5_000;
 
-/** Gives what the command came to. Of a repeated request that is what the first one came to. */
+/** Returns the result of the command. A repeated request gets the result of the first one. */
 export async function command(
   ports: Pick<Ports, "cluster">,
   named: { readonly t: string; readonly p: unknown },
@@ -26,7 +26,7 @@ export async function command(
   return result.value;
 }
 
-/** Resolves once the level allows the command; rejects with `conflict` where it does not come to that. */
+/** Resolves once the level allows the command; rejects with `conflict` if it will not. */
 async function levelFor({ cluster: { view } }: Pick<Ports, "cluster">, name: string, options: WriteOptions) {
   const isAllowed = (): boolean => mayPropose(name, levelIn(view));
   if (isAllowed()) return;
@@ -42,7 +42,7 @@ async function levelFor({ cluster: { view } }: Pick<Ports, "cluster">, name: str
   );
 }
 
-/** Once `isDone`, or when the request has no time left for it; rejects when the request is given up. */
+/** Resolves once `isDone`, or when the request has no time left for it; rejects if the request is aborted. */
 function risen(
   view: Ports["cluster"]["view"],
   isDone: () => boolean,

@@ -1,4 +1,4 @@
-/** Detectors, and the ensemble that asks them. */
+/** Detectors, and the ensemble that runs them. */
 
 export { createAwaitedDetector } from "./awaited.ts";
 export * from "./ensemble/index.ts";

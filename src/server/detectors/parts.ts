@@ -1,14 +1,14 @@
-/** Texts as a detector that reads strings is given them, and what it found as findings of those texts. */
+/** Converts texts to strings for a detector, and its findings to findings of those texts. */
 import type { Finding, Scanned, Window } from "../core/guardrails/index.ts";
 
 export interface Part {
-  /** Index of the text that it is of. */
+  /** Index of the text that it belongs to. */
   readonly at: number;
   readonly text: string;
   readonly start: number;
 }
 
-/** What it is asked to look at, each part by itself. */
+/** Returns the parts that it must scan, each separately. */
 export function partsOf({ segment, windows }: Scanned, at: number): readonly Part[] {
   const { text } = segment;
   const parts: readonly Window[] = windows ?? [{ start: 0, end: text.length }];
@@ -19,7 +19,7 @@ export function partsOf({ segment, windows }: Scanned, at: number): readonly Par
   }));
 }
 
-/** `found`: for each part, ascending. */
+/** `found` are the findings of each part, ascending. */
 export function placed(
   texts: readonly Scanned[],
   parts: readonly Part[],

@@ -1,4 +1,4 @@
-/** What detectors need of others. */
+/** Interfaces that detectors need from other modules. */
 import type { AttemptTracer } from "../../base/index.ts";
 
 export interface ModelTurn {
@@ -6,38 +6,39 @@ export interface ModelTurn {
   readonly text: string;
 }
 
-/** A question to a model of a configured provider, in no dialect. */
+/** Question to a model of a configured provider, independent of a dialect. */
 export interface ModelQuestion {
-  /** Name of the detector that asks; the call is told of under `gateway:<detector>`. */
+  /** Name of the calling detector; the call is recorded under `gateway:<detector>`. */
   readonly detector: string;
   readonly provider: string;
   readonly model: string;
   readonly system: string | undefined;
   readonly turns: readonly ModelTurn[];
-  /** Of the answer, in tokens. */
+  /** Maximum length of the answer, in tokens. */
   readonly maxTokens: number;
   /**
-   * Variables of the server's chat template. With them only channels of the compat dialect are asked; undefined: any. `parts`:
-   * turns are sent as lists of typed parts, which some templates want.
+   * Variables of the server's chat template, which only channels of the compat dialect accept; `undefined` for any channel.
+   * With `parts`, turns are sent as lists of typed parts, which some templates require.
    */
   readonly template: { readonly variables: Readonly<Record<string, unknown>>; readonly parts: boolean } | undefined;
 }
 
 export interface ModelSaid {
   readonly text: string;
-  /** It came to its own end: neither cut off nor refused by the model. */
+  /** True if the answer is complete: neither cut off nor refused by the model. */
   readonly isFinished: boolean;
-  /** Of the question, as the server counted; undefined: it does not say. */
+  /** Prompt tokens counted by the server; `undefined` if it does not report them. */
   readonly promptTokens: number | undefined;
 }
 
 /**
- * With the provider's credential, suspensions, retry, failover and metering; without access rules, lists, budgets or
- * guardrails, which would ask again. Rejects with an error whose message names no text, or with the signal's reason.
+ * Calls a model with the provider's credential, suspensions, retry, failover and metering; without access rules, lists, budgets
+ * or guardrails, which would cause further calls. Rejects with an error whose message contains no text, or with the signal's
+ * reason.
  */
 export type CallModel = (
   question: ModelQuestion,
   signal: AbortSignal,
-  /** Undefined: nobody traces. */
+  /** `undefined` if tracing is off. */
   tracer?: AttemptTracer,
 ) => Promise<ModelSaid>;

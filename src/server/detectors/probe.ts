@@ -1,13 +1,16 @@
-/** A server or judge that a detector depends on, asked to answer: what `gateway check` tells of it. */
+/** Probe of a server or judge that a detector depends on, for `gateway check`. */
 import type { CallModel } from "./ports.ts";
 
 export interface DetectorProbe {
   readonly detector: string;
-  /** What its server is asked with, beside a text; a stand-in of a sealed secret in it would be presented. */
+  /** Address and headers sent to its server, beside a text; a stand-in of a sealed secret in them would be sent as it is. */
   readonly presents: string;
-  /** Through which a judge is asked, with its credentials; undefined: no judge. */
+  /** Provider through which a judge is called, with its credentials; `undefined` for other detectors. */
   readonly provider?: string;
-  /** `isDoubtful`: it answers, and something should be looked at. Rejects with a `DetectorError`, or with the signal's reason. */
+  /**
+   * `isDoubtful` means that it answers, but something should be checked. Rejects with a `DetectorError`, or with the signal's
+   * reason.
+   */
   readonly ask: (callModel: CallModel, signal: AbortSignal) => Promise<ProbeAnswer>;
 }
 
@@ -16,5 +19,5 @@ export interface ProbeAnswer {
   readonly isDoubtful: boolean;
 }
 
-/** Of nobody. */
+/** Text without personal data. */
 export const HARMLESS = "Good morning.";

@@ -1,4 +1,4 @@
-/** ACME on this node: what the node file asks for, in the terms of `server/tls`, over the cluster's rows. */
+/** ACME on this node: converts the node file's settings for `server/tls`, with storage in the cluster's rows. */
 
 import { type Instruments, type Lifetime, type Log, systemClock } from "../../base/index.ts";
 import type { Cluster } from "../cluster/index.ts";
@@ -18,12 +18,12 @@ import type { SealingHere } from "./admin-secrets.ts";
 import { certificateStore } from "./certificate-store.ts";
 import { ConfigurationRefused } from "./refused.ts";
 
-/** Specification document 2, `tls.ca`: where it is empty. */
+/** Default of `tls.ca`. Specification document 2. */
 export const PUBLIC_DIRECTORY = "https://acme-v02.api.letsencrypt.org/directory";
 
 type Dns = NonNullable<NonNullable<NodeFile["tls"]>["dns"]>;
 
-/** Where the hosted API is, if elsewhere than usual. */
+/** Environment variable that overrides the address of the hosted API. */
 const API_IN_ENVIRONMENT = "GATEWAY_DNS_API_URL";
 
 function dnsProviderOf(dns: Dns, { env, nameServers }: AcmeSurroundings): DnsProvider {
@@ -42,11 +42,11 @@ function dnsProviderOf(dns: Dns, { env, nameServers }: AcmeSurroundings): DnsPro
 
 export interface AcmeSurroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Asked for names in the place of the system's; empty: the system's. */
+  /** Name servers to query instead of the system's; empty means the system's. */
   readonly nameServers: readonly string[];
 }
 
-/** Undefined where `tls` names no domains. Throws `ConfigurationRefused`. */
+/** Returns `undefined` if `tls` names no domains. Throws `ConfigurationRefused`. */
 export function acmeSettingsOf({ tls }: NodeFile, surroundings: AcmeSurroundings): AcmeSettings | undefined {
   if (tls?.domains === undefined) return undefined;
   const { eab } = tls;
@@ -65,7 +65,7 @@ export function acmeSettingsOf({ tls }: NodeFile, surroundings: AcmeSurroundings
 export interface AcmeNodeOptions {
   readonly settings: AcmeSettings;
   readonly cluster: Cluster;
-  /** Undefined on a node without a cluster secret. */
+  /** `undefined` on a node without a cluster secret. */
   readonly here: SealingHere | undefined;
   readonly version: string;
   /** Resolves once the data listener is open. */
@@ -74,10 +74,10 @@ export interface AcmeNodeOptions {
   readonly log: Log;
 }
 
-/** What is opened belongs to `owner`. Throws `ConfigurationRefused`. */
+/** Opens the certificate orders; `owner` closes them. Throws `ConfigurationRefused`. */
 export function openCertificateOrders(options: AcmeNodeOptions, owner: Lifetime): Certificates {
   const { settings, cluster, here, version, listening, instruments, log } = options;
-  // The node file is refused before it comes to this.
+  // Unreachable after a valid node file: its reader refuses `tls.domains` without a cluster secret.
   if (here === undefined) throw new ConfigurationRefused(["tls.domains needs `cluster.secret`"]);
   return owner.own(
     "certificate orders",

@@ -1,6 +1,6 @@
 /**
- * The port `Artifacts` of the admin plane: the files of models that the newest configuration needs, and what else lies in
- * the cache. Source: design decisions, sections 12 and 17.
+ * Port `Artifacts` of the admin plane: the model files that the newest configuration needs, and the other files in the cache.
+ * Source: design decisions, sections 12 and 17.
  */
 import type { Artifacts } from "../admin/index.ts";
 import {
@@ -14,7 +14,7 @@ import {
 import type { Configuration } from "./configuration-types.ts";
 
 const TELL_EVERY_MS = 1_000;
-/** Of what nothing needs; a cache with more wants `gateway models prune`. */
+/** Maximum number of unused files in the list; a larger cache needs `gateway models prune`. */
 const MAX_UNUSED = 1_000;
 
 type Row = Awaited<ReturnType<Artifacts["list"]>>[number];
@@ -97,7 +97,7 @@ async function rowsOf(
   }));
 }
 
-/** Why is said when it is fetched. */
+/** Ignores a model error: the fetch reports its reason. */
 function notKnown(error: unknown): undefined {
   if (error instanceof ModelError) return undefined;
   throw error;
@@ -130,7 +130,7 @@ async function unusedRows(store: OpenStore, needs: readonly ModelNeed[]): Promis
     .slice(0, MAX_UNUSED);
 }
 
-/** Never with what an address may hold of credentials. */
+/** Returns the host only, since an address may contain credentials. */
 function hostOf(url: string): string {
   try {
     return new URL(url).host;

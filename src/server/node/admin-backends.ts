@@ -1,7 +1,4 @@
-/**
- * The port `Backends` of the admin plane: the providers of the running configuration with what the data plane measured
- * of them.
- */
+/** Port `Backends` of the admin plane: the providers of the running configuration, with the data plane's measurements. */
 import type { BackendFailure, BackendMember, BackendRecord, Backends, ModelRecord } from "../admin/index.ts";
 import { A2A_VERSION, MCP_VERSION } from "../core/agents/index.ts";
 import type { KeptFailure, Statistics } from "../dataplane/index.ts";
@@ -10,7 +7,7 @@ import { type Fronted, forwardedTo, type PoolMember, type Provider } from "../up
 import type { Configuration } from "./configuration-types.ts";
 import { telling } from "./measuring.ts";
 
-/** Keeps what is measured to the providers that are configured, for as long as the process runs. */
+/** Limits measurements to the configured providers, for the lifetime of the process. */
 export function backendsPort(
   configuration: Pick<Configuration, "running" | "onChange">,
   statistics: Statistics,
@@ -27,7 +24,7 @@ export function backendsPort(
     () => tell("measurements"),
   );
 
-  /** In the turn in which the data plane takes a configuration over, so that no request of it goes unmeasured. */
+  /** Runs in the same turn in which the data plane takes over a configuration, so that every request is measured. */
   const follow = (): void => {
     const compiled = configuration.running()?.compiled;
     if (compiled?.kind !== "compiled" || compiled.snapshot === snapshot) return;
@@ -45,7 +42,7 @@ export function backendsPort(
     failures: (name) => statistics.failures(name)?.map(backendFailure),
     members(name) {
       if (snapshot?.providers.some((provider) => provider.name === name) !== true) return undefined;
-      // A name server may give them in another order each time.
+      // A name server may return them in a different order each time.
       const all = (members(name) ?? []).map(backendMember).sort((a, b) => byText(a.address, b.address));
       return [...all.filter(isFailing), ...all.filter((member) => !isFailing(member))];
     },
@@ -160,12 +157,12 @@ function modelRecords({ claims, defaultProvider }: Snapshot): readonly ModelReco
   return [...rows, { ...modelRecord(rest), kind: "default" }];
 }
 
-/** Names as they are written: what a reference in them stands for is shown in traffic alone. */
+/** Shows names as they are written; only traffic shows the model that a reference resolves to. */
 function modelRecord({ provider, name, label, alias }: Claim): ModelRecord {
   const { aliases, channels, failover } = provider;
   const isPattern = name.endsWith("*");
   const model = aliases.get(name) ?? name;
-  // Of what a pattern stands for, a channel may serve some.
+  // A channel may serve only some of the models that match a pattern.
   const serving = channels.filter(({ servesModel }) => isPattern || servesModel === undefined || servesModel(model));
   return {
     model: label,
@@ -181,7 +178,7 @@ const dialectsOf = (channels: Provider["channels"]): readonly string[] => [
   ...new Set(channels.map(({ dialect }) => dialect)),
 ];
 
-/** A ten-thousandth is below what a minute of counting can tell. */
+/** A minute's counts are not more precise than a ten-thousandth. */
 const toDigits = (value: number): number => Number(value.toFixed(4));
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

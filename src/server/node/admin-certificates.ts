@@ -1,9 +1,9 @@
-/** The port `Certificates` of the admin plane: what the front door presents, and what is being done for a newer one. */
+/** Port `Certificates` of the admin plane: the data listener's certificate, and the progress of a newer one. */
 import { systemClock } from "../../base/index.ts";
 import type { Certificates as CertificatesPort } from "../admin/index.ts";
 import { type Certificates, expiryStage } from "../tls/index.ts";
 
-/** `certificates`: undefined where the node serves plain HTTP. */
+/** `certificates` is `undefined` if the node serves plain HTTP. */
 export function certificatesPort(certificates: Certificates | undefined): CertificatesPort {
   if (certificates === undefined) return { list: () => [], onChange: () => () => undefined };
   return {

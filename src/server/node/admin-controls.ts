@@ -1,4 +1,7 @@
-/** The port `Controls` of the admin plane: what rules of the running configuration say that they serve, and how often they did. */
+/**
+ * Port `Controls` of the admin plane: the controls that rules of the running configuration cite, and the number of decisions
+ * for each.
+ */
 import type { Clock } from "../../base/index.ts";
 import type { Controls } from "../admin/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
@@ -11,7 +14,7 @@ interface ControlsOptions {
   readonly configuration: Pick<Configuration, "running" | "onChange">;
   readonly decisions: ControlDecisions;
   readonly clock: Pick<Clock, "now">;
-  /** Asked once, when the list is first wanted. */
+  /** Loads the citing packs by control; called once, at the first list. */
   readonly citing: () => Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
@@ -47,7 +50,7 @@ export function controlsPort({ configuration, decisions, clock, citing }: Contro
   };
 }
 
-/** Access rules of the deployment and of profiles, then those of guardrails; a name that stands twice is told once. */
+/** Returns rule names by control: access rules of the deployment and of profiles, then guardrail rules, without duplicates. */
 function rulesByControl({ governance, guardrails }: Snapshot): ReadonlyMap<string, string[]> {
   const rules = new Map<string, string[]>();
   const all = [...governance.policies.rules.map(({ rule }) => rule), ...guardrails.inForce.rules];

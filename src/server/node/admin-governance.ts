@@ -1,9 +1,9 @@
 /**
- * The port `Governed` of the admin plane: profiles, issuers and budgets of the running configuration, and its buckets as
- * the cluster and this node's ledger know them. Source: design decisions, section 3; cluster reference, 7.2.
+ * Port `Governed` of the admin plane: profiles, issuers and budgets of the running configuration, and its buckets from the
+ * cluster's state and this node's ledger. Source: design decisions, section 3; cluster reference, 7.2.
  *
- * Listed are the shared bucket of each budget, also before its first use, and of the buckets that callers have for
- * themselves those that are used in the current window or in this node's ledger: a key that spends nothing has no row.
+ * The list contains the shared bucket of each budget, also before its first use, and of the callers' own buckets those that are
+ * used in the current window or in this node's ledger: a key that spends nothing has no row.
  */
 import { type BudgetRecord, type Governed, stored } from "../admin/index.ts";
 import type { StateView } from "../cluster/index.ts";
@@ -30,18 +30,18 @@ import type { Snapshot } from "../snapshot/index.ts";
 import type { Configuration } from "./configuration-types.ts";
 
 const TELL_EVERY_MS = 1_000;
-/** The longest that a timer of the platform takes. */
+/** Maximum delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const USAGE = "usage/";
-/** As `bucketName` makes it of a budget that is not shared; what the ledger keeps aside has other names. */
+/** Key that `bucketName` gives a budget that is not shared; other entries of the ledger have other names. */
 const OWN_BUCKET = /^(b\/[^/]+)\/k\/([^/\u0000]+)$/;
 
-/** What this node's ledger of budgets knows beyond the state. */
+/** State of this node's budget ledger that is not in the replicated state. */
 export interface LedgerView {
-  /** Milliseconds since 1970, as the ledger takes it: windows are those that requests are charged in. */
+  /** Returns milliseconds since 1970 by the ledger's clock, so that windows are those in which requests are charged. */
   now(): number;
   row(question: BucketQuestion): BudgetRow;
-  /** Names of the buckets that it holds. */
+  /** Returns the names of the buckets in the ledger. */
   buckets(): Iterable<string>;
 }
 
@@ -54,11 +54,11 @@ export interface GovernedOptions {
   readonly refusals: RefusedBuckets;
 }
 
-/** What the data plane of this node refused for want of units. */
+/** Requests that this node's data plane refused because a budget had no units left. */
 export interface RefusedBuckets {
-  /** In the last minute. */
+  /** Returns the number of refusals in the last minute. */
   ofBucket(bucket: string): number;
-  /** Called at most once a second when that may be another. Returns the way to end it. */
+  /** Called at most once a second when a number may have changed. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 
@@ -77,7 +77,7 @@ export function governedPort({ configuration, view, node, ledger, refusals }: Go
     isChanged = true;
     if (pacing === undefined) pace();
   };
-  /** Tells of changes, then rests for a second if there were any. */
+  /** Reports changes, at most once a second. */
   const pace = (): void => {
     pacing = undefined;
     if (!isChanged) return;
@@ -86,7 +86,7 @@ export function governedPort({ configuration, view, node, ledger, refusals }: Go
     awaitEnd();
     tell("measurements");
   };
-  /** While there is usage, the next window that ends is a change by itself. */
+  /** Reports a change when the next window ends, while there is usage. */
   const awaitEnd = (): void => {
     clearTimeout(ending);
     const budgets = snapshot?.governance.budgets ?? [];
@@ -162,17 +162,17 @@ const profileRows = ({
     };
   });
 
-/** Key of the usage of a bucket in the window that `now` is in. */
+/** Returns the key of a bucket's usage in the window that contains `now`. */
 const usageKeyOf = (bucket: string, { windowMs }: BudgetRule, now: number): string =>
   usageRowKey({ bucket, window_ms: windowMs, window: windowAt(now, windowMs) });
 
-/** How such keys end, whatever the bucket: the length of the window, and its number. */
+/** Returns the common end of such keys for all buckets: the length of the window, and its number. */
 const endOf = (rule: BudgetRule, now: number): string => usageKeyOf("", rule, now).slice(USAGE.length);
 const END_LENGTH = usageRowKey({ bucket: "", window_ms: 1, window: 1 }).length - USAGE.length;
 
 type Known = Pick<GovernedOptions, "view" | "node" | "ledger" | "refusals">;
 
-/** `keys`: of the usage of buckets that callers had for themselves, when the list was taken. */
+/** `keys` are the usage rows of buckets of single callers, as of when the list was taken. */
 function* bucketRows(known: Known, budgets: readonly BudgetRule[], keys: readonly string[]): Generator<BudgetRecord> {
   const { view, ledger } = known;
   const nodes = Array.from(view.scan("member/"), ([, value]) => readMember(value).id);
@@ -193,7 +193,7 @@ function* bucketRows(known: Known, budgets: readonly BudgetRule[], keys: readonl
   for (const key of keys) {
     const value = view.get(key);
     const bucket = value === undefined ? undefined : ofCaller(readUsage(value).bucket);
-    // The window may have ended since, or the length of another budget's windows be the same.
+    // The window may have ended since, or another budget may have windows of the same length.
     if (bucket === undefined || !key.endsWith(endOf(bucket.rule, ledger.now()))) continue;
     yield bucketRow(known, nodes, bucket, key);
   }
@@ -205,13 +205,13 @@ function* bucketRows(known: Known, budgets: readonly BudgetRule[], keys: readonl
 
 interface Bucket {
   readonly rule: BudgetRule;
-  /** As `bucketName` gives it. */
+  /** Name, as `bucketName` returns it. */
   readonly bucket: string;
-  /** Id of a key, or a digest of who a token is of; undefined: everybody's. */
+  /** Id of a key, or a digest of a token's subject; `undefined` for a shared bucket. */
   readonly principal: string | undefined;
 }
 
-/** `key`: of its usage in the current window. */
+/** `key` is the key of the bucket's usage in the current window. */
 function bucketRow(
   { view, node, ledger, refusals }: Known,
   nodes: readonly string[],
@@ -245,7 +245,7 @@ function bucketRow(
   };
 }
 
-/** Of this node the row knows more than the state does: what is spent here and not reported yet. */
+/** Returns the holders of a bucket. For this node, the row also includes usage that was not reported yet. */
 function holdersOf(
   row: BudgetRow,
   usage: UsageRow | undefined,

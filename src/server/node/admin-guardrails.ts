@@ -1,6 +1,6 @@
 /**
- * The port `Guardrails` of the admin plane: the detectors and rules of the running configuration, with what this process
- * counted of them, and texts tried on them.
+ * Port `Guardrails` of the admin plane: the detectors and rules of the running configuration with this process's counts, and
+ * rehearsals with texts.
  */
 import type { Instruments } from "../../base/index.ts";
 import { type GuardrailRecord, type Guardrails, refusal } from "../admin/index.ts";
@@ -8,9 +8,9 @@ import type { DetectorInForce, RuleInForce, Snapshot } from "../snapshot/index.t
 import type { Configuration } from "./configuration-types.ts";
 
 const TELL_EVERY_MS = 1_000;
-/** Hex digits of a fingerprint that tell two detectors apart. */
+/** Number of hex digits of a fingerprint that are enough to distinguish two detectors. */
 const FINGERPRINT_DIGITS = 12;
-/** At once: they take turns with requests on the threads that read texts. */
+/** Maximum number of concurrent rehearsals; they share the scanning threads with requests. */
 const MAX_REHEARSALS = 8;
 
 type Row = Omit<GuardrailRecord, "node">;
@@ -73,7 +73,7 @@ export function guardrailsPort(
   };
 }
 
-/** By series and the name that is its first label; of several further labels the sum. */
+/** Counts by series and by its first label, the name; summed over the other labels. */
 type Counts = Readonly<Record<Counted, Readonly<Record<string, number>>>>;
 
 const COUNTED = {

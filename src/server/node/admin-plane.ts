@@ -1,6 +1,6 @@
 /**
- * The admin plane of a node: who is trusted, what the policy says, and the doors. Source: specification document 1
- * (Authentication), document 2 (`admin`, `issuers`).
+ * The admin plane of a node: trusted issuers, policy and listeners. Source: specification document 1 (Authentication), document
+ * 2 (`admin`, `issuers`).
  */
 import type { Lifetime, Log } from "../../base/index.ts";
 import {
@@ -26,7 +26,10 @@ export type PolicyRead =
   | { readonly kind: "loaded"; readonly file: string; readonly access: Access; readonly warnings: readonly string[] }
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
-/** What `admin.policy_file` says, with lines for a person; undefined where there is none. `path`: of the node file. */
+/**
+ * Reads `admin.policy_file`, with problem lines for a person. Returns `undefined` if none is configured. `path` is the node
+ * file's.
+ */
 export async function readPolicy({ admin }: NodeFile, path: string): Promise<PolicyRead | undefined> {
   if (admin?.policy_file === undefined) return undefined;
   const file = beside(path, admin.policy_file);
@@ -40,7 +43,7 @@ export async function readPolicy({ admin }: NodeFile, path: string): Promise<Pol
     : { kind: "loaded", file, access: policy.access, warnings: policy.warnings.map(told) };
 }
 
-/** Everything is permitted where there is no policy. Throws `ConfigurationRefused`. */
+/** Returns the access rules; without a policy everything is permitted. Throws `ConfigurationRefused`. */
 export async function accessOf(nodeFile: NodeFile, path: string, log: Log): Promise<Access> {
   const policy = await readPolicy(nodeFile, path);
   if (policy === undefined) return PERMIT_ALL;
@@ -51,7 +54,7 @@ export async function accessOf(nodeFile: NodeFile, path: string, log: Log): Prom
 
 export interface AdminPlaneOptions {
   readonly nodeFile: NodeFile;
-  /** Of the node file. */
+  /** Path of the node file. */
   readonly path: string;
   readonly access: Access;
   readonly ports: Ports;
@@ -60,12 +63,12 @@ export interface AdminPlaneOptions {
 }
 
 export interface AdminDoors {
-  /** Path of the socket, and the address as bound; undefined where there is none. */
+  /** Path of the admin socket, and the bound address of the admin listener; each `undefined` if it is not open. */
   readonly socket: string | undefined;
   readonly listen: string | undefined;
 }
 
-/** What is opened belongs to `owner`. Rejects when a door cannot be had. */
+/** Opens the admin socket and listener; `owner` closes them. Rejects if one cannot be opened. */
 export async function openAdminDoors(options: AdminPlaneOptions, owner: Lifetime): Promise<AdminDoors> {
   const { nodeFile, path, access, ports, tokens, log } = options;
   const { local_socket: socketFile, listen = "", issuers: bindings = [] } = nodeFile.admin ?? {};

@@ -1,4 +1,4 @@
-/** The port `Reconciled` of the admin plane, over the replicated ledger. Source: design decisions, section 14. */
+/** Port `Reconciled` of the admin plane, over the replicated ledger. Source: design decisions, section 14. */
 import type { Reconciled } from "../admin/index.ts";
 import { type Entry, type Ledger, verdictsOf } from "../reconcile/index.ts";
 

@@ -1,4 +1,4 @@
-/** The port `Refusals` of the admin plane: what the data plane of this node refused. */
+/** Port `Refusals` of the admin plane: refusals by this node's data plane. */
 import type { RefusalRecord, Refusals } from "../admin/index.ts";
 import type { Refusals as Counted, CountedRefusal } from "../dataplane/index.ts";
 import { heard } from "./measuring.ts";

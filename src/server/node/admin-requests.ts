@@ -1,4 +1,4 @@
-/** The port `Requests` of the admin plane: the last requests of this node, put into words as they are read. */
+/** Port `Requests` of the admin plane: the last requests of this node, formatted when they are read. */
 import { KEPT_REQUESTS, type RequestRecord, type Requests } from "../admin/index.ts";
 import { type FinishedRequest, type FinishedSink, shownName } from "../dataplane/index.ts";
 import { createNewest } from "../usage/index.ts";
@@ -18,7 +18,7 @@ export function createRequests(): FinishedSink & { readonly port: Requests } {
   return { finished: newest.add, port: { list, onChange } };
 }
 
-/** Names are what callers wrote: cut, and with nothing in them that a terminal obeys. */
+/** Names come from callers: they are truncated, and control characters are removed. */
 const requestRecord = (row: FinishedRequest): Omit<RequestRecord, "node"> => ({
   time: new Date(row.at).toISOString(),
   id: row.id,
@@ -38,7 +38,7 @@ const requestRecord = (row: FinishedRequest): Omit<RequestRecord, "node"> => ({
   decided_by: row.decidedBy === undefined ? null : `${row.decidedBy.kind} ${row.decidedBy.name}`,
 });
 
-/** Servers and agents are known by their kind and name to counters, where names of providers stand beside them. */
+/** Counters identify servers and agents by kind and name, since they share a table with provider names. */
 const servedBy = ({ hop, provider }: FinishedRequest): string =>
   (hop === "mcp" || hop === "a2a") && provider.startsWith(`${hop}:`) ? provider.slice(hop.length + 1) : provider;
 

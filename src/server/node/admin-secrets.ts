@@ -1,4 +1,4 @@
-/** The port `Secrets` of the admin plane: values are sealed here, before they go anywhere. */
+/** Port `Secrets` of the admin plane: values are sealed here, before they are sent anywhere. */
 import { refusal, refusedCommand, type SecretRecord, type Secrets } from "../admin/index.ts";
 import type { Cluster, WriteOptions } from "../cluster/index.ts";
 import { readSecret, type SecretRow, secretRowKey } from "../core/state/index.ts";
@@ -13,10 +13,10 @@ import {
 } from "../secrets/index.ts";
 import type { Configuration } from "./configuration-types.ts";
 
-/** Another node may plan at the same time; the plan is made anew then. */
+/** Maximum number of attempts at a plan; another node may write at the same time. */
 const MAX_PLANS = 5;
 
-/** Refusals that say that the state is another than the one that was planned upon. */
+/** Refusals that mean that the state has changed since the plan was made. */
 const OUTDATED: ReadonlySet<string> = new Set(["stale", "exists", "retired_data_key"]);
 
 export interface SealingHere {
@@ -26,9 +26,9 @@ export interface SealingHere {
 
 export interface SecretsOptions {
   readonly cluster: Cluster;
-  /** Undefined on a node without a cluster secret, which has no key to seal with. */
+  /** `undefined` on a node without a cluster secret, which has no key to seal with. */
   readonly here: SealingHere | undefined;
-  /** A write is answered once the new value is in force on this node. */
+  /** Lets a write be answered only after the new value is in force on this node. */
   readonly configuration: Pick<Configuration, "settled">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -42,7 +42,7 @@ export function secretsPort({ cluster, here, configuration, now }: SecretsOption
     throw refusal("conflict", "Secrets are sealed with a key that `cluster.secret` derives: set it in the node file.");
   };
 
-  /** Proposes a plan's commands in order, and plans anew where another write came between. */
+  /** Proposes a plan's commands in order, and plans again if another write came between. */
   const carryOut = async (plan: () => Plan, options: WriteOptions): Promise<boolean> => {
     for (let attempt = 1; ; attempt += 1) {
       const planned = plan();
@@ -52,7 +52,7 @@ export function secretsPort({ cluster, here, configuration, now }: SecretsOption
       }
       let outdated = false;
       for (const [at, command] of planned.commands.entries()) {
-        // The key of the request stands for its last command: what went before may be made again.
+        // The request's idempotency key goes with the last command only; the commands before it may be repeated.
         const isLast = at === planned.commands.length - 1;
         const { idempotency: _, ...others } = options;
         const result = await cluster.write(command, isLast ? options : others);

@@ -1,4 +1,4 @@
-/** The port `Sources` of the admin plane, over the node's configuration and what the cluster stores. */
+/** Port `Sources` of the admin plane, over the node's configuration and the cluster's state. */
 import {
   actorText,
   refusal,
@@ -24,13 +24,13 @@ import { OF_TABLE } from "./deployment-file.ts";
 import { contentOf } from "./source-content.ts";
 import { changeOf, editionOf } from "./sources.ts";
 
-/** For the turn of a dry run. */
+/** Maximum wait of a dry run for its turn, in milliseconds. */
 const DRY_RUN_WAIT_MS = 15_000;
 
 export function sourcesPort(cluster: Cluster, configuration: Configuration): Sources {
   const { view } = cluster;
 
-  /** A file that waits to be the first source is the writer already. */
+  /** Refuses API writes if a file is the writer, also while it waits to become the first source. */
   const refuseFileOwned = (): void => {
     const waits = configuration.documentPath() !== undefined && configuration.stored().length === 0;
     if (view.get(deployModeKey) === undefined && !waits) return;
@@ -47,7 +47,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
     return refusal("stale", `The source is at revision ${revision}, not ${expected}: read it again.`, { revision });
   };
 
-  /** Ahead of the compile. A request that is repeated may name a revision that it has itself replaced. */
+  /** Checked before the compile. A repeated request may name a revision that it has itself replaced. */
   const refuseStale = (name: string, expected: number | undefined, options?: WriteOptions): void => {
     const revision = rowOf(name)?.revision ?? 0;
     if (expected === undefined || expected === revision || options?.idempotency !== undefined) return;
@@ -56,7 +56,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
 
   const inTurn = turns();
 
-  /** All sources as they stand, with `name` holding `text`; without it where that is undefined. */
+  /** Returns all current sources with `text` as the content of `name`; without `name` if `text` is `undefined`. */
   const withSource = (name: string, text: string | undefined): readonly Source[] => [
     ...configuration
       .stored()
@@ -69,7 +69,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
     ...(text === undefined ? [] : [{ name, text, isFromApi: true }]),
   ];
 
-  /** What the write would change; `refused` where the whole would not compile. */
+  /** Returns what the write would change; `refused` if the whole would not compile. */
   const judge = async (name: string, text: string | undefined) => {
     const next = await configuration.compile(withSource(name, text));
     const change = changeOf(configuration.running(), next);
@@ -167,7 +167,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
         );
         return { kind: "done", value: changeAnswer(name, revision, changed, change) };
       }),
-    // In line with the writes: a compile holds the thread, so nobody may have many of them at once.
+    // Queued with the writes: a compile blocks the thread, so only one runs at a time.
     dryRun: ({ name, document, ifRevision }, signal) =>
       inTurn({ timeoutMs: DRY_RUN_WAIT_MS, signal }, async () => {
         refuseFileOwned();
@@ -231,8 +231,8 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
 }
 
 /**
- * One write after the other: each is compiled with what the ones before came to. Who has waited for as long as the
- * write might take is told to ask again.
+ * Returns a FIFO mutex for writes, so that each is compiled with the result of those before it. A caller that waited as long as
+ * its write may take is asked to try again.
  */
 function turns(): <T>(options: Turn, work: () => Promise<T>) => Promise<T> {
   let last: Promise<void> = Promise.resolve();
@@ -252,7 +252,7 @@ function turns(): <T>(options: Turn, work: () => Promise<T>) => Promise<T> {
   };
 }
 
-/** How long a turn is waited for. */
+/** Limits of the wait for a turn. */
 type Turn = Pick<WriteOptions, "timeoutMs" | "signal">;
 
 function limited(before: Promise<void>, { timeoutMs, signal }: Turn): Promise<void> {

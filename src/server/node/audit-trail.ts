@@ -1,4 +1,4 @@
-/** The node's audit trail: its heads shown to the cluster, and what the node itself has to tell recorded. */
+/** The node's audit trail: publishes its heads to the cluster, and records the node's own events. */
 import type { Instruments, Log } from "../../base/index.ts";
 import type { AuditSink } from "../admin/index.ts";
 import { type AuditHead, type AuditRecord, type AuditTrail, type FailureSampler, openAudit } from "../audit/index.ts";
@@ -11,9 +11,9 @@ const WITNESS_MS = 5_000;
 
 export interface TrailOptions {
   readonly cluster: Cluster;
-  /** Absolute; undefined where nothing is kept. */
+  /** Absolute path; `undefined` if nothing is kept. */
   readonly dir: string | undefined;
-  /** Of the output. */
+  /** File descriptor of the audit output. */
   readonly fd: number;
   readonly version: string;
   readonly instruments: Instruments;
@@ -50,7 +50,7 @@ function outcomeOf(value: unknown): unknown {
   return (value as { readonly outcome?: unknown } | null)?.outcome;
 }
 
-/** By the time of the cluster, which a node that was set back cannot choose. */
+/** Returns the newest head by cluster time, which a node with a wrong clock cannot influence. */
 function newestHead({ view }: Cluster, nodeId: string): AuditHead | undefined {
   const rows = Array.from(view.scan(headsOf(nodeId)))
     .filter(([key]) => key !== headConflictKey(nodeId))
@@ -62,13 +62,13 @@ function newestHead({ view }: Cluster, nodeId: string): AuditHead | undefined {
   return newest && { kid: newest.kid, seq: newest.seq, hash: newest.hash };
 }
 
-/** Changes of members and leader, and each configuration that comes into force here. Returns the way to end it. */
+/** Records changes of members and leader, and each configuration that comes into force here. Returns a function that stops it. */
 export function recordChanges(trail: AuditTrail, cluster: Cluster, configuration: Configuration, log: Log): () => void {
   const append: AuditTrail["append"] = (event) => {
     try {
       trail.append(event);
     } catch (error) {
-      // It has happened: it can be told, not refused.
+      // The change has already happened: a failure is logged, since nothing can be refused.
       log.error("a change could not be recorded in the audit trail", { event: event.event, error });
     }
   };
@@ -99,7 +99,7 @@ export function recordChanges(trail: AuditTrail, cluster: Cluster, configuration
   };
 }
 
-/** The trail as the admin plane uses it. */
+/** Returns the trail in the form that the admin plane uses. */
 export function auditSink(trail: AuditTrail, sampler: FailureSampler): AuditSink {
   return {
     reserve: () => trail.reserve(),

@@ -1,4 +1,4 @@
-/** The packs that come with the program, on disk. */
+/** Packs that are shipped with the program. */
 
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,18 +7,18 @@ import { PACK_FILES, readPackText } from "../core/packs/index.ts";
 
 declare const GATEWAY_IS_BUILT: true | undefined;
 
-/** Beside `src` and `dist`. */
+/** Directory of the built-in packs, beside `src` and `dist`. */
 export const BUILT_IN_PACKS = fileURLToPath(
   new URL(typeof GATEWAY_IS_BUILT === "undefined" ? "../../../packs/" : "../packs/", import.meta.url),
 );
 
-/** Their ids, sorted. */
+/** Returns the ids of the packs, sorted. */
 export async function builtInPackIds(): Promise<readonly string[]> {
   const entries = await readdir(BUILT_IN_PACKS, { withFileTypes: true });
   return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
 }
 
-/** By control, the ids of the packs that cite it, sorted. */
+/** Returns the ids of the packs that cite each control, sorted. */
 export async function citingPacks(): Promise<ReadonlyMap<string, readonly string[]>> {
   const citing = new Map<string, string[]>();
   for (const id of await builtInPackIds()) {

@@ -1,4 +1,4 @@
-/** The port `CertificateStore` of ACME orders, over the cluster's rows: values are sealed here, before they go anywhere. */
+/** Port `CertificateStore` of ACME orders, over the cluster's rows: values are sealed here, before they are sent anywhere. */
 import { anySignal } from "../../base/index.ts";
 import type { Cluster } from "../cluster/index.ts";
 import { acmeRowKey, certificateRowKey, commands, readAcme, readCertificate } from "../core/state/index.ts";
@@ -9,10 +9,10 @@ import type { SealingHere } from "./admin-secrets.ts";
 const BY = { iss: "gateway", sub: "certificates" } as const;
 const WRITE_MS = 10_000;
 const READ_MS = 10_000;
-/** Followers are milliseconds behind; one that is not heard of is not waited for. */
+/** Maximum wait for followers, in milliseconds; they are milliseconds behind, and unreachable ones are not waited for. */
 const SPREAD_MS = 5_000;
 
-/** Refusals that say that the state is another than the one that was planned upon. */
+/** Refusals that mean that the state has changed since the plan was made. */
 const OUTDATED: ReadonlySet<string> = new Set(["stale", "exists", "retired_data_key"]);
 
 export function certificateStore(
@@ -64,7 +64,7 @@ export function certificateStore(
     async remove(table, id, version, signal) {
       const row = { id, ver: version };
       const command = table === "certificate" ? commands.certDelete(row) : commands.acmeDelete(row);
-      // What it refuses has changed, and is left to the next look.
+      // A refusal means that the row has changed; the next check deals with it.
       await cluster.write(command, { by: BY, timeoutMs: WRITE_MS, signal });
     },
     leads: () => cluster.status().role === "leader",

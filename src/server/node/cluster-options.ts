@@ -1,19 +1,19 @@
 /**
- * `cluster` of the node file as the cluster takes it: durations in milliseconds, defaults filled in, what is left out
- * taken from this node's entry of `peers`. Spec: document 2, `cluster`. The file has passed its checks.
+ * Converts `cluster` of the node file into the cluster's options: durations in milliseconds, with defaults, and with omitted
+ * values from this node's entry of `peers`. Specification document 2, `cluster`. The file has been validated.
  */
 import { parseDuration } from "../../base/index.ts";
 import type { ClusterOptions } from "../cluster/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
 
 export interface ClusterSurroundings {
-  /** `cluster.data_dir`, made absolute; undefined where it is left out. */
+  /** Absolute path of `cluster.data_dir`; `undefined` if it is omitted. */
   readonly dataDir: string | undefined;
-  /** `GATEWAY_CLUSTER_SECRET_PREVIOUS`; empty is the same as not set. */
+  /** Value of `GATEWAY_CLUSTER_SECRET_PREVIOUS`; empty means not set. */
   readonly previousSecret: string | undefined;
-  /** Of the executable. */
+  /** Version of the executable. */
   readonly version: string;
-  /** 256 MiB if left out (cluster reference, section 3.4). */
+  /** Defaults to 256 MiB (cluster reference, section 3.4). */
   readonly minFreeBytes?: number;
 }
 
@@ -22,7 +22,7 @@ const MIN_FREE_BYTES = 256 * 1024 * 1024;
 export function clusterOptionsOf({ cluster }: NodeFile, surroundings: ClusterSurroundings): ClusterOptions {
   const { node_id: nodeId, secret, join, peers = [] } = cluster;
   const own = peers.find(({ id }) => id === nodeId);
-  // Without a secret members could not be told from strangers, so nothing is opened for them.
+  // Without a secret a member cannot authenticate its peers, so no raft listener is opened.
   const listens = secret !== undefined;
   const raftAddr = listens ? cluster.raft_addr || own?.raft_addr || "" : "";
   const forwardAddr = listens ? cluster.forward_addr || own?.forward_addr || "" : "";
@@ -36,7 +36,7 @@ export function clusterOptionsOf({ cluster }: NodeFile, surroundings: ClusterSur
     deadAfterMs: cluster.dead_after ? milliseconds(cluster.dead_after) : undefined,
     raftAddr,
     forwardAddr,
-    // The others took a peer's address from the list that all of them carry, wherever the peer itself listens.
+    // The other nodes have a peer's address from their common list, whatever address the peer itself listens on.
     advertise: listens ? cluster.advertise || own?.raft_addr || raftAddr : "",
     forwardAdvertise: listens ? cluster.forward_advertise || own?.forward_addr || forwardAddr : "",
     version: surroundings.version,
@@ -59,5 +59,5 @@ function startOf({ bootstrap, bootstrap_wait: wait, join, peers }: NodeFile["clu
   };
 }
 
-/** The schema lets nothing through that is no duration. */
+/** The schema admits only valid durations. */
 const milliseconds = (duration: string): number => parseDuration(duration) ?? 0;

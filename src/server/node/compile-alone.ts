@@ -1,4 +1,4 @@
-/** A deployment document by itself, compiled as the gateway compiles it, where no node file says what surrounds it. */
+/** Compiles a deployment document without a node file, the way the gateway compiles it. */
 
 import type { Source } from "../core/config/index.ts";
 import { STAND_IN } from "../secrets/index.ts";
@@ -6,8 +6,8 @@ import { loadGuardrails, loadRules } from "../snapshot/index.ts";
 import { type CompiledSources, compileSources } from "./sources.ts";
 
 /**
- * Variables must be set; secrets and files are the nodes' to have, and are taken to be there. Names of issuers, and overlays
- * of files, are not looked up.
+ * Variables must be set; secrets and files belong to the nodes, and are assumed to exist. Names of issuers, and overlay files,
+ * are not checked.
  */
 export async function compileAlone(
   source: Source,

@@ -1,5 +1,5 @@
 /**
- * A node in config mode, the composition root: metrics, cluster, sealed secrets, configuration, admin door, data plane,
+ * A node in config mode, the composition root: metrics, cluster, sealed secrets, configuration, admin listener, data plane,
  * opened in this order and closed in reverse.
  */
 
@@ -62,13 +62,13 @@ import { usageReports } from "./usage-reports.ts";
 import { whenStanding } from "./when-standing.ts";
 import { createFleet, fleetOptions, settling, workersOf } from "./worker/index.ts";
 
-/** Handing leadership over, and the last writes. */
+/** Time to hand leadership over and finish the last writes, in milliseconds. */
 const CLUSTER_CLOSE_MS = 20_000;
 const HAND_OVER_MS = 5_000;
-/** What is queued goes out, and its head is shown to the cluster. */
+/** Time to send queued records and to publish the trail's head to the cluster, in milliseconds. */
 const AUDIT_CLOSE_MS = 30_000;
 
-/** What is opened belongs to `owner`. Rejects when a listener, the data directory or the cluster cannot be had. */
+/** Starts a node; `owner` closes what it opens. Rejects if a listener, the data directory or the cluster cannot be opened. */
 export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetime): Promise<ConfigNode> {
   const { documents, env, workers, build, log, signal } = options;
   const [{ nodeFile, path }, { proxies }] = [documents, readForwardProxies(env)];
@@ -85,7 +85,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
 
   const acme = acmeSettingsOf(nodeFile, { env, nameServers: options.nameServers });
   const files = certificateFilesOf(nodeFile, path);
-  // Before anything is made: a certificate that cannot be had ends the start.
+  // Read before anything is created: an unusable certificate ends the start.
   const certificateFiles =
     files && (await openCertificateFiles(files, { instruments: observed.instruments, log }, owner));
 
@@ -98,7 +98,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     version: build.version,
     ...(minFreeBytes !== undefined && { minFreeBytes }),
   });
-  // While the cluster opens.
+  // Runs while the cluster opens.
   const deriving = sealingKeysOf(keySources);
   deriving.catch(() => undefined);
   observed.reasons.add("cluster");
@@ -136,7 +136,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const tokens = openTokens({ nodeFile, path, env, clock, instruments, log }, owner);
   const auditDir = nodeFile.audit?.dir;
   const decisions = createControlDecisions();
-  // While the configuration compiles.
+  // Runs while the configuration compiles.
   const opening = owner.own(
     "audit trail",
     openTrail({
@@ -148,7 +148,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       log,
       ...(observed.otlp !== undefined && { onEmitted: (records) => observed.otlp?.audit(records) }),
     }),
-    // One that could not be had has been told to whoever waits for it below.
+    // If the trail could not be opened, the code below that awaits it reports the error.
     (it) =>
       it.then(
         (trail) => trail.close(),
@@ -280,7 +280,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
           models: () => models.standing().map(modelStatusOf),
           workers() {
             const isServing = dataPlane !== undefined;
-            // An inspector whose configuration has no route.
+            // True for an inspector whose configuration has no route.
             const isLeftOut = !isServing && inspector !== undefined;
             return workersOf(fleet?.standing(), { wanted: isLeftOut ? 0 : workers, isServing });
           },
@@ -303,7 +303,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         clock,
         caughtUp: fleet && (() => Promise.all([fleet.caughtUp(), instruments.refresh()]).then(() => undefined)),
         randomBytes: pooledRandomBytes,
-        // Loaded when a reason is first judged: a start is not to wait for the tables of detectors.
+        // Loaded when the first reason is checked, so that a start does not wait for the tables of detectors.
         secretIn: async (text) => (await import("../detectors/index.ts")).secretIn(text),
         log,
       },
@@ -360,7 +360,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       log,
     );
     dataListener.resolve();
-    // Another may have come while the listener opened.
+    // A newer snapshot may have come while the listener opened.
     if (inForce !== undefined) dataPlane.swap(inForce);
   };
   const serve = async (): Promise<ServingNode> => {

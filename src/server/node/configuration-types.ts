@@ -1,4 +1,4 @@
-/** The face of a node's configuration. */
+/** Interface of a node's configuration. */
 import type { Instruments, Log } from "../../base/index.ts";
 import type { Cluster, WriteOptions } from "../cluster/index.ts";
 import type { NodeFile, Problem, Source } from "../core/config/index.ts";
@@ -13,60 +13,60 @@ import type { CompiledSources, FileStatus } from "./sources.ts";
 import type { CrossingInputs, Elsewhere } from "./worker/index.ts";
 
 export interface ConfigurationOptions {
-  /** Sound. */
+  /** Documents without errors. */
   readonly documents: NodeDocuments;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cluster: Cluster;
-  /** Undefined without a cluster secret. */
+  /** `undefined` without a cluster secret. */
   readonly sealed: SealedSecrets | undefined;
   readonly models: ModelSupply;
   readonly instruments: Instruments;
   readonly log: Log;
   readonly callModel?: CallModel;
-  /** Others inspect what flows: detectors are made ready here when they are needed. */
+  /** True if other processes inspect the traffic: detectors are prepared here only when needed. */
   readonly isSpare?: boolean;
-  /** Where else a configuration is taken before it is in force here; one that cannot be taken there is refused. */
+  /** Other processes that must accept a configuration before it takes effect here; one that they cannot use is refused. */
   readonly elsewhere?: Elsewhere | undefined;
   readonly signal: AbortSignal;
   onSnapshot(snapshot: Snapshot): void;
-  /** The node file was read again, and is sound. */
+  /** Called when the node file was read again and is valid. */
   onNodeFile(nodeFile: NodeFile): void;
 }
 
-/** Why nothing is served, where nobody but an operator can change that. */
+/** Reason why nothing is served, if only an operator can change it. */
 export type Standstill = { readonly kind: "refused"; readonly problems: readonly string[] };
 
 export interface Configuration {
-  /** What runs; undefined before the first. */
+  /** Returns the running configuration; `undefined` before the first. */
   running(): CompiledSources | undefined;
-  /** Revision of each source that runs. */
+  /** Returns the revision of each running source. */
   served(): ReadonlyMap<string, number>;
-  /** Problems of the newest configuration where it does not compile here. */
+  /** Returns the problems of the newest configuration if it does not compile here. */
   refusal(): readonly Problem[] | undefined;
   stored(): readonly SourceRow[];
   textOf(name: string, revision: number): string | undefined;
-  /** With this node's environment, secrets and overlays. */
+  /** Compiles sources with this node's environment, secrets and overlays. */
   compile(sources: readonly Source[]): Promise<CompiledSources>;
-  /** The same, with what it is compiled from, for another thread or process. Models are not loaded. */
+  /** Like `compile`, but also returns the inputs, for another thread or process. Models are not loaded. */
   crossing(sources: readonly Source[]): Promise<CompiledSources & { readonly inputs: CrossingInputs }>;
   /** Resolves once everything that changed before the call was compiled. */
   settled(): Promise<void>;
   onChange(listener: () => void): () => void;
   fileStatus(): FileStatus;
-  /** Absolute path of the deployment document, where there is one. */
+  /** Returns the absolute path of the deployment document, if there is one. */
   documentPath(): string | undefined;
-  /** The deployment document, read again; undefined where the node file names none. */
+  /** Reads the deployment document again; `undefined` if the node file names none. */
   readDocument(): Promise<FileText | undefined>;
-  /** The document on disk, to the whole cluster, unless it is behind. */
+  /** Applies the document on disk to the whole cluster, unless it is older. */
   applyFile(write: WriteOptions): Promise<FileOutcome>;
-  /** The node file is read again, then its document goes by the table; what is refused is logged. */
+  /** Reads the node file again, then handles its document as the table of states says; logs what is refused. */
   reload(): Promise<void>;
   /**
-   * Starts with what is stored, and carries the document on disk to the cluster. Resolves once that is decided, with a
-   * standstill where nothing is served then and nothing that may come would change it.
+   * Starts with the stored configuration, and applies the document on disk to the cluster. Resolves once that is decided, with
+   * a standstill if nothing is served and nothing that may come would change that.
    */
   begin(): Promise<Standstill | undefined>;
-  /** What models in memory here say, for other processes of this node. */
+  /** Runs the models loaded in this process for other processes of the node. */
   readonly askSession: AskSession;
   close(): void;
 }

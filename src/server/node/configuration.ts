@@ -1,9 +1,9 @@
 /**
- * The life of a node's configuration: what the cluster stores is compiled here and served, and the deployment document
- * on this disk becomes the source `default` by the table of specification document 1 (States and transitions).
+ * Life cycle of a node's configuration: the sources that the cluster stores are compiled here and served, and the deployment
+ * document on this disk becomes the source `default` by the table of specification document 1 (States and transitions).
  *
- * Rebuilds happen one after the other. A configuration that does not compile on this node leaves the one before in
- * force, whole, and is compiled again every ten seconds: what is lacking here may come without a change of the state.
+ * Rebuilds run one after the other. A configuration that does not compile on this node leaves the previous one fully in force,
+ * and is compiled again every ten seconds: a missing input may appear without a change of the state.
  */
 import { ClusterError } from "../cluster/index.ts";
 import { formatProblem, type Problem, type Source } from "../core/config/index.ts";
@@ -38,7 +38,7 @@ import { type CrossingInputs, crossing, recorded } from "./worker/index.ts";
 /** Node-file keys that a running process can change (design decisions, section 5). */
 const RELOADABLE: ReadonlySet<string> = new Set(["issuers", "secrets_dir", "catalog_overlay_paths", "deployment"]);
 
-/** As often as secret files are looked at. */
+/** Interval between attempts at a refused configuration, in milliseconds; the same as for checks of secret files. */
 const RETRY_REFUSED_MS = 10_000;
 
 export function openConfiguration(options: ConfigurationOptions): Configuration {
@@ -53,7 +53,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   let running: CompiledSources | undefined;
   let served: ReadonlyMap<string, number> = new Map();
   let refused: CompiledSources | undefined;
-  /** What is stored, where models that it needs are being fetched. */
+  /** The stored configuration while the models that it needs are being fetched. */
   let awaiting: CompiledSources | undefined;
   let told = "";
   let isToldOfOpen = false;
@@ -81,10 +81,10 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   const compileWith = (sources: readonly Source[], secrets: SourcesInput["secrets"], models?: Views): CompiledSources =>
     compileSources(inputOf(sources, secrets, models));
 
-  /** Before any of the texts is compiled. */
+  /** Loads the engines that the texts need, before any of them is compiled. */
   const prepare = async (texts: readonly string[]): Promise<void> => {
     rules ??= await loadRules(texts);
-    // Its counters can be had once, and two may come here at the same time.
+    // The counters can be created only once, and two callers may get here at the same time.
     if (guardrails === undefined && texts.some(mayHoldGuardrails)) {
       const { instruments, callModel, isSpare } = options;
       loading ??= loadGuardrails(texts, { instruments, log, callModel, ...(isSpare && { isSpare }) });
@@ -111,7 +111,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     return { ...looked.sources, inputs: crossing(input, seen) };
   };
 
-  /** The document on disk, where something that it needs cannot be loaded. */
+  /** The document on disk, if something that it needs cannot be loaded. */
   let unusable: { readonly text: string; readonly sources: CompiledSources } | undefined;
 
   const file = openDeploymentFile({
@@ -139,7 +139,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
       isFromApi: writer === "api",
     }));
 
-  /** Compiles what is stored, and serves it where it compiles. */
+  /** Compiles the stored sources, and serves them if they compile. */
   const rebuild = async (): Promise<void> => {
     await prepare(sourcesOf(stored()).map(({ text }) => text));
     if (signal.aborted) return;
@@ -166,7 +166,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     else serve(next, rows, next.compiled);
   };
 
-  /** As it is, or refused where another process of the node cannot take it. */
+  /** Returns `next`, or a refusal if another process of the node cannot use it. */
   const takenElsewhere = async (next: CompiledSources, inputs: () => CrossingInputs): Promise<CompiledSources> => {
     const { elsewhere } = options;
     if (elsewhere === undefined || next.compiled.kind !== "compiled") return next;
@@ -232,7 +232,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     });
   };
 
-  /** Changes that come together are compiled once. */
+  /** Changes at the same time are compiled once. */
   const queueRebuild = (): void => {
     if (isQueued || signal.aborted) return;
     isQueued = true;
@@ -263,7 +263,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
         queueRebuild();
       }
     }),
-    // What is wrapped anew may be opened by a node that could not before.
+    // This node may be able to open a key that was wrapped again.
     view.watch("ring/", () => {
       if (refused !== undefined) queueRebuild();
     }),
@@ -290,7 +290,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     file.forget();
     if (next.document !== undefined) await applyBySignal();
     await turn;
-    // Not before the document: what is stored may need what has just been taken away.
+    // Only after the document: the stored configuration may need an input that was just removed.
     if (isOther && rebuilds === rebuiltBefore) queueRebuild();
     await turn;
     log.info("reloaded", { file_status: fileStatusNow().state });
@@ -302,7 +302,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     return documents.document;
   };
 
-  /** As at a start: a document without a version that differs from what is stored waits for a reload by the admin API. */
+  /** Same as at a start: a document without a version that differs from the stored one waits for a reload by the API. */
   const applyBySignal = async (): Promise<void> => {
     try {
       file.tell(await file.apply(documents.document, "start", { by: BY_FILE, timeoutMs: FILE_WRITE_MS, signal }));
@@ -322,7 +322,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
       const secretChange = nextChange("secret/");
       const outcome = await file.carry(() => documents.document);
       if (outcome === undefined) return undefined;
-      // A start that finds nothing to do needs no line.
+      // A start without changes needs no log line.
       if (outcome.kind !== "kept") file.tell(outcome);
       await turn;
       const end = running === undefined ? standstill(outcome) : undefined;
@@ -343,7 +343,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
       signal.addEventListener("abort", end, { once: true });
     });
 
-  /** A secret can be sealed while the node waits; of a document of other members nobody knows when it comes. */
+  /** Returns why to give up. Waits while a secret can still be sealed, or other members may bring a document. */
   const standstill = (outcome: FileOutcome): Standstill | undefined => {
     const isAlone = cluster.status().members.length <= 1;
     if (refused !== undefined) {

@@ -1,20 +1,20 @@
-/** How often decisions served each control in the last 24 hours, counted as they are recorded. */
+/** Counts the decisions of each control in the last 24 hours, as they are recorded. */
 
 export interface ControlDecisions {
-  /** Grows with each that is counted. */
+  /** Increases with each decision. */
   readonly counted: number;
-  /** Of one decision, at a time in milliseconds since 1970. */
+  /** Counts one decision at `atMs`, in milliseconds since 1970. */
   add(controls: readonly string[], atMs: number): void;
-  /** Those that were served since 24 hours before `nowMs`, to the hour. */
+  /** Returns the decisions per control in the 24 hours before `nowMs`, to the hour. */
   since(nowMs: number): ReadonlyMap<string, number>;
 }
 
-/** What is only recorded, as of detectors in the shadow, decided nothing. */
+/** Events that are only recorded, such as those of shadow detectors, are not decisions. */
 export const isDecision = (event: string): boolean => event === "access.decision" || event === "guardrail.decision";
 
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
-/** Of one hour; documents that are replaced all the time bring new ones. */
+/** Maximum number of controls per hour; frequently replaced documents keep bringing new ones. */
 const MAX_CONTROLS = 10_000;
 
 export function createControlDecisions(): ControlDecisions {

@@ -1,8 +1,8 @@
 /**
- * The deployment document on this node's disk: how it becomes the source `default`, and how it stands to what is stored.
+ * The deployment document on this node's disk: how it becomes the source `default`, and how it compares with the stored source.
  * Source: specification document 1, States and transitions; design decisions, section 3.
  *
- * The state machine decides by the table; here the document is read, compiled first, and the outcome told.
+ * The state machine decides by the table; this file reads the document, compiles it first, and reports the outcome.
  */
 import { type Log, pause } from "../../base/index.ts";
 import { type Cluster, ClusterError, type WriteOptions } from "../cluster/index.ts";
@@ -23,26 +23,26 @@ import { type FileText, readTextSync } from "./files.ts";
 import { contentOf } from "./source-content.ts";
 import { type CompiledSources, editionOf, type FileQuestion, type FileStatus, fileStatus } from "./sources.ts";
 
-/** One attempt to have the document written; it is repeated for as long as the cluster has no leader. */
+/** Timeout of one attempt to write the document, in milliseconds; attempts repeat while the cluster has no leader. */
 export const FILE_WRITE_MS = 10_000;
 
-/** Between attempts that fail at once. */
+/** Delay between attempts that fail immediately, in milliseconds. */
 const RETRY_MS = 1_000;
 
-/** What passes by itself. */
+/** Codes of temporary failures. */
 const PASSING: ReadonlySet<string> = new Set(["no_leader", "busy", "disk_low"]);
 
 export const BY_FILE = { iss: "gateway", sub: "deployment-file" } as const;
 
-/** Refusals by the table of transitions: the document is at fault. */
+/** Refusals by the table of transitions, which are faults of the document. */
 export const OF_TABLE: ReadonlySet<string> = new Set(["version_behind", "version_reused"]);
 
-/** What became of the document on disk. */
+/** Outcome of applying the document on disk. */
 export type FileOutcome =
   | { readonly kind: "applied" | "kept"; readonly revision: number }
   /**
-   * `code`: the state's own, where the state refused it. `problems`: where the document is at fault. `lacking`: secrets
-   * that it names and that there are not.
+   * `code` is the state machine's, if it refused the document. `problems` are faults of the document. `lacking` names secrets
+   * that it refers to and that do not exist.
    */
   | {
       readonly kind: "refused";
@@ -56,26 +56,32 @@ export interface DeploymentFileOptions {
   readonly cluster: Cluster;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Absolute; undefined where the node file names none. */
+  /** Returns the absolute path; `undefined` if the node file names none. */
   path(): string | undefined;
   stored(): readonly SourceRow[];
-  /** As the only source, with this node's environment, secrets and overlays, as they are now. */
+  /** Compiles the document as the only source, with this node's current environment, secrets and overlays. */
   compile(source: Source): CompiledSources;
-  /** Loads what is needed to compile the text. */
+  /** Loads the engines that compiling the text needs. */
   prepare(text: string): Promise<void>;
   isPrepared(text: string): boolean;
 }
 
 export interface DeploymentFile {
-  /** Rejects with a `ClusterError` where the cluster cannot take it, and with `conflict` where there is no file. */
+  /** Rejects with a `ClusterError` if the cluster cannot take the document, and with `conflict` if there is no file. */
   apply(document: FileText | undefined, trigger: "start" | "reload", write: WriteOptions): Promise<FileOutcome>;
-  /** As a start does: repeated until the cluster has taken or refused it. Undefined when it was given up. */
+  /**
+   * Applies the document as a start does: repeats until the cluster has taken or refused it. Resolves with `undefined` if it
+   * was given up.
+   */
   carry(document: () => FileText | undefined): Promise<FileOutcome | undefined>;
-  /** Logs what became of it. */
+  /** Logs the outcome. */
   tell(outcome: FileOutcome): void;
-  /** `compiled`: what is stored, as it compiles here; `serves`: whether anything is in force; `lacking`: models. */
+  /**
+   * `compiled` is the stored configuration as it compiles here, `serves` is whether any configuration is in force, and
+   * `lacking` names missing models.
+   */
   status(compiled: CompiledSources["compiled"] | undefined, serves: boolean, lacking: string | undefined): FileStatus;
-  /** What the document refers to has changed. */
+  /** Forgets remembered results; called when an input of the document has changed. */
   forget(): void;
 }
 
@@ -86,8 +92,8 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
   let remembered: { readonly value: string; readonly edition: Edition } | undefined;
 
   /**
-   * As the only source. One that compiles is remembered, since its standing is asked for again and again; one that does
-   * not may be helped by a secret that comes.
+   * Compiles the document as the only source. Remembers a success, since the status is read often; not a failure, since a new
+   * secret may fix it.
    */
   const judge = (text: string): CompiledSources => {
     const { digest } = editionOf(text, undefined);
@@ -116,7 +122,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
       ...(version !== null && { version }),
       ...(highest !== undefined && { highest }),
     };
-    // Below the level it is another, once the level has risen.
+    // Below the feature level the edition is computed differently; it is not remembered until the level has risen.
     if (isGuarded) remembered = { value, edition };
     return edition;
   };
@@ -131,7 +137,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
     if (file.kind === "problem") return file;
     const { text, name } = file;
     if (!options.isPrepared(text)) {
-      // Nobody waits here: whoever asks again is told whether it compiles.
+      // Not awaited: the next query learns whether it compiles.
       options.prepare(text).catch((error: unknown) => log.error("the engine of rules cannot be loaded", { error }));
       return { kind: "document", edition: editionIn(text) };
     }
@@ -171,7 +177,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
     const result = await cluster.write(command, write);
     if (result.kind === "refused") {
       const { code, message } = result;
-      // The state's text names no versions.
+      // The state machine's message contains no versions, so it is made again here.
       const { kind, reason } = decideApply({ trigger, stored: storedEdition(), document: editionIn(document.text) });
       return refused({ code, message: OF_TABLE.has(code) && kind === "refuse" ? reason : message });
     }
@@ -212,7 +218,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
         try {
           const outcome = await apply(document(), "start", write);
           if (outcome.kind !== "refused" || outcome.lacking.length === 0) return outcome;
-          // The cluster may hold the secret, and this node be behind.
+          // The cluster may have the secret while this node is behind.
           await cluster.readBarrier({ timeoutMs: FILE_WRITE_MS, signal }).catch(() => undefined);
           return await apply(document(), "start", write);
         } catch (error) {

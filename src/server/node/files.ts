@@ -1,18 +1,18 @@
-/** Reads what a configuration is made of from disk: the node file, the deployment document, catalog overlay files. */
+/** Reads the files of a configuration: the node file, the deployment document, catalog overlay files. */
 import { readFileSync, type Stats, statSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 
-/** A document larger than this is not one; the reader itself refuses less. */
+/** Maximum size of a file, in bytes; the parser itself has a lower limit. */
 const MAX_FILE_BYTES = 16 << 20;
-/** Files that overlay patterns may name together. */
+/** Maximum number of files that overlay patterns may match together. */
 const MAX_OVERLAY_FILES = 1_000;
 
 export type FileText =
   | { readonly kind: "text"; readonly name: string; readonly text: string }
   | { readonly kind: "problem"; readonly message: string };
 
-/** `name` is how errors call the file. */
+/** `name` is the file's name in errors. */
 async function readText(path: string, name: string): Promise<FileText> {
   try {
     const found = await stat(path);
@@ -26,10 +26,10 @@ async function readText(path: string, name: string): Promise<FileText> {
   }
 }
 
-/** Opening a pipe waits for whoever writes, without a limit; a device may never end. */
+/** Opening a pipe blocks until a writer opens it, without a limit; a device may never end. */
 const waits = (found: Stats): boolean => found.isFIFO() || found.isSocket() || found.isCharacterDevice();
 
-/** For a question that is answered at once: one small file, as it is now. */
+/** Reads one small file synchronously, for an answer that cannot wait. */
 export function readTextSync(path: string): FileText {
   try {
     const found = statSync(path);
@@ -44,7 +44,7 @@ export function readTextSync(path: string): FileText {
   }
 }
 
-/** The files of one configuration: each is read once, so that a compile that follows sees the same documents. */
+/** Files of one configuration: each is read once, so that a later compile sees the same documents. */
 export interface Disk {
   readText(path: string): Promise<FileText>;
   expandPattern(pattern: string): Promise<Expansion>;
@@ -71,7 +71,10 @@ export type Expansion =
   | { readonly kind: "files"; readonly paths: readonly string[] }
   | { readonly kind: "problem"; readonly message: string };
 
-/** A path, or a pattern whose segments may hold `*` and `?`; sorted, so that overlays apply in one order everywhere. */
+/**
+ * Expands a path, or a pattern whose segments may contain `*` and `?`; sorted, so that overlays apply in the same order
+ * everywhere.
+ */
 async function expandPattern(pattern: string): Promise<Expansion> {
   if (!/[*?]/.test(pattern)) return { kind: "files", paths: [pattern] };
   let found: string[] = [pattern.startsWith(sep) ? sep : ""];

@@ -1,4 +1,4 @@
-/** One provider described by flags, compiled like any deployment document. */
+/** Compiles one provider described by flags, like any deployment document. */
 import { type Deployment, formatProblem, type Problem, type References, readDeployment } from "../core/config/index.ts";
 import { compileDeployment, type Snapshot } from "../snapshot/index.ts";
 
@@ -6,7 +6,7 @@ export interface ProviderFlags {
   readonly preset?: string | undefined;
   readonly upstream?: string | undefined;
   readonly dialect: string;
-  /** `client=upstream` each. */
+  /** Aliases in the form `client=upstream`. */
   readonly alias: readonly string[];
   readonly maxBodyBytes: number;
 }
@@ -15,10 +15,10 @@ export type FlagSnapshot =
   | { readonly kind: "compiled"; readonly snapshot: Snapshot }
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
-/** The makers of the two dialects, whose roots are the default of `-upstream`. */
+/** Makers of the two dialects, whose roots are the defaults of `-upstream`. */
 const DEFAULT_PRESETS: Readonly<Record<string, string>> = { compat: "openai", messages: "anthropic" };
 
-/** Which flag a key of the document came from, so that an error speaks of what was typed. */
+/** Flag of each key of the document, so that an error names the flag that was typed. */
 const FLAG_OF: Readonly<Record<string, string>> = {
   preset: "-preset",
   base_url: "-upstream",
@@ -27,7 +27,7 @@ const FLAG_OF: Readonly<Record<string, string>> = {
   region: "-preset",
 };
 
-/** Flags hold no references: what looks like one is meant literally. */
+/** Flags contain no references: similar text is meant literally. */
 const NO_REFERENCES: References = {
   env: () => undefined,
   secret: () => ({ kind: "problem", message: "flags hold no references" }),

@@ -1,6 +1,6 @@
 /**
- * The front door of a node: its certificate, from files or by ACME, and TLS with it before HTTP. Source: specification
- * document 2, `tls`; design decisions, section 15.
+ * The data listener's certificate on a node, from files or by ACME, and its TLS. Source: specification document 2, `tls`;
+ * design decisions, section 15.
  */
 import { type Instruments, type Lifetime, type Log, systemClock } from "../../base/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
@@ -21,13 +21,13 @@ import {
 import { beside } from "./files.ts";
 import { ConfigurationRefused } from "./refused.ts";
 
-/** Stands among the reasons of a node that is not ready. */
+/** Readiness reason while a certificate is pending. */
 const PENDING = "certificate pending";
 
 const LOOK_EVERY_MS = 60_000;
 const TELL_AGAIN_MS = 24 * 60 * 60 * 1000;
 
-/** Absolute; undefined where the node file names none. `path`: of the node file. */
+/** Returns the absolute paths; `undefined` if the node file names none. `path` is the node file's. */
 export function certificateFilesOf({ tls }: NodeFile, path: string): CertificateFiles | undefined {
   if (tls?.cert_file === undefined || tls.key_file === undefined) return undefined;
   return { certFile: beside(path, tls.cert_file), keyFile: beside(path, tls.key_file) };
@@ -38,7 +38,7 @@ interface Surroundings {
   readonly log: Log;
 }
 
-/** Throws `ConfigurationRefused` where there is nothing to begin with. */
+/** Opens the certificate files. Throws `ConfigurationRefused` if there is no usable certificate to start with. */
 export async function openCertificateFiles(
   files: CertificateFiles,
   { instruments, log }: Surroundings,
@@ -60,9 +60,9 @@ export async function openCertificateFiles(
 
 export interface FrontDoorOptions extends Surroundings {
   readonly certificates: Certificates;
-  /** Of the deployment: any node resumes the sessions of all. Undefined: it has none. */
+  /** Secret of the deployment: every node can resume the TLS sessions of all. `undefined` if it has none. */
   readonly secret: Uint8Array | undefined;
-  /** Of readiness. */
+  /** Readiness reasons. */
   readonly reasons: Set<string>;
 }
 
@@ -92,7 +92,7 @@ export async function openFrontDoor(options: FrontDoorOptions, owner: Lifetime):
   });
 }
 
-/** Once as it comes nearer, and once a day while it stays so. */
+/** Logs an approaching expiry: once at each stage, and once a day while it stays so. */
 function tellExpiry(certificates: Certificates, log: Log): () => void {
   let told: ExpiryStage = "valid";
   let toldAt = 0;

@@ -1,7 +1,6 @@
 /**
- * Paths of a node file, read without judging the rest of it: where its secrets are, which its own references need, and
- * which deployment document and overlays it names, so that the errors of all documents are told at once; and where it keeps
- * models.
+ * Reads paths of a node file without validating the rest: its secrets directory, the deployment document and overlays that it
+ * names, so that the errors of all documents are reported at once, and its model cache.
  */
 import { parseDocument } from "yaml";
 
@@ -29,7 +28,7 @@ export function glance(text: string, env: Readonly<Record<string, string | undef
       dataDir: read(cluster?.data_dir),
     };
   } catch {
-    // The reader says what is wrong with it.
+    // The reader of the node file reports what is wrong with it.
     return { secretsDir: undefined, deployment: undefined, overlayPaths: [], cacheDir: undefined, dataDir: undefined };
   }
 }

@@ -1,4 +1,4 @@
-/** What governs requests on this node, joined: callers, suspensions, budgets and the trail of decisions. */
+/** Governance ports of this node: callers, suspensions, budgets and the decision trail. */
 import type { Clock, Instruments, Lifetime, Log } from "../../base/index.ts";
 import type { AuditTrail, FailureSampler } from "../audit/index.ts";
 import { createCallers } from "../auth/index.ts";
@@ -23,11 +23,11 @@ export interface GoverningOptions {
   readonly clock: Clock;
   readonly instruments: Instruments;
   readonly log: Log;
-  /** Between two reports to the ledger of usage, in milliseconds. */
+  /** Interval between two reports to the usage ledger, in milliseconds. */
   readonly usageEveryMs?: number | undefined;
 }
 
-/** What is opened belongs to `owner`. */
+/** Opens the ports; `owner` closes them. */
 export function openGoverning(options: GoverningOptions, owner: Lifetime) {
   const { cluster, removal, tokens, trail, failures, controls, clock, instruments, log } = options;
   const { view } = cluster;

@@ -21,21 +21,24 @@ export type ReadGuardrails =
   | {
       readonly kind: "read";
       readonly guardrails: Guardrails;
-      /** With which detectors they select, and nothing else of them. */
+      /** Profiles with the detectors that they select, and nothing else. */
       readonly profiles: readonly GuardedProfile[];
       /** Declared models that its detectors refer to, without the tokens of their hubs. */
       readonly needs: readonly ModelNeed[];
-      /** `needs` with the tokens, for who has to fetch them. */
+      /** Returns `needs` with the tokens, for code that fetches them. */
       readonly tokens: () => Tokens;
-      /** Absolute: where the node keeps models; undefined where no node file says it, and the usual place cannot be written. */
+      /**
+       * Absolute path of the node's model cache; `undefined` if no node file names it and the default directory is not
+       * writable.
+       */
       readonly cacheDirectory: string | undefined;
-      /** With the providers that judges are asked through, and nothing to serve; undefined where there are no judges. */
+      /** Snapshot with only the providers that judges call; `undefined` if there are no judges. */
       readonly judged: Snapshot | undefined;
       readonly problem: ProblemAt;
-      /** Lines for a person. */
+      /** Warnings, one line each, for a person. */
       readonly warnings: readonly string[];
     }
-  /** A line each. */
+  /** Problems, one line each. */
   | Refused;
 
 interface Refused {
@@ -53,7 +56,7 @@ export async function readGuardrailsAt(path: string, env: Environment): Promise<
   return file.kind === "problem" ? refused([file.message]) : await readGuardrailsIn({ ...file, path }, env);
 }
 
-/** The same of a text; `path` is where it would stand, `name` what it is called in problems. */
+/** Reads guardrails from a text. `path` is where the file would be, `name` is its name in problems. */
 export async function readGuardrailsIn(
   file: { readonly path: string; readonly name: string; readonly text: string },
   env: Environment,
@@ -117,7 +120,7 @@ export async function readGuardrailsIn(
   };
 }
 
-/** Who may call, and what for, is no matter where nobody is served. */
+/** Callers and access rules do not matter, since nothing is served. */
 const providersOf = ({ guardrails: _, models: __, profiles: ___, ...rest }: Deployment): Deployment => rest;
 
 async function cacheOf({ cacheDir, dataDir }: Glance, path: string): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 /**
- * The history of this node: every ten seconds what the data plane met and what instruments counted since, into buckets that
- * begin at whole tens of seconds. Requests pay nothing for it but what `statistics` already counts.
+ * History of this node: every ten seconds, the statistics of the data plane and the increase of the instruments are stored in a
+ * bucket that begins at a multiple of ten seconds. Requests pay only for what `statistics` counts anyway.
  */
 import type { Clock, Instruments, Reading } from "../../base/index.ts";
 import type { History as HistoryPort, HistoryRecord } from "../admin/index.ts";
@@ -21,7 +21,7 @@ export interface HistoryOptions {
 
 export interface OpenHistory {
   readonly port: HistoryPort;
-  /** Ends the bucket that runs, as the clock says; called by its own timer. */
+  /** Ends the current bucket at the clock's time; also called by its own timer. */
   sample(): void;
   close(): void;
 }
@@ -71,7 +71,7 @@ export function openHistory({ statistics, instruments, cluster, clock }: History
         sample();
         next();
       },
-      // A moment behind its end, so that no bucket is begun twice.
+      // Shortly after its end, so that no bucket is begun twice.
       begunAt + BUCKET_MS - clock.now() + 5,
     ).unref();
   };
@@ -89,12 +89,12 @@ export function openHistory({ statistics, instruments, cluster, clock }: History
 
 const bucketAt = (now: number): number => Math.floor(now / BUCKET_MS) * BUCKET_MS;
 
-/** Under this name the streams of all answers stand together. */
+/** Name of the series that sums up the streams of all answers. */
 const EVERY_STREAM = "streams";
 
 interface Counted {
   readonly metric: string;
-  /** Whose values are the names of the series. */
+  /** Label whose values are the names of the series. */
   readonly label: string;
   readonly kind: Kind;
   readonly measure: keyof Measures;
@@ -127,9 +127,9 @@ const METRICS: ReadonlySet<string> = new Set(COUNTED.map(({ metric }) => metric)
 const MEANS: ReadonlySet<string> = new Set(["gateway_guardrail_stream_held_bytes", "gateway_cluster_write_seconds"]);
 
 interface Counts {
-  /** What was counted since the reading before, by a label; nothing of what was not. */
+  /** Returns the increase since the last reading by label; omits what did not grow. */
   of(metric: string, label: string, where: Counted["where"]): ReadonlyMap<string, number>;
-  /** Of what was observed since then, by name; none where nothing was. */
+  /** Means of the observations since the last reading, by name; omits what was not observed. */
   readonly means: ReadonlyMap<string, number>;
 }
 

@@ -1,4 +1,4 @@
-/** The inspector of a node: opened once there is something to inspect with, and drained as soon as the node is to stop. */
+/** The inspector of a node: opened once there is a configuration to inspect with, and drained as soon as the node stops. */
 import type { Instruments, Lifetime, Log } from "../../base/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
 import type { GuardrailSinks } from "../core/guardrails/index.ts";
@@ -16,34 +16,34 @@ import type { Snapshot } from "../snapshot/index.ts";
 import type { Otlp } from "../telemetry/index.ts";
 import { AFTER_DRAIN_MS, type DataPlaneBounds, DRAIN_MS } from "./start.ts";
 
-/** Of one gRPC message beside a body that comes whole. */
+/** Allowance for one gRPC message around a complete body, in bytes. */
 const MESSAGE_OVERHEAD_BYTES = 1 << 20;
 
-/** A peer that says nothing for so long within one request has lost it. */
+/** Maximum silence of a peer within one request, in milliseconds; after it the request is considered lost. */
 const MAX_QUIET_MS = 60_000;
 
-/** What waits for longer than that for one event of a response is broken: proxies give up after five minutes of their own. */
+/** Maximum wait for one event of a response, in milliseconds. A longer wait is broken: proxies give up after five minutes. */
 const MAX_SILENT_MS = 3_600_000;
 
 export interface NodeInspectorOptions extends DataPlaneBounds {
-  /** It names `inspect_listen`. */
+  /** Settings with `inspect_listen`. */
   readonly extproc: NonNullable<NodeFile["extproc"]>;
-  /** In force now. */
+  /** Returns the snapshot in force. */
   readonly snapshot: () => Pick<Snapshot, "guardrails" | "maxBodyBytes">;
   readonly sinks: GuardrailSinks;
-  /** Undefined: nobody traces. */
+  /** `undefined` if no tracing is configured. */
   readonly otlp: Pick<Otlp, "tracing"> | undefined;
-  /** Of this process: what is held for peers is counted with what the data plane holds. */
+  /** Admission control of this process: bytes held back for peers count together with the data plane's. */
   readonly admission: Admission;
   readonly instruments: Instruments;
-  /** While one stands, the node is not ready. */
+  /** Readiness reasons; the node is not ready while there is one. */
   readonly reasons: Set<string>;
   readonly log: Log;
-  /** Aborts when the node is to stop. */
+  /** Aborts when the node stops. */
   readonly signal: AbortSignal;
 }
 
-/** What is opened belongs to `owner`. Rejects when the address cannot be had. */
+/** Opens the inspector; `owner` closes it. Rejects if the address cannot be bound. */
 export async function openNodeInspector(options: NodeInspectorOptions, owner: Lifetime): Promise<Inspector> {
   const { extproc, snapshot, sinks, otlp, instruments, reasons, log, signal } = options;
   const drainMs = options.drainMs ?? DRAIN_MS;
@@ -83,7 +83,7 @@ export async function openNodeInspector(options: NodeInspectorOptions, owner: Li
     return closing;
   };
   owner.own("inspector", inspector, close, { limitMs: drainMs + AFTER_DRAIN_MS });
-  // Beside the data plane's drain, not behind it.
+  // Drains at the same time as the data plane, not after it.
   if (signal.aborted) void close();
   else signal.addEventListener("abort", () => void close(), { once: true });
   log.info("the inspector listens", { address: inspector.address, peers_filter: settingsLine(extproc) });

@@ -1,4 +1,4 @@
-/** What the node file says of token issuers and of the admin API's bindings to them, in the terms of those who use it. */
+/** Converts token issuers of the node file, and the admin API's bindings to them, for the modules that use them. */
 
 import type { LoginIssuer } from "../admin/index.ts";
 import type { IssuerOptions } from "../auth/index.ts";
@@ -6,7 +6,7 @@ import type { NodeFile } from "../core/config/index.ts";
 import { readForwardProxies } from "../forward-proxy/index.ts";
 import { beside } from "./files.ts";
 
-/** `path`: of the node file, which its paths are relative to. `env`: names the forward proxies. */
+/** `path` is the node file's, which its paths are relative to. `env` names the forward proxies. */
 export function issuersOf(
   { issuers = [] }: NodeFile,
   path: string,

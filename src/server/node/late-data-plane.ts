@@ -1,10 +1,12 @@
-/** A node that only inspects opens no data listener until there is something to route. Source: design decisions, section 19. */
+/**
+ * Opens the data listener of a node that only inspects once there is something to route. Source: design decisions, section 19.
+ */
 import type { Log } from "../../base/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 
 export const routesAny = ({ providers, fronted }: Snapshot): boolean => providers.length + fronted.all.length > 0;
 
-/** Opens at the first that has something to route; one that could not be opened is tried again with the next. */
+/** Opens at the first snapshot that has something to route; if that fails, tries again with the next. */
 export function openOnce(open: (snapshot: Snapshot) => Promise<void>, log: Log): (snapshot: Snapshot) => void {
   let isOpen = false;
   return (snapshot) => {
@@ -20,6 +22,6 @@ export function openOnce(open: (snapshot: Snapshot) => Promise<void>, log: Log):
   };
 }
 
-/** Told by one without a data directory. */
+/** Log line of a node without a data directory. */
 export const KEEPS_NOTHING =
   "this node keeps its state in memory, and signs its audit trail with a key of this process: no `cluster.data_dir`";

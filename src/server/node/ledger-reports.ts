@@ -1,4 +1,4 @@
-/** What this node's callers used, carried to the cluster: one write is one command, and the ledger numbers its reports itself. */
+/** Reports the usage of this node's callers to the cluster: one write is one command, and the ledger numbers its reports. */
 import type { Cluster } from "../cluster/index.ts";
 import { commands, featureRowKey, isRollDue, LEDGER_LEVEL, readFeatureLevel } from "../core/state/index.ts";
 import type { AddOutcome, LedgerReports } from "../usage/index.ts";

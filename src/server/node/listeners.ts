@@ -1,4 +1,4 @@
-/** Where a node listens, as it tells an operator. */
+/** Listeners of a node, as shown to an operator. */
 import type { NodeFile } from "../core/config/index.ts";
 import type { Inspector } from "../inspector/index.ts";
 import type { AdminDoors } from "./admin-plane.ts";
@@ -11,7 +11,7 @@ interface Listening {
   readonly doors: AdminDoors | undefined;
 }
 
-/** Those that are open. */
+/** Returns the open listeners. */
 export function listenersOf(
   nodeFile: NodeFile,
   { metrics, dataPlane, inspector, doors }: Listening,

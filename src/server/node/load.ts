@@ -27,26 +27,26 @@ import { compileSources, trustedBy } from "./sources.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What this node's files say, as far as they can be read. */
+/** Content of this node's files, as far as they can be read. */
 export interface NodeDocuments {
-  /** Of the node file. */
+  /** Path of the node file. */
   readonly path: string;
-  /** Undefined when it cannot be used. */
+  /** `undefined` if the file cannot be used. */
   readonly nodeFile: NodeFile | undefined;
-  /** Absolute; undefined when the node file sets none. */
+  /** Absolute path; `undefined` if the node file sets none. */
   readonly secretsDir: string | undefined;
   readonly overlays: readonly NamedOverlay[];
   /** Variables that the node file refers to. */
   readonly variables: ReadonlySet<string>;
-  /** The deployment document on disk; undefined when the deployment arrives through the admin API. */
+  /** The deployment document on disk; `undefined` if the deployment comes through the admin API. */
   readonly document: FileText | undefined;
   /** Absolute path of the deployment document. */
   readonly documentPath: string | undefined;
-  /** Loaded where the document may need it. */
+  /** Loaded if the document may need it. */
   readonly rules: Rules | undefined;
-  /** As `rules`; it counts nothing. */
+  /** Engine of guardrails, loaded like `rules`; it keeps no counters. */
   readonly guardrails: GuardrailEngine | undefined;
-  /** Lines for a person, about the node file and the overlays; errors where `isSound` is false. */
+  /** Problems of the node file and the overlays, for a person; errors if `isSound` is false. */
   readonly problems: readonly string[];
   readonly isSound: boolean;
 }
@@ -98,29 +98,29 @@ export async function readNode(path: string, env: Environment, disk: Disk = open
 export interface LoadedNode {
   readonly nodeFile: NodeFile;
   readonly deployment: ComposedDeployment;
-  /** Without its guardrails where `awaits` names models. */
+  /** Without its guardrails if `awaits` names models. */
   readonly compiled: Pick<Extract<Compiled, { kind: "compiled" }>, "snapshot" | "prepare" | "probes">;
-  /** Models that it needs and that are not in the cache. */
+  /** Models that it needs and that the cache lacks. */
   readonly awaits: readonly ModelNeed[];
-  /** Lines for a person. */
+  /** Warnings, one line each, for a person. */
   readonly warnings: readonly string[];
-  /** Secrets that are in no file of this node: only the cluster can hold them. `STAND_IN` is in their place. */
+  /** Secrets that are in no file of this node: only the cluster can store them. `STAND_IN` replaces them. */
   readonly unseen: readonly string[];
 }
 
 export type Loaded =
   | { readonly kind: "loaded"; readonly node: LoadedNode }
-  /** One line each, in the order of the documents. */
+  /** Problems, one line each, in the order of the documents. */
   | {
       readonly kind: "refused";
       readonly problems: readonly string[];
-      /** Secrets that are missing here, and that a cluster may hold: nothing else may be wrong. */
+      /** Secrets that are missing here but may be in a cluster; there are no other problems. */
       readonly missing: readonly string[];
     };
 
 /**
- * The node file, and the deployment document on disk as the only source; without one an empty deployment. No cluster is
- * open: a secret in no file is missing, and with a cluster secret it may yet be sealed.
+ * Compiles the node file, and the deployment document on disk as the only source; without one, an empty deployment. No cluster
+ * is open: a secret that is in no file is missing, and with a cluster secret it may still be sealed.
  */
 export function compileDocuments(documents: NodeDocuments, env: Environment): Loaded {
   const { nodeFile, document, problems } = documents;
@@ -133,7 +133,10 @@ export function compileDocuments(documents: NodeDocuments, env: Environment): Lo
   return { kind: "loaded", node: { nodeFile, deployment, ...standing(compiled), warnings: told, unseen: [] } };
 }
 
-/** `path`: the node file. Secrets that only the cluster can hold are taken to be there. */
+/**
+ * Loads and compiles a node's documents. `path` is the node file's. Secrets that only the cluster can store are assumed to
+ * exist.
+ */
 export async function loadNode(path: string, env: Environment): Promise<Loaded> {
   const documents = await readNode(path, env);
   const loaded = compileDocuments(documents, env);
@@ -160,7 +163,7 @@ export type Composed =
   | { readonly kind: "composed"; readonly nodeFile: NodeFile; readonly document: Deployment | undefined }
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
-/** As `loadNode`, but nothing is compiled: what the documents say, not whether it can be had. */
+/** Like `loadNode`, but compiles nothing: checks what the documents say, not whether it can be opened. */
 export async function composeNode(path: string, env: Environment): Promise<Composed> {
   const documents = await readNode(path, env);
   const { nodeFile, problems, document } = documents;
@@ -199,7 +202,7 @@ function compileWith(documents: NodeDocuments, env: Environment, sealed: Sealed,
     env,
     secrets: openSecrets({ dir: secretsDir, sealed }),
     fileOverlays: overlays,
-    // Of a deployment that is yet to arrive nothing is known.
+    // Without a document the node cannot know whether a later deployment needs the inspector.
     trusted: nodeFile && { ...trustedBy(nodeFile), ...(document === undefined && { inspector: undefined }) },
     rules,
     guardrails,
@@ -207,7 +210,7 @@ function compileWith(documents: NodeDocuments, env: Environment, sealed: Sealed,
   });
 }
 
-/** `patterns`: from the node file's folder. */
+/** `patterns` are relative to the node file's directory. */
 export async function readOverlays(
   disk: Disk,
   nodeFile: string,
@@ -226,7 +229,7 @@ export async function readOverlays(
       problems.push(expansion.message);
       continue;
     }
-    // A folder that is filled later is no fault; a pattern that is misspelt looks the same.
+    // A directory may be filled later; a misspelled pattern looks the same, so this is only a warning.
     if (expansion.paths.length === 0) {
       warnings.push(`${nodeFile}: catalog_overlay_paths: warning: the pattern ${pattern} matches no file`);
     }

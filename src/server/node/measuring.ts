@@ -1,12 +1,12 @@
 /**
- * Telling of measurements that change: while somebody listens and something is measured, once in a while; else no timer
- * runs.
+ * Notifies listeners of changing measurements at an interval, while there are listeners and something is measured; otherwise no
+ * timer runs.
  */
 
 export interface Measured {
-  /** How soon what is read may be another though nothing is recorded, in milliseconds; undefined: not at all. */
+  /** Returns the milliseconds until values may change without a new record; `undefined` if they will not. */
   changesInMs(): number | undefined;
-  /** Calls back once, as soon as something is recorded. One listener at a time; undefined takes it off. */
+  /** Calls back once, at the next record. One listener at a time; `undefined` removes it. */
   awaitChange(listener: (() => void) | undefined): void;
 }
 
@@ -17,7 +17,7 @@ export interface Telling {
 
 const TELL_EVERY_MS = 1_000;
 
-/** `tell` is called at most once a second, from `begin` on. */
+/** `tell` is called at most once a second, after `begin`. */
 export function telling(measured: Measured, tell: () => void): Telling {
   let timer: NodeJS.Timeout | undefined;
   const soon = (ms: number): void => {
@@ -27,7 +27,7 @@ export function telling(measured: Measured, tell: () => void): Telling {
       goOn();
     }, ms).unref();
   };
-  /** What is counted leaves its window by itself, be it seconds or minutes. */
+  /** Counts leave their window as time passes, after seconds or minutes. */
   const goOn = (): void => {
     const ms = measured.changesInMs();
     if (ms !== undefined) soon(ms);
@@ -43,7 +43,10 @@ export function telling(measured: Measured, tell: () => void): Telling {
   };
 }
 
-/** Listeners of one list, told at most once a second; nothing runs while there is none. Each is added with the way to end it. */
+/**
+ * Returns a function that adds a listener and returns its removal. Listeners are notified at most once a second; nothing runs
+ * while there are none.
+ */
 export function heard(measured: Measured): (listener: () => void) => () => void {
   const listeners = new Set<() => void>();
   const { begin, end } = telling(measured, () => {

@@ -1,4 +1,4 @@
-/** Where a node keeps models. Source: specification document 2, `cache_dir`; design decisions, section 12. */
+/** Location of a node's model cache. Source: specification document 2, `cache_dir`; design decisions, section 12. */
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -18,8 +18,8 @@ import type { CompiledSources } from "./sources.ts";
 const USUAL = "/gateway";
 
 /**
- * Absolute. `path`: of the node file. Looks, and makes nothing. Where nothing is kept and the usual place cannot be written, it is
- * the usual place all the same: whoever needs it is told what is wrong with it.
+ * Returns the absolute path of the model cache, without creating it. `path` is the node file's. If the node has no data
+ * directory and the default directory is not writable, returns the default all the same: its user gets the error.
  */
 export async function modelCacheOf({ cache_dir: named, cluster }: NodeFile, path: string): Promise<string> {
   if (named !== undefined) return resolve(beside(path, named));
@@ -28,7 +28,7 @@ export async function modelCacheOf({ cache_dir: named, cluster }: NodeFile, path
   return resolve(beside(path, cluster.data_dir), "cache");
 }
 
-/** The usual place; undefined where this user cannot write it. */
+/** Returns the default directory; `undefined` if this user cannot write to it. */
 export async function usualCache(usual = USUAL): Promise<string | undefined> {
   const isThere = await stat(usual).then(
     (found) => found.isDirectory(),
@@ -44,7 +44,10 @@ export async function usualCache(usual = USUAL): Promise<string | undefined> {
 
 export type Views = ReadonlyMap<string, ModelView>;
 
-/** Those that are in the cache of a node that need not run. Asks nobody and writes nothing. `path`: of the node file. */
+/**
+ * Returns the models in the cache of a node, which need not be running. Makes no network calls and writes nothing. `path` is
+ * the node file's.
+ */
 export async function cachedViews(nodeFile: NodeFile, path: string, needs: readonly ModelNeed[]): Promise<Views> {
   const store = openModelStore({
     directory: await modelCacheOf(nodeFile, path),
@@ -77,11 +80,11 @@ const NO_VIEWS: Views = new Map();
 
 export interface Looked {
   readonly sources: CompiledSources;
-  /** Models that it needs, in the cache or not. */
+  /** Needed models, in the cache or not. */
   readonly needs: readonly ModelNeed[];
 }
 
-/** Compiled with the models that are in the cache; which are looked up only where some are needed. */
+/** Compiles with the models of the cache, which is read only if some are needed. */
 export async function compileFromCache(
   supply: Pick<ModelSupply, "ready">,
   make: (models: Views) => CompiledSources,

@@ -1,4 +1,4 @@
-/** Models of configured providers, called by a verb that judges texts and serves nobody. */
+/** Calls models of configured providers for a command that judges texts and serves nothing. */
 
 import { createInstruments, nullLog, systemClock } from "../../base/index.ts";
 import { openPresenter } from "../credentials/index.ts";
@@ -11,20 +11,20 @@ import { openOrigins } from "../upstream/index.ts";
 export interface SpentCalls {
   readonly provider: string;
   readonly model: string;
-  /** Those that were repeated or failed over are one. */
+  /** Number of calls; retries and failovers count as one. */
   readonly calls: number;
-  /** Tokens of the questions, as far as the servers told. */
+  /** Prompt tokens, as far as the servers reported them. */
   readonly promptTokens: number;
 }
 
 export interface ModelCallsAlone {
   readonly callModel: CallModel;
-  /** So far, in the order of the first call of each. */
+  /** Returns the usage so far, in the order of each model's first call. */
   readonly spent: () => readonly SpentCalls[];
   readonly close: () => Promise<void>;
 }
 
-/** With credential, retry and failover as a gateway has them; nothing is suspended, and nothing is kept of what was spent. */
+/** Opens model calls with credential, retry and failover like a gateway; nothing is suspended, and no usage is stored. */
 export function openModelCallsAlone(
   snapshot: Snapshot,
   env: Readonly<Record<string, string | undefined>>,
@@ -32,7 +32,7 @@ export function openModelCallsAlone(
   const origins = openOrigins({ proxies: readForwardProxies(env).proxies });
   const instruments = createInstruments();
   const metrics = createMetrics(instruments, nullLog);
-  // Of providers, which take no tokens of an issuer.
+  // Provider credentials do not use an issuer's tokens.
   const issuer = () => undefined;
   const presenter = openPresenter({ issuer, env, clock: systemClock, instruments, log: nullLog });
   const admission = createAdmission(DEFAULT_ADMISSION);

@@ -1,8 +1,8 @@
-/** The series of the cluster. */
+/** Metrics of the cluster. */
 import { type Instruments, LATENCY_BOUNDS_SECONDS, type Log } from "../../base/index.ts";
 import type { Cluster, ClusterStatus } from "../cluster/index.ts";
 
-/** `cluster`: undefined while it opens. Returns what takes timings, in seconds. */
+/** `cluster` is `undefined` while it opens. Returns a function that records timings, in seconds. */
 export function observeCluster(
   instruments: Instruments,
   cluster: () => Cluster | undefined,
@@ -70,7 +70,7 @@ export function observeCluster(
   };
 }
 
-/** A node of a cluster that has lost acknowledged writes is not ready: what it serves by may have been undone. */
+/** Makes a node not ready if its cluster has lost acknowledged writes: the configuration it serves may have been undone. */
 export function observeLoss(cluster: Pick<Cluster, "onStatus" | "status">, reasons: Set<string>, log: Log): void {
   let told: string | undefined;
   const follow = ({ loss }: ClusterStatus): void => {

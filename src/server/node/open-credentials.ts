@@ -1,7 +1,7 @@
-/** Upstreams whose credential of the deployment anybody may spend, since nobody has to say who calls. */
+/** Returns the upstreams whose deployment credential any client can use, since callers need not authenticate. */
 import type { Snapshot } from "../snapshot/index.ts";
 
-/** Names such as `provider p`; empty with `auth`. */
+/** Returns names such as `provider p`; empty with `auth`. */
 export function openToAnybody({ governance, providers, fronted }: Snapshot): readonly string[] {
   if (governance.auth !== undefined) return [];
   return [
@@ -9,7 +9,7 @@ export function openToAnybody({ governance, providers, fronted }: Snapshot): rea
       .filter(({ channels }) => channels.some(({ credential }) => credential !== undefined))
       .map(providerName),
     ...fronted.all.flatMap(({ kind, name, channel }) =>
-      // Tokens are exchanged for callers alone, of whom there are none.
+      // Tokens are exchanged only for callers, and without authentication there are none.
       channel.credential === undefined || channel.credential.kind === "token_exchange"
         ? []
         : [`${kind === "mcp" ? "MCP server" : "agent"} ${name}`],
@@ -21,7 +21,7 @@ const providerName = ({ name }: { readonly name: string }): string => `provider 
 
 const SHOWN = 10;
 
-/** `undefined` where there is none. */
+/** Returns `undefined` if there is no such upstream. */
 export function openCredentialWords(snapshot: Snapshot): string | undefined {
   const open = openToAnybody(snapshot);
   if (open.length === 0) return undefined;

@@ -1,4 +1,4 @@
-/** Which upstreams are reached through a forward proxy: what `check` and `GET /status` show. */
+/** Lists the upstreams that are reached through a forward proxy, for `check` and `GET /status`. */
 import type { Deployment, NodeFile } from "../core/config/index.ts";
 import { type ForwardProxies, hostOf, isPrivateAddress } from "../forward-proxy/index.ts";
 import { DEFAULT_ENDPOINT } from "../models/index.ts";
@@ -18,7 +18,7 @@ export interface UpstreamSources {
   readonly document: Deployment | undefined;
 }
 
-/** A server or agent by a name counts as proxied; where the name resolves to a private address, it is reached directly. */
+/** A server or agent with a host name counts as proxied; if the name resolves to a private address, it is reached directly. */
 export function proxiedUpstreams(sources: UpstreamSources, proxies: ForwardProxies): readonly ProxiedUpstream[] {
   const found = new Map<string, ProxiedUpstream>();
   for (const { upstream, address, isFronted } of addressesOf(sources)) {
@@ -62,7 +62,7 @@ function* addressesOf({ nodeFile, snapshot, document }: UpstreamSources): Genera
   if (nodeFile.tls?.domains !== undefined) yield* at("certificate authority", nodeFile.tls.ca || PUBLIC_DIRECTORY);
 }
 
-/** Upstreams of what runs. */
+/** Returns the upstreams of the running configuration. */
 export function upstreamsOf(nodeFile: NodeFile, configuration: Pick<Configuration, "running">): UpstreamSources {
   const running = configuration.running();
   const compiled = running?.compiled;

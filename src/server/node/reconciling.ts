@@ -1,4 +1,4 @@
-/** Reconciliation joined to the cluster, the ledger of usage and the audit trail. */
+/** Connects reconciliation with the cluster, the usage ledger and the audit trail. */
 
 import { type Clock, GatewayError, type Instruments, type Lifetime, type Log } from "../../base/index.ts";
 import type { Reconciled } from "../admin/index.ts";
@@ -22,7 +22,7 @@ import type { Configuration } from "./configuration-types.ts";
 const BY_RECONCILE = { iss: "gateway", sub: "reconcile" } as const;
 const WRITE_MS = 10_000;
 const CONNECT_MS = 10_000;
-/** A page of 31 days with a result a day is a few kilobytes. */
+/** Maximum size of a report in bytes; a page of 31 days with one result per day has a few kilobytes. */
 const MAX_REPORT_BYTES = 8 << 20;
 const DAY_MS = 86_400_000;
 const LEDGER = "rec/";
@@ -37,7 +37,7 @@ export interface ReconcilingOptions {
   readonly log: Log;
 }
 
-/** What is opened belongs to `owner`. */
+/** Opens reconciliation; `owner` closes it. */
 export function openReconciling(options: ReconcilingOptions, owner: Lifetime): Reconciled {
   const { cluster, trail, configuration, clock, proxies, instruments, log } = options;
   const dialler = owner.own(
@@ -86,7 +86,7 @@ const recordOf = ({ class: name, unmeasured, ...breach }: Breach) => ({
   unmeasured_streams: unmeasured,
 });
 
-/** Of what a report can show: it counts images and sounds in other units than tokens. */
+/** Returns the usage that a report can show: a report counts images and sounds in units other than tokens. */
 function meteredOn({ view }: Pick<Cluster, "view">, provider: string, day: string): Metered {
   const at = Math.floor(Date.parse(`${day}T00:00:00Z`) / DAY_MS);
   const rows = meteredOfProvider(view, provider, at, at + 1).filter(({ kind }) => kind === "tokens");
@@ -114,7 +114,7 @@ function leadingOf({ status, onStatus, view }: Pick<Cluster, "status" | "onStatu
   };
 }
 
-/** The port over the replicated state. */
+/** Returns the port over the replicated state. */
 export function ledgerRows({ view, write }: Pick<Cluster, "view" | "write">): LedgerRows {
   const run = async (command: Parameters<Cluster["write"]>[0], signal: AbortSignal): Promise<unknown> => {
     const result = await write(command, { by: BY_RECONCILE, timeoutMs: WRITE_MS, signal });

@@ -1,11 +1,11 @@
-/** What a node cannot start with, found out after its documents were read. */
+/** Errors that prevent a start and are found only after a node's documents were read. */
 
 import { isIP } from "node:net";
 import { formatDuration, type Log, parseDuration } from "../../base/index.ts";
 import { NO_CORS_ORIGINS, readOrigin } from "../core/cross-origin/index.ts";
 import { readForwardProxies } from "../forward-proxy/index.ts";
 
-/** What the cluster stores does not compile on this node, or a setting beside the documents is no good. */
+/** The stored configuration does not compile on this node, or a setting outside the documents is invalid. */
 export class ConfigurationRefused extends Error {
   readonly problems: readonly string[];
 
@@ -19,7 +19,7 @@ export class ConfigurationRefused extends Error {
 /** The environment, as the settings below are read from it. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A number of things or bytes by a variable of the environment, `least` or more; undefined where it is not set. */
+/** Returns a number of things or bytes from an environment variable, `least` or more; `undefined` if it is not set. */
 export function countIn(env: Environment, name: string, least: 0 | 1 = 1): number | undefined {
   const text = env[name];
   if (text === undefined || text === "") return undefined;
@@ -29,7 +29,7 @@ export function countIn(env: Environment, name: string, least: 0 | 1 = 1): numbe
   ]);
 }
 
-/** Servers by their addresses, with commas between; empty where the variable is not set. */
+/** Returns servers by their addresses, separated by commas; empty if the variable is not set. */
 export function nameServersIn(env: Environment, name: string): readonly string[] {
   const servers = (env[name] ?? "")
     .split(",")
@@ -45,7 +45,7 @@ export function nameServersIn(env: Environment, name: string): readonly string[]
   ]);
 }
 
-/** Origins of browser pages, normalized, with commas between; empty for `none`, undefined where it is not set. */
+/** Returns normalized origins of browser pages, separated by commas; empty for `none`, `undefined` if it is not set. */
 export function originsIn(env: Environment, name: string): readonly string[] | undefined {
   const entries = (env[name] ?? "")
     .split(",")
@@ -69,7 +69,7 @@ export function checkForwardProxies(env: Environment, log: Pick<Log, "warn">): v
   for (const warning of warnings) log.warn(warning);
 }
 
-/** Milliseconds, from 0 to `maxMs`, by a variable of the environment; undefined where it is not set. */
+/** Returns milliseconds from 0 to `maxMs` from an environment variable; `undefined` if it is not set. */
 export function durationIn(env: Environment, name: string, maxMs: number): number | undefined {
   const text = env[name];
   if (text === undefined || text === "") return undefined;

@@ -1,22 +1,22 @@
 /**
- * Takes a node that its cluster has removed out of service: not ready at once, so that load balancers send their traffic
- * elsewhere, and after ten seconds its data plane refuses everything, since keys and suspensions here no longer follow
- * the cluster's. A node that knew of its removal before it started refuses from the start. Source: design decisions,
+ * Takes a node that was removed from its cluster out of service: it becomes not ready immediately, so that load balancers send
+ * their traffic elsewhere, and after ten seconds its data plane refuses everything, since its keys and suspensions no longer
+ * follow the cluster's. A node that knew of its removal before its start refuses from the start. Source: design decisions,
  * section 20.
  */
 import type { Cluster, ClusterStatus } from "../cluster/index.ts";
 import type { NodeStateSource } from "../workers/index.ts";
 
-/** Between the removal being learned and the first refusal. */
+/** Time between learning of the removal and the first refusal, in milliseconds. */
 const GRACE_MS = 10_000;
 
 const REASON =
   "this node was removed from its cluster: stop it, or start it again with `cluster.join` to have it admitted again";
 
 export interface RemovalGate {
-  /** Whether requests are refused. */
+  /** Returns whether requests are refused. */
   isClosed(): boolean;
-  /** Called after `isClosed` has changed. Returns the way to end it. */
+  /** Called after `isClosed` has changed. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
   close(): void;
 }
@@ -64,10 +64,12 @@ export function openRemovalGate(
   };
 }
 
-/** Between two messages to a worker process about nothing but the time; a clock that is slewed moves by less. */
+/**
+ * Change of the time offset below which no message is sent to a worker process, in milliseconds; a slewed clock moves by less.
+ */
 const TOLD_DRIFT_MS = 5;
 
-/** What the worker processes of a node are told of it. */
+/** Returns the node state that is sent to the worker processes. */
 export function nodeStateOf(
   cluster: Pick<Cluster, "status" | "onStatus">,
   removal: Pick<RemovalGate, "isClosed" | "onChange">,

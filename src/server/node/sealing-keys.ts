@@ -1,6 +1,6 @@
 /**
- * The keys that this node opens and seals secrets with: of the cluster secret, of the one before while it is being
- * changed, and of `kek_file`. What cannot be used is refused before anything is made on disk.
+ * Keys that this node opens and seals secrets with: from the cluster secret, from the previous one during a change, and from
+ * `kek_file`. Unusable ones are refused before anything is created on disk.
  */
 import { deriveKeys, MIN_SECRET_LENGTH } from "../cluster/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
@@ -17,7 +17,7 @@ export interface KeySources {
   readonly file: Uint8Array | undefined;
 }
 
-/** `path`: of the node file. Throws `ConfigurationRefused`. */
+/** `path` is the node file's. Throws `ConfigurationRefused`. */
 export function keySourcesOf(
   { cluster }: NodeFile,
   path: string,
@@ -32,7 +32,7 @@ export function keySourcesOf(
   return { secret: cluster.secret, previousSecret, file: file?.bytes };
 }
 
-/** Undefined without a cluster secret. */
+/** Returns `undefined` without a cluster secret. */
 export async function sealingKeysOf({
   secret,
   previousSecret,

@@ -1,9 +1,9 @@
-/** The text of a source as a command takes it: whole, or in parts where it would not fit. */
+/** Text of a source in a command: whole, or in parts if it would not fit. */
 import { type Cluster, putBlob, type WriteOptions } from "../cluster/index.ts";
 
 /**
- * Bytes of UTF-8 above which a text travels in parts. A command holds 1 MiB of JSON, in which a text of quotes and line
- * ends is twice as long.
+ * Bytes of UTF-8 above which a text is split into parts. A command is limited to 1 MiB of JSON, and JSON doubles a text of
+ * quotes and line ends.
  */
 export const MAX_INLINE_BYTES = 384 * 1024;
 

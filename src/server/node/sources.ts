@@ -1,7 +1,7 @@
 /**
- * The configuration as sources: composed and compiled, for the daemon, a dry run and `check` alike; and how the
- * deployment document on disk stands to what the cluster stores. Source: specification document 1, States and
- * transitions; design decisions, section 3.
+ * Composes and compiles the configuration from its sources, for the daemon, a dry run and `check` alike, and compares the
+ * deployment document on disk with the stored source. Source: specification document 1, States and transitions; design
+ * decisions, section 3.
  */
 
 import { createHash } from "node:crypto";
@@ -31,7 +31,7 @@ import {
 } from "../snapshot/index.ts";
 
 export interface SourcesInput {
-  /** In any order. A name stands in problems: that of the stored source, or the path of a file. */
+  /** Sources in any order. Problems contain the name: that of the stored source, or the path of a file. */
   readonly sources: readonly Source[];
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Variables that the node file refers to, which no document of the admin API may read. */
@@ -40,26 +40,26 @@ export interface SourcesInput {
   readonly secrets: Pick<Secrets, "secret" | "file">;
   /** Overlays of files on this node. */
   readonly fileOverlays: readonly NamedOverlay[];
-  /** Of what the cluster stores, the same on all nodes and rising with each change; 0 for documents that are not stored. */
+  /** Revision of the stored content, the same on all nodes and higher after each change; 0 for documents that are not stored. */
   readonly limitRev?: number;
-  /** As in `GovernanceInput`. */
+  /** See `GovernanceInput`. */
   readonly hasReconciled?: boolean;
-  /** Undefined where no node file could be read. */
+  /** `undefined` if no node file could be read. */
   readonly trusted?: Trusted | undefined;
-  /** Needed by texts that may hold rules. */
+  /** Needed by texts that may contain rules. */
   readonly rules?: Rules | undefined;
-  /** Needed by texts that may hold guardrails. */
+  /** Needed by texts that may contain guardrails. */
   readonly guardrails?: GuardrailEngine | undefined;
-  /** Declared models that lie in the cache. */
+  /** Declared models that are in the cache. */
   readonly models?: CompileInput["models"];
   readonly storedAt?: CompileInput["storedAt"];
 }
 
 export interface CompiledSources {
   readonly compiled: Compiled;
-  /** What was composed; `used` names the secrets to watch, `versions` the edition of each source. */
+  /** The composed deployment; `used` names the secrets to watch, `versions` the edition of each source. */
   readonly deployment: ComposedDeployment;
-  /** Secrets that are referred to, and that there are not. */
+  /** Secrets that are referred to and do not exist. */
   readonly missing: readonly string[];
 }
 
@@ -80,10 +80,10 @@ export function compileSources(input: SourcesInput): CompiledSources {
   return { compiled, deployment, missing: [...missing] };
 }
 
-/** Models of a graph's size are loaded within seconds; beyond this something is wrong with one. */
+/** Maximum time to load the models, in milliseconds; a graph takes seconds, so a longer load has failed. */
 const PREPARE_LIMIT_MS = 180_000;
 
-/** With what it needs loaded, or refused for it. Rejects with the signal's reason. */
+/** Returns the sources with the models that they need loaded, or refused if that fails. Rejects with the signal's reason. */
 export async function preparedSources(sources: CompiledSources, signal: AbortSignal): Promise<CompiledSources> {
   const { compiled, deployment } = sources;
   if (compiled.kind !== "compiled" || compiled.prepare === undefined) return sources;
@@ -100,7 +100,10 @@ export async function preparedSources(sources: CompiledSources, signal: AbortSig
   return { ...sources, compiled: isRefused ? { kind: "refused", problems } : { ...compiled, problems } };
 }
 
-/** What a deployment is judged by; `started`: what the admin API and the inspector were opened by, which a reload leaves as it is. */
+/**
+ * Returns the node settings that a deployment is validated against. `started` holds the settings that the admin API and the
+ * inspector were opened with; a reload does not change these.
+ */
 export function trustedBy(nodeFile: NodeFile, started: NodeFile = nodeFile): Trusted {
   const adminAudiences = new Map<string, Set<string>>();
   for (const { issuer, audience } of [nodeFile, started].flatMap(({ admin }) => admin?.issuers ?? [])) {
@@ -125,11 +128,11 @@ export type SourcesChange =
 const NONE = { kind: "problem", message: "an empty deployment refers to nothing" } as const;
 const NOTHING = { env: () => undefined, secret: () => NONE, file: () => NONE };
 
-/** What would come of `next` in place of `running`: what a dry run answers, and what a write is judged by. */
+/** Returns the changes that replacing `running` by `next` would make, for a dry run and for a write. */
 export function changeOf(running: CompiledSources | undefined, next: CompiledSources): SourcesChange {
   const { compiled, deployment } = next;
   if (compiled.kind === "refused") return compiled;
-  // Beside nothing, what an empty deployment is by default is no difference.
+  // Without a running configuration, the defaults of an empty deployment are not a difference.
   const before = running?.deployment ?? composeDeployment([], NOTHING);
   return {
     kind: "compiles",
@@ -138,7 +141,7 @@ export function changeOf(running: CompiledSources | undefined, next: CompiledSou
   };
 }
 
-/** `digest`: hex SHA-256 of the text in UTF-8, as the stored source carries it. */
+/** `digest` is the hex SHA-256 of the text in UTF-8, as in the stored source. */
 export const editionOf = (text: string, version: number | undefined): Edition => ({
   digest: createHash("sha256").update(text).digest("hex"),
   ...(version !== undefined && { version }),
@@ -147,29 +150,29 @@ export const editionOf = (text: string, version: number | undefined): Edition =>
 export interface FileStatus {
   readonly state: "in_sync" | "diverged" | "behind" | "no_version" | "no_file" | "refused";
   readonly message: string;
-  /** What to do; empty when nothing needs doing. */
+  /** Action to take; empty if none is needed. */
   readonly remedy: string;
 }
 
 export interface FileQuestion {
-  /** The stored source `default`; undefined while nothing is stored. */
+  /** The stored source `default`; `undefined` while nothing is stored. */
   readonly stored: Edition | undefined;
-  /** Who writes the stored sources; undefined while nothing is stored. */
+  /** Writer of the stored sources; `undefined` while nothing is stored. */
   readonly writer: { readonly kind: "file" } | { readonly kind: "api"; readonly names: readonly string[] } | undefined;
-  /** `problem`: it cannot be read, or does not compile. Undefined: the node file names none. */
+  /** `problem` means that the file cannot be read or does not compile. `undefined` if the node file names none. */
   readonly file:
     | { readonly kind: "document"; readonly edition: Edition }
     | { readonly kind: "problem"; readonly message: string }
     | undefined;
-  /** The stored sources, compiled on this node; undefined while nothing is stored. */
+  /** The stored sources, compiled on this node; `undefined` while nothing is stored. */
   readonly compiled: Compiled | undefined;
-  /** Whether a configuration is in force, be it an earlier one. */
+  /** Whether a configuration is in force, possibly an earlier one. */
   readonly serves: boolean;
-  /** What is being fetched for the stored sources, or cannot be; undefined where nothing is lacking. */
+  /** Models that are being fetched for the stored sources, or cannot be; `undefined` if none are missing. */
   readonly lacking?: string | undefined;
 }
 
-/** A signal leaves out what has no version. */
+/** Remedy for a document without a version, which a signal does not apply. */
 const RELOAD_BY_API = "send `POST /admin/v1/reload`";
 const RELOAD = "send `POST /admin/v1/reload`, or SIGHUP to the process";
 

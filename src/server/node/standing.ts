@@ -1,4 +1,4 @@
-/** How the configuration of a node stands, for whoever waits for it or asks. */
+/** Status of a node's configuration, for code that waits for it and for status requests. */
 import { formatProblem } from "../core/config/index.ts";
 import type { Configuration } from "./configuration-types.ts";
 import { ConfigurationRefused } from "./refused.ts";
@@ -10,7 +10,7 @@ export function standstillOf(begun: ReturnType<Configuration["begin"]>): Promise
       (end) => {
         if (end !== undefined) reject(new ConfigurationRefused(end.problems));
       },
-      // It is logged; what is stored, or comes, may yet be served.
+      // The error is logged; the stored configuration, or a later one, may still be served.
       () => undefined,
     );
   });

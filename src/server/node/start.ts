@@ -1,6 +1,6 @@
 /**
- * What both modes of a node are made of: instruments, their exports and the data plane, opened in order and closed in
- * reverse. The data plane comes last and is drained first, so that nothing it needs goes away under it.
+ * Common parts of both modes of a node: instruments, their exports and the data plane, opened in order and closed in reverse.
+ * The data plane is opened last and drained first, so that everything it needs outlives it.
  */
 
 import {
@@ -47,53 +47,53 @@ import {
 } from "../telemetry/index.ts";
 import { openOrigins, ownListeners, type PoolMember } from "../upstream/index.ts";
 
-/** Running requests get this long after a signal. */
+/** Time that running requests get after a signal, in milliseconds. */
 export const DRAIN_MS = 30_000;
-/** Beyond the drain, for the last frames of what it cut off. */
+/** Time after the drain for the last frames of cut-off connections, in milliseconds. */
 export const AFTER_DRAIN_MS = 5_000;
 
-/** What the environment may say of the data plane. */
+/** Limits of the data plane that the environment can set. */
 export interface DataPlaneBounds {
   readonly maxInFlight: number | undefined;
   readonly maxBufferedBytes: number | undefined;
   readonly drainMs: number | undefined;
-  /** Between two reports to the ledger of usage; undefined: a minute. */
+  /** Interval between two reports to the usage ledger; `undefined` for a minute. */
   readonly usageEveryMs: number | undefined;
-  /** Without a byte, before a comment keeps a stream alive that the gateway writes itself; 0: never. */
+  /** Idle time after which a comment keeps alive a stream that the gateway writes itself, in milliseconds; 0 for never. */
   readonly heartbeatMs: number | undefined;
-  /** Bytes of items of responses; 0: none are kept. */
+  /** Memory for items of responses, in bytes; 0 to keep none. */
   readonly responsesMemory: number | undefined;
-  /** Bytes of records of requests on this node; 0: none; undefined: the default. */
+  /** Memory for records of requests on this node, in bytes; 0 for none, `undefined` for the default. */
   readonly rehearsalMemory: number | undefined;
-  /** Asked for the servers of pools, `address` or `address:port`; empty: the system's. */
+  /** Name servers for pool members, `address` or `address:port`; empty means the system's. */
   readonly nameServers: readonly string[];
-  /** Of browser pages that are served; empty: of none. Undefined: whatever `auth` allows. */
+  /** Origins of served browser pages; empty for none. `undefined` if `auth` alone decides. */
   readonly corsOrigins?: readonly string[] | undefined;
 }
 
-/** What an export to a collector needs, beside the standard environment's wish for one. */
+/** Inputs of an export to a collector, which the standard environment variables switch on. */
 export interface Exporting {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Names this node, or this process where there is no node, to the collector. */
+  /** Identifies this node to the collector, or this process if it is not a node. */
   readonly nodeId: string;
-  /** Of the node's log; without it no log line is exported. */
+  /** Tee of the node's log; without it no log line is exported. */
   readonly tee: LogTee | undefined;
 }
 
 export interface Observed {
   readonly instruments: Instruments;
-  /** Of what passes through, be it routed here or by another proxy. */
+  /** Metrics of all traffic, routed here or inspected for another proxy. */
   readonly metrics: DataplaneMetrics;
-  /** Undefined when the environment asks for no export. */
+  /** `undefined` if the environment configures no export. */
   readonly otlp: Otlp | undefined;
-  /** Undefined when no metrics are served. */
+  /** `undefined` if no metrics are served. */
   readonly metricsAddress: string | undefined;
   readiness(): { readonly ready: boolean; readonly reasons: readonly string[] };
-  /** While one stands, the node is not ready. */
+  /** Readiness reasons; the node is not ready while there is one. */
   readonly reasons: Set<string>;
 }
 
-/** Metrics before all else, so that a node that waits can be asked why. */
+/** Opens metrics first, so that a node that waits can be queried for the reason. */
 export async function observe(
   metricsListen: string,
   owner: Lifetime,
@@ -151,68 +151,68 @@ interface ExportedParts {
 }
 
 export interface DataPlane {
-  /** As bound. */
+  /** Address as bound. */
   readonly address: string;
   readonly port: number;
-  /** Requests under way keep the one they began with. */
+  /** Requests in progress keep the snapshot with which they began. */
   swap(snapshot: Snapshot): void;
-  /** Servers of a provider's pool; undefined: it has none. */
+  /** Returns the servers of a provider's pool; `undefined` if it has none. */
   members(provider: string): readonly PoolMember[] | undefined;
-  /** Through a provider of the configuration in force. */
+  /** Calls a model through a provider of the configuration in force. */
   readonly callModel: CallModel;
-  /** A question of another node; undefined: it is none of the data plane's. */
+  /** Answers a question of another node; `undefined` if it is not one for the data plane. */
   answer(question: unknown): Uint8Array | undefined | Promise<Uint8Array | undefined>;
 }
 
-/** Of one process. */
+/** Returns the admission control of one process. */
 export const admissionOf = ({ maxInFlight, maxBufferedBytes }: DataPlaneBounds): Admission =>
   createAdmission({
     maxInFlight: maxInFlight ?? DEFAULT_ADMISSION.maxInFlight,
     maxBufferedBytes: maxBufferedBytes ?? DEFAULT_ADMISSION.maxBufferedBytes,
   });
 
-/** Of a node with several processes, the sum over them. */
+/** Registers gauges of admission; with several processes they show the sum. */
 export function measureAdmission(admission: Admission, instruments: Instruments): void {
   instruments.observedGauge("gateway_in_flight_requests", "Requests being served.", () => admission.inFlight());
   instruments.observedGauge("gateway_buffered_bytes", "Bytes held for requests.", () => admission.bufferedBytes());
 }
 
 export interface DataPlaneOptions extends DataPlaneBounds {
-  /** Where it listens, or what another process accepts. */
+  /** Listen address, or the connections that another process accepts. */
   readonly listen: string | Accepted;
-  /** Left out where nothing else in this process holds bodies. */
+  /** Omitted if nothing else in this process buffers bodies. */
   readonly admission?: Admission;
   readonly snapshot: Snapshot;
-  /** Left out where nobody can ask for them. */
+  /** Omitted if nothing reads them. */
   readonly statistics?: Pick<Statistics, "of">;
   readonly refusals?: Pick<Refusals, "refused">;
   readonly finished?: FinishedSink;
   readonly decisions?: DecisionSink;
-  /** Left out where there is no state. */
+  /** Omitted without replicated state. */
   readonly governing?: Governing;
-  /** An entry of the node file's `issuers`. Left out where there is no node file. */
+  /** Returns an entry of the node file's `issuers`. Omitted without a node file. */
   readonly issuer?: (name: string) => IssuerOptions | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** `host:port` of every listener of this process beside the data plane's. */
+  /** Returns `host:port` of every listener of this process except the data plane's. */
   readonly otherListeners?: () => readonly string[];
-  /** What this node is among others; left out where it is none. */
+  /** This node as a cluster member; omitted outside a cluster. */
   readonly member?: Member;
-  /** Left out where this process shares with no other. */
+  /** Omitted if this process does not share fetches. */
   readonly fetchShared?: FetchShared;
-  /** Left out where it serves plain HTTP. */
+  /** Omitted if it serves plain HTTP. */
   readonly door?: Door | undefined;
 }
 
 export interface Member {
   readonly nodeId: string;
-  /** Of the deployment, the current one first; undefined: it has no secret. */
+  /** Keys of the deployment, the current one first; `undefined` if it has no secret. */
   readonly keys: readonly SealKey[] | undefined;
   readonly others: OtherNodes;
-  /** As in `ResponsesOptions`. */
+  /** See `ResponsesOptions`. */
   readonly hasSiblings?: boolean;
 }
 
-/** Rejects when the address cannot be had. */
+/** Rejects if the address cannot be bound. */
 export async function serveDataPlane(
   options: DataPlaneOptions,
   { instruments, metrics, otlp, reasons, metricsAddress }: Observed,
@@ -303,7 +303,7 @@ export async function serveDataPlane(
     origins.keepOnly(new Set([...channels.map(({ origin }) => origin), ...cards]), pools);
     presenter.keepOnly(channels.flatMap(({ credential }) => credential ?? []));
   };
-  // From now on the servers of its pools are known before they are asked for.
+  // Resolves the servers of its pools from now on, before the first request needs them.
   keep(snapshot);
   reasons.delete("starting");
   return {

@@ -1,11 +1,11 @@
-/** What of a node its configuration depends on beside its text, told apart from what it was before. */
+/** Inputs of a node's configuration beside its text, and whether they changed. */
 import type { Cluster } from "../cluster/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
 import { readSource, sourceRowKey } from "../core/state/index.ts";
 import type { NodeDocuments } from "./load.ts";
 import { trustedBy } from "./sources.ts";
 
-/** What a compile takes from this machine's files, beside secrets. */
+/** Returns the inputs that a compile takes from this machine's files, except secrets. */
 export function surroundingsOf({ secretsDir, overlays, variables, nodeFile }: NodeDocuments): string {
   const { issuers, adminAudiences = [] } = nodeFile === undefined ? {} : trustedBy(nodeFile);
   return JSON.stringify([
@@ -18,12 +18,12 @@ export function surroundingsOf({ secretsDir, overlays, variables, nodeFile }: No
 }
 
 /**
- * How many revisions of all sources there have been. Each change of what is stored makes one, deletions as well, and the
- * newest of each name is kept, so every node counts the same and the count only rises.
+ * Returns the number of revisions of all sources. Each change of the stored sources makes one, deletions too, and the newest of
+ * each name is kept, so that every node has the same count and it only rises.
  */
 export function limitRevision(view: Pick<Cluster["view"], "scan">): number {
   const newest = new Map<string, number>();
-  // `hist/<name>/<revision>`, in order.
+  // Keys have the form `hist/<name>/<revision>`, in order.
   for (const [key] of view.scan("hist/")) {
     const end = key.lastIndexOf("/");
     newest.set(key.slice(0, end), Number(key.slice(end + 1)));
@@ -31,13 +31,13 @@ export function limitRevision(view: Pick<Cluster["view"], "scan">): number {
   return [...newest.values()].reduce((sum, revision) => sum + revision, 0);
 }
 
-/** Whether the ledger of reconciliation has anything: it is kept when `reconcile` goes. */
+/** Returns whether the reconciliation ledger has rows; they are kept when `reconcile` is removed. */
 export function hasReconciled(view: Pick<Cluster["view"], "scan">): boolean {
   for (const _ of view.scan("rec/")) return true;
   return false;
 }
 
-/** When a source was stored: milliseconds since 1970, the same on all nodes. */
+/** Returns when a source was stored, in milliseconds since 1970; the same on all nodes. */
 export const storedAt =
   (view: Pick<Cluster["view"], "get">) =>
   (source: string): number | undefined => {
@@ -47,7 +47,7 @@ export const storedAt =
 
 type Keys = Readonly<Record<string, unknown>>;
 
-/** Of the node file; of `tls` which of its keys, such as `tls.email`. */
+/** Returns the changed keys of the node file; for `tls` its subkeys, such as `tls.email`. */
 export function changedKeys(before: NodeFile, after: NodeFile): readonly string[] {
   return changedIn({ ...before }, { ...after }).flatMap((key) =>
     key === "tls" ? changedIn(before.tls ?? {}, after.tls ?? {}).map((own) => `tls.${own}`) : [key],
@@ -59,7 +59,7 @@ function changedIn(before: Keys, after: Keys): readonly string[] {
   return [...keys].filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
 }
 
-/** What a restart alone does not do. Source: specification document 2, `tls.eab`. */
+/** Returns a note about keys for which a restart alone is not enough. Source: specification document 2, `tls.eab`. */
 export const restartNote = (key: string): { readonly note?: string } =>
   key === "tls.eab"
     ? { note: "an account that is there keeps the binding it was made with; another tls.email makes another account" }

@@ -1,6 +1,6 @@
 /**
- * The port `Suspensions` of the data plane, over the replicated rows `susp/<kind>:<name>`. There are few at any time, so
- * all are held parsed; a change is here within the turn in which the view has it. Source: design decisions, sections 2, 3.
+ * Port `Suspensions` of the data plane, over the replicated rows `susp/<kind>:<name>`. There are only a few, so all are kept
+ * parsed; a change is visible here in the same turn as in the view. Source: design decisions, sections 2, 3.
  */
 import type { Clock } from "../../base/index.ts";
 import type { StateView } from "../cluster/index.ts";
@@ -14,11 +14,14 @@ interface Held extends Suspension {
   readonly name: string;
 }
 
-/** Those that have ended stay in the state for a day, and are none here: an end is no change of a row. */
+/**
+ * Opens the suspensions. Those that have ended stay in the state for a day but are not active here: an end does not change the
+ * row.
+ */
 export function openSuspensions(view: StateView, clock: Pick<Clock, "now">): Suspensions {
-  /** By the key of the row, which does not tell the name back. */
+  /** Suspensions by the key of the row, from which the name cannot be derived. */
   const rows = new Map<string, Held>();
-  /** What is asked by is a caller's text of any length, which is not made a row's key of first. */
+  /** Looked up by a caller's text of any length, so that no row key has to be built from it. */
   const byName = new Map<SuspendedKind, Map<string, Held>>();
 
   const change = (row: string, value: string | undefined): void => {

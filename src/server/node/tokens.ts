@@ -1,27 +1,27 @@
 /**
- * Verification of tokens by the issuers that the node file names, for the data plane and the admin plane alike. Source:
- * specification document 2 (`issuers`).
+ * Verification of tokens by the issuers of the node file, for the data plane and the admin plane. Source: specification
+ * document 2 (`issuers`).
  */
 import type { Clock, Instruments, Lifetime, Log } from "../../base/index.ts";
 import { createTokenMetrics, createTokenVerifier, type IssuerOptions, type TokenVerifier } from "../auth/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
 import { issuersOf } from "./issuers.ts";
 
-/** Callers whose tokens are being checked when the issuers change get their answer; a check takes no longer. */
+/** Time in which running token checks finish after the issuers have changed, in milliseconds. */
 const RETIRE_MS = 10_000;
 
 export interface Tokens {
-  /** Another object once the issuers have changed: what the former one verified does not count any more. */
+  /** Returns the verifier; a new object after the issuers have changed, which invalidates results of the previous one. */
   verifier(): TokenVerifier;
-  /** The same object until the issuers have changed; undefined for a name that the node file does not have. */
+  /** Returns an issuer, the same object until the issuers change; `undefined` for a name that the node file does not have. */
   issuer(name: string): IssuerOptions | undefined;
-  /** Issuers as a node file that was read again names them. */
+  /** Replaces the issuers by those of a node file that was read again. */
   trust(nodeFile: NodeFile): void;
 }
 
 export interface TokensOptions {
   readonly nodeFile: NodeFile;
-  /** Of the node file. */
+  /** Path of the node file. */
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -29,7 +29,7 @@ export interface TokensOptions {
   readonly log: Log;
 }
 
-/** What is opened belongs to `owner`. */
+/** Opens the tokens; `owner` closes them. */
 export function openTokens({ nodeFile, path, env, clock, instruments, log }: TokensOptions, owner: Lifetime): Tokens {
   const metrics = createTokenMetrics(instruments);
   let issuers = issuersOf(nodeFile, path, env);
@@ -43,7 +43,7 @@ export function openTokens({ nodeFile, path, env, clock, instruments, log }: Tok
     verifier: () => verifier,
     issuer: (name) => issuers.find((it) => it.name === name),
     trust(next) {
-      // A new one knows no keys: were an issuer out of reach just now, its callers would be as well.
+      // A new verifier has no keys yet: if an issuer is unreachable now, its callers would be refused.
       const named = issuersOf(next, path, env);
       if (JSON.stringify(named) === JSON.stringify(issuers)) return;
       const before = verifier;

@@ -1,9 +1,9 @@
 /**
- * What this node spent, carried to the cluster. One write is one command under one sequence, which the cluster sends
- * again by itself until its outcome is known, so that no ask is granted twice (core/budgets/reporting.ts).
+ * Reports this node's spending to the cluster. One write is one command under one sequence, which the cluster resends until its
+ * outcome is known, so that no request for units is granted twice (core/budgets/reporting.ts).
  *
- * The incarnation is this process's own: a row that the disk or the log still has of an earlier process would hand its
- * grants to this one. Source: cluster reference, 7.2.
+ * The incarnation is this process's own: a row from an earlier process, left on disk or in the log, would give its grants to
+ * this one. Source: cluster reference, 7.2.
  */
 import type { Cluster } from "../cluster/index.ts";
 import {
@@ -18,7 +18,7 @@ import {
 import type { UsageReports } from "../dataplane/index.ts";
 
 const BY_BUDGETS = { iss: "gateway", sub: "budgets" } as const;
-/** Whoever reports gives up by a signal, and does so earlier. */
+/** Upper limit of a report, in milliseconds; the reporter gives up earlier, through a signal. */
 const REPORT_MS = 5_000;
 
 export function usageReports(
@@ -39,7 +39,7 @@ export function usageReports(
   };
 }
 
-/** The number of start of this process in the cluster. */
+/** Returns the start number of this process in the cluster. */
 export function startsOf({ view, status, onStatus }: Pick<Cluster, "view" | "status" | "onStatus">) {
   const key = memberRowKey(status().nodeId);
   return {
@@ -50,7 +50,7 @@ export function startsOf({ view, status, onStatus }: Pick<Cluster, "view" | "sta
       return startedAs > 0 && incarnation >= startedAs ? incarnation : 0;
     },
     onIncarnation(listener: () => void): () => void {
-      // A removal, a start and a restored state write the row; the status tells when this process's start is known.
+      // The row changes on a removal, a start and a restored state; the status shows when this process's start is known.
       const unwatch = view.watch(key, listener);
       const unlisten = onStatus(listener);
       return () => {
@@ -61,7 +61,7 @@ export function startsOf({ view, status, onStatus }: Pick<Cluster, "view" | "sta
   };
 }
 
-/** A repeated command whose answer was too long to be remembered has none: the next report is told the same. */
+/** A repeated command has no answer if that was too long to be remembered; the next report returns the same rows. */
 function rowsIn(value: unknown): readonly UsageAnswer[] {
   const { rows } = (value ?? {}) as { readonly rows?: readonly UsageAnswer[] };
   return rows ?? [];

@@ -1,34 +1,34 @@
 /**
- * The port `KeyStore` of the callers, over the replicated rows: `keyid/<id>` names the key, `key/<name>` is it. Source:
+ * Port `KeyStore` of the callers, over the replicated rows: `keyid/<id>` names the key, `key/<name>` contains it. Source:
  * design decisions, section 1; `core/state/commands/keys.ts`.
  *
- * The view holds each key as one text, which is all that an unused key costs. A key is parsed when it is first asked for,
- * and what was parsed lately is kept, bounded. Nothing has to be told of a change: a parsed key counts for the version of
- * the table that it was compared at, and is compared with its row again at the next, so that a look-up never answers
- * what the view does not hold any more.
+ * The view holds each key as one text, which is the whole cost of an unused key. A key is parsed at its first use, and recently
+ * parsed keys are kept in a bounded cache. No invalidation is needed: a parsed key is valid for the table version at which it
+ * was compared, and is compared with its row again at the next version, so that a look-up never returns a key that the view no
+ * longer contains.
  */
 import type { KeyStore, StoredKey } from "../auth/index.ts";
 import type { StateView } from "../cluster/index.ts";
 import { keyIdRowKey, keyRowKey, readKey, readKeyName } from "../core/state/index.ts";
 
-/** A change of a key changes its row here, whatever becomes of its id. */
+/** Table whose version shows every change of a key; the table of ids need not be watched. */
 const TABLE = "key/";
 
 /**
- * Of each of two generations: keys used since the last turn of generations, and those before. About 400 bytes a key; a
- * hundred thousand in use at random are all kept, since a miss costs ten times what all else does for a request's key.
+ * Size of each of two generations: keys used since the last rotation, and those before. A key takes about 400 bytes. A hundred
+ * thousand keys used at random all fit, since a miss costs ten times the rest of a request's key check.
  */
 const GENERATION = 65_536;
 
 interface Parsed {
   readonly key: StoredKey;
-  /** The row that it was parsed from. */
+  /** Row that it was parsed from. */
   readonly text: string;
-  /** Of the table, when the row was last seen to be this. */
+  /** Version of the table at which the row was last seen to match. */
   version: number;
 }
 
-/** `generation`: keys that are kept parsed are at most twice as many. */
+/** `generation` is half the maximum number of parsed keys that are kept. */
 export function openKeyStore(view: StateView, generation: number = GENERATION): KeyStore {
   let young = new Map<string, Parsed>();
   let old = new Map<string, Parsed>();
@@ -46,7 +46,7 @@ export function openKeyStore(view: StateView, generation: number = GENERATION): 
     young.set(id, parsed);
   };
 
-  /** Not asked for since the last turn of generations, changed since, or never asked for. */
+  /** Finds a key that was not used since the last rotation, has changed since, or was never used. */
   const find = (id: string, version: number): StoredKey | undefined => {
     const known = young.get(id) ?? old.get(id);
     const text = known?.version === version ? known.text : rowOf(id);

@@ -1,15 +1,18 @@
 /**
- * What is asked of a node right after it has started may need what its cluster is about to settle: the level that the leader
- * raises, without which a write of a new kind is refused, and the number of this start, without which no budget is. A node
+ * A request right after the start of a node may need what its cluster is about to settle: the level that the leader raises,
+ * without which a write of a new kind is refused, and the number of this start, without which budgets do not work. A node
  * serves once both are known. It never waits for members of older builds. Source: cluster reference, 6.3 and 7.2.
  */
 import type { Cluster, StateView } from "../cluster/index.ts";
 import { isLevelRising } from "../core/state/index.ts";
 import { startsOf } from "./usage-reports.ts";
 
-/** An election, and more. A cluster without a leader settles nothing, and its nodes serve what they have. */
+/**
+ * Maximum wait for an election and the start number, in milliseconds. A cluster without a leader settles nothing, and its nodes
+ * serve what they have.
+ */
 const START_LIMIT_MS = 3_000;
-/** Raised by a leader that is there. */
+/** Maximum wait for an existing leader to raise the level, in milliseconds. */
 const LEVEL_LIMIT_MS = 1_000;
 
 /** Resolves once the cluster knows of this start, or after three seconds, and then of the level, or after one; never rejects. */

@@ -1,9 +1,9 @@
 /**
- * One attempt: a request to one channel, its answer flowing to the client as it arrives, or judged and given up.
+ * One attempt: sends a request to one channel, and streams its answer to the client as it arrives, or rejects the answer.
  *
- * The connection calls in with headers and chunks as they are read from the socket; nothing is copied and no promise is
- * made per chunk. Back-pressure goes through: a client that does not read pauses the upstream's socket. A class, and not
- * closures, since one object a request is what the hot path can afford.
+ * The connection calls in with headers and chunks as they are read from the socket; nothing is copied and no promise is created
+ * per chunk. Back-pressure is passed on: a client that does not read pauses the upstream's socket. A class instead of closures,
+ * since the hot path can afford only one object per request.
  */
 import { performance } from "node:perf_hooks";
 import { AnswerDecoding, areDecoded, type DecodedSink, layersOf } from "./decoding.ts";
@@ -15,58 +15,58 @@ import type { Downstream, UpstreamRequest } from "./ports.ts";
 import type { Route, Server } from "./server.ts";
 
 export type AttemptOutcome =
-  /** The answer was handed over whole, or broke off after it had begun. */
+  /** The answer was delivered completely, or broke off after its start. */
   | { readonly kind: "delivered" }
-  /** An answer came and was not handed over. */
+  /** An answer came and was not delivered. */
   | { readonly kind: "judged" }
-  /** No answer came: connection, TLS or name. */
+  /** No answer: the connection, TLS or name resolution failed. */
   | { readonly kind: "unreachable"; readonly cause: Error }
-  /** What came is no answer. The message of `cause` may be shown. */
+  /** The response is not valid HTTP. The message of `cause` may be shown. */
   | { readonly kind: "invalid"; readonly cause: Error }
-  /** `wasSent`: a connection was there, and the request went out. */
+  /** `wasSent` is true if a connection existed and the request was sent. */
   | { readonly kind: "timeout"; readonly wasSent: boolean }
-  /** Whoever chooses servers chose none, or took the request back before its answer began. */
+  /** The endpoint picker selected no server, or withdrew the request before its answer began. */
   | { readonly kind: "declined"; readonly answer: PickerAnswer }
   /** The client left; the upstream request is aborted. */
   | { readonly kind: "abandoned" };
 
-/** Decides, at once since the body waits, whether an answer goes to the client. */
+/** Decides, synchronously since the body waits, whether an answer goes to the client. */
 export interface Judge {
-  /** `read`: `acceptsBody` is to be asked. */
+  /** Returns `read` if `acceptsBody` must decide. */
   accepts(status: number, headers: readonly string[]): boolean | "read";
-  /** Of an answer that is no longer than an error is. */
+  /** Decides by the body of an answer that is no longer than an error message. */
   readonly acceptsBody?: (body: string) => boolean;
-  /** Undefined unless the answer is a failure, once `accepts` was asked. */
+  /** `undefined` unless the answer is a failure; valid after `accepts`. */
   readonly error: { add?(chunk: Buffer): void; end?(): void } | undefined;
-  /** Looks for an error within an answer of status 200, before anything of it is sent. Undefined: nobody does. */
+  /** Looks for an error within an answer of status 200 before any of it is sent. `undefined` if nothing looks. */
   readonly inside: { event(data: string): Inside; body(body: Buffer): Inside } | undefined;
-  /** The request may go to another provider, or once more to this one. */
+  /** The request may be retried or fail over. */
   readonly mayMove: boolean;
-  /** The content encoding of the answer is taken off. */
+  /** Called when the answer's content encoding is decoded. */
   decoding(): void;
-  /** The answer goes to the client, so many milliseconds after dispatch. */
+  /** The answer starts to go to the client; `ms` is the time since dispatch. */
   started(ms: number): void;
 }
 
-/** `moves`: it is an error, and the request goes elsewhere. A number: the status of the error, which is the answer. */
+/** `moves` means an error that causes a retry or failover. A number is the status of an error that becomes the answer. */
 export type Inside = "answer" | "moves" | number;
 
 export interface AttemptOptions {
   readonly firstByteTimeoutMs: number | undefined;
-  /** The answer is to be read: its content encodings are taken off. */
+  /** The gateway reads the answer: its content encodings are decoded. */
   readonly decodes: boolean;
-  /** An error within an answer becomes an answer of that status; otherwise it passes as it came. */
+  /** An error within an answer becomes an answer with that status; otherwise it passes unchanged. */
   readonly mapsErrors: boolean;
-  /** The answer is JSON or events: it is told as what it is, whatever its content type says. */
+  /** The answer is JSON or events: its content type is corrected to the actual form. */
   readonly retypes: boolean;
-  /** An answer is held so long for its first event; 0: without limit. */
+  /** Maximum time in milliseconds that an answer is held back for its first event; 0 for no limit. */
   readonly holdMs: number;
   readonly judge: Judge;
   /** Milliseconds from dispatch to headers, or to failure. */
   readonly waited: (ms: number) => void;
 }
 
-/** What is read of an answer that nobody wants, and for how long, so that its connection can be used again. */
+/** Maximum bytes and time spent reading an unwanted answer, so that its connection can be reused. */
 const MAX_DISCARDED_BYTES = 64 << 10;
 const MAX_DISCARDING_MS = 2_000;
 
@@ -76,7 +76,7 @@ const ABANDONED: AttemptOutcome = { kind: "abandoned" };
 
 type Phase = "waiting" | "holding" | "flowing" | "settled";
 
-/** `over` is told once what it came to, of a delivered answer with its last byte. It must not throw. */
+/** Makes one attempt. `over` is called once with the outcome; for a delivered answer, with its last byte. It must not throw. */
 export function attempt(
   route: Route,
   request: UpstreamRequest,
@@ -95,19 +95,19 @@ class Attempt implements AnswerHandler, DecodedSink {
   readonly #told: (outcome: AttemptOutcome) => void;
   readonly #startedAt = performance.now();
   #phase: Phase = "waiting";
-  /** The server it is made at now; undefined once it has ended there. */
+  /** Server of the current attempt; `undefined` once it has ended there. */
   #server: Server | undefined;
-  /** Undefined until the request goes out. */
+  /** `undefined` until the request is sent. */
   #sending: Sending | undefined;
   #timer: NodeJS.Timeout | undefined;
   #hasHeaders = false;
   #discardedBytes = 0;
   #held: HeldAnswer | undefined;
-  /** Undefined: the body comes as it is to be. */
+  /** `undefined` if the body needs no decoding. */
   #decoding: AnswerDecoding | undefined;
   /** Asks the connection for more. */
   #resume: (() => void) | undefined;
-  /** Takes the body of an answer that is a failure, delivered or not. */
+  /** Collects the body of a failed answer, delivered or not. */
   #error: Judge["error"];
 
   constructor(
@@ -150,13 +150,13 @@ class Attempt implements AnswerHandler, DecodedSink {
     server.client.dispatch(this.#request, this);
   }
 
-  /** It is made at this server no more. */
+  /** Ends the attempt at this server. */
   #leave(): void {
     this.#server?.ended();
     this.#server = undefined;
   }
 
-  /** It is made at no server any more. */
+  /** Ends the attempt. */
   #over(isCut: boolean): void {
     this.#leave();
     this.#route.watch?.ended(isCut);
@@ -168,7 +168,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     if (this.#phase === "settled") this.#abort();
   }
 
-  /** Until it is connected again: what cannot be connected to then is as if nothing had been sent. */
+  /** A failure to connect again counts as if nothing had been sent. */
   disconnected(): void {
     this.#sending = undefined;
   }
@@ -190,7 +190,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     const isAccepted = judge.accepts(status, headers);
     this.#error = judge.error;
     if (isAccepted === false) {
-      this.#settle(JUDGED); // nobody waits for the rest
+      this.#settle(JUDGED); // Nothing waits for the rest.
       this.#timer = setTimeout(() => this.#abort(), MAX_DISCARDING_MS);
       return;
     }
@@ -213,7 +213,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     this.#start(status, statusText, plainHeaders);
   }
 
-  /** Sees to it that the body is decoded, where it is to be. Returns the headers of what comes out. */
+  /** Prepares the decoding of the body if it is needed. Returns the headers of the decoded answer. */
   #opened(status: number, headers: readonly string[]): readonly string[] {
     if (!this.#options.decodes || this.#request.method === "HEAD" || status === 204 || status === 304) return headers;
     const layers = layersOf(headerValue(headers, "content-encoding"));
@@ -268,7 +268,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     this.#decoding?.destroy();
     clearTimeout(this.#timer);
     const held = this.#phase === "holding" ? this.#held : undefined;
-    // Nobody else is asked: what came of it is the client's, who is told that it broke off.
+    // No other upstream is tried: the client gets the partial answer, and learns that it broke off.
     if (held !== undefined && held.bytes > 0 && !this.#options.judge.mayMove) this.#release(held);
     if (this.#phase === "flowing") {
       this.#downstream.breakOff(cause);
@@ -278,14 +278,14 @@ class Attempt implements AnswerHandler, DecodedSink {
     }
   }
 
-  /** What a failure without an answer is. */
+  /** Classifies a failure without an answer. */
   #failure(cause: Error): AttemptOutcome {
     const code = "code" in cause ? String(cause.code) : "";
     if (SILENCES.has(code)) return { kind: "timeout", wasSent: true };
     return { kind: code === "UPSTREAM_MALFORMED" ? "invalid" : "unreachable", cause };
   }
 
-  /** Nothing was sent where nobody could be connected to: the next server is as good. True: the request is there now. */
+  /** Moves to the next server after a failed connect, since nothing was sent. Returns whether the request is there now. */
   #moved(cause: Error): boolean {
     const failed = this.#server;
     if (failed === undefined) return false;
@@ -320,7 +320,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     this.#timer = setTimeout(() => this.#heldLong(), this.#options.holdMs);
   }
 
-  /** It is silent for long: it goes to the client as it is. */
+  /** The stream has been silent for too long: releases it to the client as it is. */
   #heldLong(): void {
     if (this.#held !== undefined && this.#phase === "holding") this.#release(this.#held);
   }
@@ -343,7 +343,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     else this.#release(answer);
   }
 
-  /** `told`: where the error would be. `isEnded`: nothing more comes of the answer. */
+  /** `told` is the text that contains the error, if there is one. `isEnded` is true if the answer is complete. */
   #judgeInside(answer: HeldAnswer, found: Inside | undefined, told: string | Buffer, isEnded: boolean): boolean {
     const passes = found === undefined || found === "answer" || (found !== "moves" && !this.#options.mapsErrors);
     if (passes) return this.#release(answer);
@@ -363,7 +363,9 @@ class Attempt implements AnswerHandler, DecodedSink {
     return true;
   }
 
-  /** An answer that cannot be passed on is none; thrown into the connection, it would end it. */
+  /**
+   * Starts the delivery. If the client's side throws, the attempt is invalid; in the connection, the exception would close it.
+   */
   #start(status: number, statusText: string, headers: readonly string[]): void {
     try {
       this.#downstream.start(status, statusText, headers);
@@ -384,14 +386,14 @@ class Attempt implements AnswerHandler, DecodedSink {
   }
 }
 
-/** Codes of failures that end a request because nothing came for long: ours, and those of undici. */
+/** Codes of failures by inactivity: ours, and those of undici. */
 const SILENCES: ReadonlySet<string> = new Set(["UPSTREAM_SILENT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
 
-/** What is thrown may quote a header. */
+/** Hides the original error, whose message may quote a header. */
 function unwritable(cause: unknown): Error {
   const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
   return new Error(`one of its headers cannot be passed on${code}`, { cause });
 }
 
-/** There was nobody to connect to. Its message may be shown. */
+/** No server was available. Its message may be shown. */
 export class NoServer extends Error {}

@@ -1,4 +1,4 @@
-/** Who may be asked, in order, and what is told of each attempt. */
+/** Candidates of a request, in order, and the reports about each attempt. */
 import type { AttemptTracer } from "../../base/index.ts";
 import type { ActingFor, Bearing, Presenter } from "../credentials/index.ts";
 import type { Origins } from "./origins.ts";
@@ -6,9 +6,9 @@ import type { Downstream, UpstreamRequest } from "./ports.ts";
 import type { Provider, Trigger, UpstreamChannel } from "./provider.ts";
 import type { SaidError } from "./said-error.ts";
 
-/** Whom attempts are made at: what of a provider, a server or an agent matters to them. */
+/** Fields of an upstream that an attempt needs. */
 export type Forwarded = Pick<Provider, "name" | "firstByteTimeoutMs" | "retry"> & {
-  /** As a refusal calls it; undefined: a provider. */
+  /** Name in a refusal; `undefined` for a provider. */
   readonly noun?: string;
 };
 
@@ -19,92 +19,94 @@ export type ForwardedChannel = Pick<UpstreamChannel, "id" | "origin" | "host" | 
 export interface Candidate<To extends Forwarded = Provider, By extends ForwardedChannel = UpstreamChannel> {
   readonly provider: To;
   readonly channel: By;
-  /** As this provider is sent it; empty where the request names none. */
+  /** Model name that is sent to this provider; empty if the request names none. */
   readonly model: string;
-  /** The part of a pool that it is confined to; undefined: none. */
+  /** Part of a pool that it is limited to; `undefined` for none. */
   readonly subset?: string | undefined;
-  /** Made when the candidate's turn comes, since most requests never reach the second. */
+  /** Prepares the request when the candidate is reached, since most requests never reach the second. */
   readonly prepare: () => Prepared;
 }
 
 export interface Prepared {
   readonly request: UpstreamRequest;
   readonly downstream: Downstream;
-  /** Its answer is to be read: content encodings are taken off. */
+  /** The gateway reads the answer: content encodings are decoded. */
   readonly decodes: boolean;
-  /** An error is looked for within an answer of status 200. */
+  /** The gateway looks for an error within an answer of status 200. */
   readonly looksInside: boolean;
-  /** That error becomes an answer of its own status; otherwise it passes as it came. */
+  /** That error becomes an answer with its own status; otherwise it passes unchanged. */
   readonly mapsErrors: boolean;
-  /** The answer is JSON or events: it is told as what it is, whatever its content type says. Needs `looksInside`. */
+  /** The answer is JSON or events: its content type is corrected to the actual form. Needs `looksInside`. */
   readonly retypes: boolean;
 }
 
-/** Who is asked, in order, counted from 0. All but the first are admitted when needed, since most requests need none. */
+/** Candidates in order, counted from 0. All but the first are admitted when needed, since most requests need no other. */
 export interface Candidates<One = Candidate> {
-  /** Undefined: there is none. There is a first one. */
+  /** Returns `undefined` past the last candidate. There is always a first. */
   at(position: number): One | undefined;
-  /** False: `at` answers undefined. */
+  /** Returns false if `at` would return `undefined`. */
   mayHave(position: number): boolean;
-  /** Triggers of the provider that the request was addressed to, be it the first or one that is passed over. */
+  /** Failover triggers of the provider that the request addresses, whether it is first or skipped. */
   readonly failoverWhen: ReadonlySet<Trigger> | undefined;
 }
 
-/** `invalid`: what came is no answer; `redirect`: the answer sends the client elsewhere. */
+/** `invalid` means that the response is not valid HTTP; `redirect` means that the answer sends the client elsewhere. */
 export type FailureKind = Trigger | "invalid" | "redirect";
 
-/** `refused`: there is nothing that could be presented for this caller, so that nothing was done. */
+/** `refused` means that there is no credential for this caller, so that nothing was sent. */
 export type AttemptResult = "answered" | FailureKind | "abandoned" | "refused";
 
-/** The upstream failed, or could not be asked. */
+/** Returns whether the upstream failed, or could not be reached. */
 export const isFailure = (result: AttemptResult): result is FailureKind =>
   result !== "answered" && result !== "abandoned" && result !== "refused";
 
 export interface Attempted {
   readonly result: AttemptResult;
-  /** Null where no answer came. */
+  /** Null if no answer came. */
   readonly status: number | null;
-  /** Who is to be asked next, the same provider for a retry. */
+  /** Upstream to try next; the same provider for a retry. */
   readonly next: Forwarded | undefined;
-  /** Milliseconds from the attempt's begin to its failure; 0 for one that did not fail. */
+  /** Milliseconds from the start of the attempt to its failure; 0 if it did not fail. */
   readonly failedAfterMs: number;
-  /** What the provider said of its error, of an answer that is not delivered only later; undefined: there was none. */
+  /**
+   * Type and code of the provider's error; for a delivered answer they are known only later. `undefined` if there was no error.
+   */
   readonly error: { readonly said: SaidError } | undefined;
-  /** Why an answer could not be used, in words that quote nothing of it; empty where that is not the failure. */
+  /** Reason why an answer could not be used, without quoting it; empty for other failures. */
   readonly reason: string;
-  /** Its answer of status 200 was an error. */
+  /** An answer of status 200 that contains an error. */
   readonly hasErred: boolean;
-  /** The gateway's own timeout ended it once the request was out. */
+  /** The gateway's own timeout ended it after the request was sent. */
   readonly hasTimedOut: boolean;
 }
 
 export interface ForwardOptions<One extends Candidate<Forwarded, ForwardedChannel> = Candidate> {
   readonly candidates: Candidates<One>;
-  /** Milliseconds from now that the client said it would wait; infinite where it said nothing. */
+  /** Timeout that the client announced, in milliseconds from now; infinite if it announced none. */
   readonly deadlineMs: number;
   readonly origins: Pick<Origins, "route">;
-  /** By which others may tell what they logged of the request. */
+  /** Identifier by which upstream logs of the request can be found. */
   readonly requestId?: string | undefined;
   readonly presenter: Presenter;
-  /** Whom what is presented may depend on. */
+  /** Caller that the presented credential may depend on. */
   readonly actingFor?: ActingFor | undefined;
-  /** Told before each request goes out what tells the headers of its answer that show our credential. */
+  /** Called before each request is sent, with the check for headers of its answer that reveal our credential. */
   readonly presented: (bears: Bearing | undefined) => void;
   readonly downstream: Downstream;
-  /** Told of each attempt as it begins, so that the answer's headers can say how many there were and where. */
+  /** Called at the start of each attempt, so that the answer's headers can report how many there were and where. */
   readonly attempting: (candidate: One, isRetry: boolean) => void;
-  /** Told when an answer that is no failure begins to reach the client, so many milliseconds after its attempt began. */
+  /** Called when a successful answer begins to reach the client; `ms` is the time since its attempt began. */
   readonly answered: (ms: number) => void;
-  /** Told before an answer begins whose content encoding is taken off. */
+  /** Called before an answer begins whose content encoding is decoded. */
   readonly decoding?: () => void;
   readonly attempted: (provider: One["provider"], outcome: Attempted) => void;
-  /** Milliseconds spent waiting for upstreams or between attempts: none of it is ours. */
+  /** Milliseconds of waiting for upstreams or between attempts, which are not the gateway's own time. */
   readonly waited: (ms: number) => void;
-  /** Milliseconds that an answer is held for its first event; 0: without limit. */
+  /** Maximum time in milliseconds that an answer is held back for its first event; 0 for no limit. */
   readonly holdMs: number;
-  /** Redirects are answers like any other; false: they are refused. */
+  /** True if redirects are passed on like other answers; false if they are refused. */
   readonly passesRedirects: boolean;
-  /** Undefined when nobody traces. */
+  /** `undefined` if tracing is off. */
   readonly tracer: AttemptTracer | undefined;
 }
 

@@ -1,35 +1,37 @@
 /**
- * The body of an answer with its content encodings taken off as it flows. Providers and what stands before them compress
- * although `identity` was asked for. Source: RFC 9110, section 8.4; design decisions, section 20.
+ * Decodes the content encodings of an answer as it streams. Providers and their proxies compress although `identity` was
+ * requested. Source: RFC 9110, section 8.4; design decisions, section 20.
  */
 import type { Duplex } from "node:stream";
 import { codingOf } from "../coding/index.ts";
 
-/** Nobody needs two; each costs a decoder. */
+/** Maximum number of nested encodings. In practice there is one; each costs a decoder. */
 const MAX_LAYERS = 3;
 const CHUNK_BYTES = 16 << 10;
 
-/** What JSON and events unpack to is five to thirty times their size; the formats allow a thousand times and more. */
+/** Maximum expansion. JSON and events expand five to thirty times; the formats allow a thousand times and more. */
 const MAX_RATIO = 100;
-/** What any body may unpack to, however small it is. */
+/** Size that any body may expand to, in bytes, regardless of the ratio. */
 const FREE_BYTES = 512 << 10;
 
-/** As much of a body is looked at before it is decided what it is: so many bytes of a compressed body are never all text. */
+/**
+ * Number of bytes that are checked before the body's form is decided: the first bytes of a compressed body are never all text.
+ */
 const SNIFFED_BYTES = 12;
 
-/** The body does not decode. Its message may be shown. */
+/** The body cannot be decoded. Its message may be shown. */
 export class DecodingFault extends Error {
   readonly code = "UPSTREAM_MALFORMED";
 }
 
 export interface DecodedSink {
-  /** False: no more for now; `resume` goes on. */
+  /** Takes a chunk. Returns false if there is no room; `resume` continues. */
   plain(chunk: Buffer): boolean;
   plainEnd(): void;
   undecodable(cause: DecodingFault): void;
 }
 
-/** Values of `content-encoding` in the order in which they were put on, without `identity`. */
+/** Returns the values of `content-encoding` in the order in which they were applied, without `identity`. */
 export function layersOf(header: string | undefined): readonly string[] {
   if (header === undefined) return NO_LAYERS;
   return header
@@ -41,29 +43,29 @@ export function layersOf(header: string | undefined): readonly string[] {
 const NO_LAYERS: readonly string[] = [];
 const NOTHING = Buffer.alloc(0);
 
-/** Whether all of them are known here; a body in another one passes as it is. */
+/** Returns whether all encodings are supported; a body in any other passes unchanged. */
 export const areDecoded = (layers: readonly string[]): boolean =>
   layers.length > 0 && layers.length <= MAX_LAYERS && layers.every((name) => codingOf(name, NOTHING) !== undefined);
 
 export class AnswerDecoding {
   readonly #layers: readonly string[];
   readonly #sink: DecodedSink;
-  /** Outermost first. Undefined until enough of the body was seen. */
+  /** Decoders, outermost first. `undefined` until enough of the body has arrived. */
   #decoders: readonly Duplex[] | undefined;
   #head: Buffer = NOTHING;
   #bytesIn = 0;
   #bytesOut = 0;
   #isOver = false;
-  /** The connection waits for room. */
+  /** Called when there is room again; set while the connection waits. */
   #onRoom: (() => void) | undefined;
 
-  /** `layers`: as `areDecoded` takes them. */
+  /** `layers` are as `areDecoded` takes them. */
   constructor(layers: readonly string[], sink: DecodedSink) {
     this.#layers = layers;
     this.#sink = sink;
   }
 
-  /** False: no more for now; `onRoom` is called once there is room again. */
+  /** Decodes a chunk. Returns false if there is no room; `onRoom` is called when there is room again. */
   push(chunk: Buffer, onRoom: () => void): boolean {
     if (this.#isOver) return true;
     this.#bytesIn += chunk.length;
@@ -83,14 +85,14 @@ export class AnswerDecoding {
     else first.end();
   }
 
-  /** There is room for what is decoded. */
+  /** Continues after the receiver of the decoded bytes has room again. */
   resume(): void {
     const decoders = this.#decoders ?? [];
     if (decoders.length > 0) decoders.at(-1)?.resume();
     else this.#room();
   }
 
-  /** Nothing more of it is wanted. */
+  /** Drops the rest of the body. */
   destroy(): void {
     this.#isOver = true;
     for (const decoder of this.#decoders ?? []) decoder.destroy();
@@ -99,14 +101,14 @@ export class AnswerDecoding {
   #begin(onRoom: () => void): boolean {
     const head = this.#head;
     this.#head = NOTHING;
-    // Some servers name an encoding that their proxy has already taken off.
+    // Some servers declare an encoding that their proxy has already decoded.
     this.#decoders = head.length === 0 || looksPlain(head) ? [] : this.#open(head);
     return head.length === 0 || this.#write(head, onRoom);
   }
 
   #open(head: Buffer): readonly Duplex[] {
     const decoders = this.#layers.toReversed().map((name, at) => {
-      // The bytes themselves say more than the header, where they say anything.
+      // The first bytes are more reliable than the header, if they identify an encoding.
       const coding = codingOf(at === 0 ? (magicOf(head) ?? name) : name, at === 0 ? head : ZLIB_HEADER);
       if (coding === undefined) throw new Error("an encoding was to be known");
       return coding.decoder(CHUNK_BYTES);
@@ -139,7 +141,7 @@ export class AnswerDecoding {
     if (!this.#isOver) onRoom?.();
   }
 
-  /** False: the sink takes no more for now. */
+  /** Passes decoded bytes on. Returns false if the sink has no room. */
   #out(plain: Buffer): boolean {
     if (this.#isOver) return true;
     this.#bytesOut += plain.length;
@@ -150,7 +152,7 @@ export class AnswerDecoding {
     return this.#sink.plain(plain);
   }
 
-  /** Bytes that were decoded so far, as far as the decoder tells. */
+  /** Compressed bytes that the decoder has processed, as far as it reports. */
   get #taken(): number {
     const first = this.#decoders?.[0] as { readonly bytesWritten?: number } | undefined;
     return first?.bytesWritten ?? this.#bytesIn;
@@ -169,19 +171,19 @@ export class AnswerDecoding {
   }
 }
 
-/** Lets `codingOf` take the usual form of `deflate` for a layer whose bytes are not there yet. */
+/** Makes `codingOf` assume the usual form of `deflate` for a layer whose bytes have not arrived yet. */
 const ZLIB_HEADER = Buffer.from([0x78, 0x9c]);
 
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b, 0x08]);
 const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
-/** Source: RFC 1952, section 2.3.1; RFC 8878, section 3.1.1. */
+/** Returns the encoding by its magic number. Source: RFC 1952, section 2.3.1; RFC 8878, section 3.1.1. */
 function magicOf(head: Buffer): string | undefined {
   if (head.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) return "gzip";
   return head.subarray(0, ZSTD_MAGIC.length).equals(ZSTD_MAGIC) ? "zstd" : undefined;
 }
 
-/** JSON, events or a page: text that begins as one of them does. */
+/** Returns whether the text begins like JSON, events or an HTML page. */
 function looksPlain(head: Buffer): boolean {
   const start = head.subarray(0, SNIFFED_BYTES);
   return /^\s*[[{"<:dei]/.test(start.toString("latin1")) && start.every(isTextByte);

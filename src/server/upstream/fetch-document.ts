@@ -1,4 +1,4 @@
-/** One bounded answer of a server or agent, asked for beside its calls: a card, what it speaks. */
+/** Fetches one size-limited document of a server or agent, outside its calls: an agent card, or the supported protocol. */
 import type { Pool } from "undici";
 import { anySignal, formatDuration } from "../../base/index.ts";
 
@@ -8,20 +8,20 @@ export interface DocumentRequest {
   readonly method: "GET" | "POST";
   /** Path and query at the origin. */
   readonly path: string;
-  /** Pairs. */
+  /** Name and value pairs. */
   readonly headers: readonly string[];
   readonly body?: string;
-  /** Of the whole exchange, connecting included. */
+  /** Timeout of the whole exchange, in milliseconds, including the connect. */
   readonly limitMs: number;
   readonly signal?: AbortSignal;
 }
 
 export type FetchedDocument =
   | { readonly kind: "answered"; readonly status: number; readonly contentType: string; readonly text: string }
-  /** `problem`: names no address and quotes nothing. `isDown`: it did not answer at all, or not to the end. */
+  /** `problem` contains no address and quotes nothing. `isDown` is true if the answer is missing or incomplete. */
   | { readonly kind: "failed"; readonly problem: string; readonly isDown: boolean };
 
-/** Never rejects; follows no redirect. */
+/** Never rejects; follows no redirects. */
 export async function fetchDocument(pool: Pick<Pool, "request">, request: DocumentRequest): Promise<FetchedDocument> {
   const { method, path, headers, body, limitMs, signal } = request;
   const limit = AbortSignal.timeout(limitMs);
@@ -38,7 +38,7 @@ export async function fetchDocument(pool: Pick<Pool, "request">, request: Docume
     for await (const chunk of answer.body) {
       const bytes = Buffer.from(chunk as Uint8Array);
       length += bytes.length;
-      // To leave the loop ends the connection.
+      // Leaving the loop closes the connection.
       if (length > MAX_DOCUMENT_BYTES) {
         return { kind: "failed", problem: `it is larger than ${MAX_DOCUMENT_BYTES} bytes`, isDown: false };
       }
@@ -65,7 +65,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ["ENETUNREACH", "the network does not lead there"],
 ]);
 
-/** Why a request failed, without an address. */
+/** Returns the reason of a failed request, without an address. */
 export function failureWords(error: unknown, limitMs: number): string {
   const { code, name, message } = error as NodeJS.ErrnoException;
   if (code === "FORWARD_PROXY") return message;

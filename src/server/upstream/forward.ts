@@ -1,8 +1,8 @@
 /**
- * Carries a request to the first candidate that answers: retries at one provider, then failover to the next.
+ * Sends a request to the first candidate that answers: retries at one provider, then failover to the next.
  *
- * Source: specification document 3, `providers[]`. Nothing moves once a byte has reached the client; the last
- * provider's own answer is returned, never an invented one; a 4xx other than 429 never moves.
+ * Source: specification document 3, `providers[]`. No retry or failover after a byte has reached the client; the last
+ * provider's own answer is returned, never a generated one; a 4xx other than 429 is final.
  */
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,23 +13,26 @@ import type { PresentedOutcome } from "./present.ts";
 import { attemptRouted, deliver } from "./routed.ts";
 import { failureOf, Ruling } from "./ruling.ts";
 
-/** `over` is told once, when the answer was delivered or the client left, or of the refusal when no candidate answered. */
+/**
+ * Forwards a request. `over` is called once: when the answer was delivered, when the client left, or with the refusal if no
+ * candidate answered.
+ */
 export function forward<One extends AnyCandidate>(options: ForwardOptions<One>, over: Done): void {
   new Forwarding(options, over).begin();
 }
 
 /**
- * A request on its way from candidate to candidate. An answer that is delivered, as nearly all are, is told with its last
- * byte and without a promise; what follows upon another outcome does so once whoever told of it is done.
+ * A request on its way from candidate to candidate. A delivered answer, which is the usual case, is reported with its last byte
+ * and without a promise; any other outcome is handled after the code that reported it has returned.
  */
 class Forwarding<One extends AnyCandidate> {
   readonly #options: ForwardOptions<One>;
   readonly #over: Done;
   readonly #startedAt = performance.now();
   #isOver = false;
-  /** Counted from 0. */
+  /** Position of the candidate, counted from 0. */
   #at = -1;
-  /** Attempts at the candidate before the one under way. */
+  /** Number of earlier attempts at the candidate. */
   #repeated = 0;
 
   constructor(options: ForwardOptions<One>, over: Done) {
@@ -135,7 +138,7 @@ class Forwarding<One extends AnyCandidate> {
   }
 }
 
-/** A candidate, and the request as it is sent it. */
+/** A candidate with the request prepared for it. */
 interface Asked<One> extends ReturnType<AnyCandidate["prepare"]> {
   readonly candidate: One;
 }
@@ -152,7 +155,7 @@ function carrying(span: AttemptSpan, { method, path, headers, body }: UpstreamRe
   return { method, path, headers: span.carry(headers), body };
 }
 
-/** False when the client left meanwhile. */
+/** Waits. Resolves with false if the client left meanwhile. */
 async function waitOut(waitMs: number, downstream: Downstream, waited: (ms: number) => void): Promise<boolean> {
   const leaving = new AbortController();
   downstream.onGone(() => leaving.abort());
@@ -160,7 +163,7 @@ async function waitOut(waitMs: number, downstream: Downstream, waited: (ms: numb
     await sleep(waitMs, undefined, { signal: leaving.signal });
     waited(waitMs);
   } catch {
-    return false; // aborted, which is all that a timer can fail with
+    return false; // Aborted, which is the only way in which a timer can fail.
   } finally {
     downstream.onGone(undefined);
   }

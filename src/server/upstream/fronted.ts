@@ -9,19 +9,19 @@ type A2aAgent = NonNullable<Deployment["a2a"]>[number];
 
 export interface Fronted {
   readonly kind: FrontedKind;
-  /** As configured: what rules, suspensions and lists call it. */
+  /** Configured name, used in rules, suspensions and lists. */
   readonly name: string;
-  /** Every name that stands behind `/mcp/` or `/a2a/` for it: the configured one, then that of the registry. */
+  /** All names that select it after `/mcp/` or `/a2a/`: the configured name, then the registry's. */
   readonly paths: readonly string[];
   readonly channel: FrontedChannel;
-  /** As the configuration writes it. */
+  /** URL as written in the configuration. */
   readonly shownUrl: string;
   /** Path and query at the origin, as configured. */
   readonly path: string;
   readonly costPerCall: number;
-  /** Entity types that are turned back in what it is sent. */
+  /** Entity types whose original values are restored in what it is sent. */
   readonly restore: ReadonlySet<string>;
-  /** Where an agent's own card is. */
+  /** URL of an agent's own card. */
   readonly cardUrl: string | undefined;
 }
 
@@ -32,15 +32,15 @@ export interface FrontedChannel {
   readonly isFronted: true;
   /** Value of the `host` header. */
   readonly host: string;
-  /** As it may be shown: the origin, or the text of the configuration with the references that it came from. */
+  /** Origin that may be shown, or the text of the configuration with its unresolved references. */
   readonly shownOrigin: string;
-  /** What is presented; undefined: nothing is. */
+  /** Credential to present; `undefined` for none. */
   readonly credential: Credential | undefined;
 }
 
 const NOUNS: Readonly<Record<FrontedKind, string>> = { mcp: "MCP server", a2a: "Agent" };
 
-/** As whom attempts at it are told of. Never moved and never repeated: a call may have been done. */
+/** Returns the fields of an upstream that an attempt reports. No retry and no failover: a call may have taken effect. */
 export const forwardedTo = ({ kind, name }: Pick<Fronted, "kind" | "name">) => ({
   name: `${kind}:${name}`,
   noun: `${NOUNS[kind]} ${name}`,
@@ -50,7 +50,7 @@ export const forwardedTo = ({ kind, name }: Pick<Fronted, "kind" | "name">) => (
 
 const WELL_KNOWN_CARD = "/.well-known/agent-card.json";
 
-/** `writtenUrl`: as the configuration writes the address. */
+/** `writtenUrl` is the address as written in the configuration. */
 export function compileFronted(
   kind: FrontedKind,
   config: McpServer | A2aAgent,

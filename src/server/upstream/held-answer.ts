@@ -1,25 +1,25 @@
-/** The beginning of an answer that waits until it is known whether it is one. */
+/** Beginning of an answer that is held back until it is known whether it is an error. */
 import { SseSplitter } from "../core/dialects/index.ts";
 import { headerValue } from "./header-value.ts";
 
-/** A first event or a body larger than this is no error message. */
+/** Maximum bytes held back: a larger first event or body is not an error message. */
 const MAX_HELD_BYTES = 64 << 10;
-/** Each chunk costs memory beside its bytes. */
+/** Maximum number of chunks held back; each costs memory beside its bytes. */
 const MAX_HELD_CHUNKS = 256;
 
-/** Names of fields of an event, as far as they tell one from anything else. */
+/** Field names of events, enough to distinguish events from anything else. */
 const FIELDS = ["data:", "event:", "id:", "retry:"];
 const PING = /"type"\s*:\s*"ping"/;
 
-/** `unknown`: only white space came. `other`: neither events nor JSON, which is judged by nobody. */
+/** `unknown` means only white space so far. `other` is neither events nor JSON, and is not judged. */
 type Form = "unknown" | "events" | "body" | "other";
 
 export interface HeldFor {
-  /** The whole body is waited for. */
+  /** The whole body is awaited. */
   readonly isForBody: boolean;
-  /** An error within it is looked for. */
+  /** The gateway looks for an error within it. */
   readonly looksInside: boolean;
-  /** Something depends on the first event of a stream. */
+  /** A decision depends on the first event of a stream. */
   readonly awaitsEvent: boolean;
 }
 
@@ -45,7 +45,7 @@ export class HeldAnswer {
     this.#awaitsEvent = awaitsEvent;
   }
 
-  /** Returns the data of the first event that tells anything; signs of life tell nothing. */
+  /** Returns the data of the first event that has content; heartbeat events have none. */
   add(chunk: Buffer): string | undefined {
     this.chunks.push(chunk);
     this.bytes += chunk.length;
@@ -56,14 +56,14 @@ export class HeldAnswer {
     return this.#splitter.push(isFirst ? this.body : chunk).find(tells)?.data;
   }
 
-  /** With the content type of what it turned out to be: events or JSON. */
+  /** Headers with the content type of the actual form: events or JSON. */
   get typedHeaders(): readonly string[] {
     const isNamed = isEventStream(this.headers);
     if (this.#form === "events" && !isNamed) return ofType(this.headers, "text/event-stream; charset=utf-8");
     return this.#form === "body" && isNamed ? ofType(this.headers, "application/json") : this.headers;
   }
 
-  /** More of it is waited for. */
+  /** Returns whether more of the answer is needed. */
   get isWaiting(): boolean {
     if (this.bytes > MAX_HELD_BYTES || this.chunks.length >= MAX_HELD_CHUNKS) return false;
     return this.isForBody || (this.#form === "events" ? this.#awaitsEvent : this.#form !== "other");
@@ -73,7 +73,7 @@ export class HeldAnswer {
     return this.chunks.length === 1 ? (this.chunks[0] as Buffer) : Buffer.concat(this.chunks);
   }
 
-  /** At its end: the data of an event without the blank line that ends it. */
+  /** Returns the data of a last event that lacks its final blank line. */
   last(): string | undefined {
     const last = this.#splitter?.unfinished();
     return last !== undefined && tells(last) ? last.data : undefined;
@@ -100,7 +100,7 @@ const tells = ({ event, data }: { readonly event: string; readonly data: string 
 const isEventStream = (headers: readonly string[]): boolean =>
   headerValue(headers, "content-type")?.toLowerCase().startsWith("text/event-stream") === true;
 
-/** False for what is of another kind by its own word: audio, pictures, archives. */
+/** Returns false if the content type is clearly another kind: audio, images, archives. */
 export function mayBeText(headers: readonly string[]): boolean {
   const type = headerValue(headers, "content-type")?.toLowerCase() ?? "";
   return (
@@ -108,7 +108,7 @@ export function mayBeText(headers: readonly string[]): boolean {
   );
 }
 
-/** Headers that speak of the bytes of the body as it was sent. RFC 9110; RFC 9530; RFC 3230; RFC 1864. */
+/** Headers that describe the bytes of the body as sent. RFC 9110; RFC 9530; RFC 3230; RFC 1864. */
 const OF_THE_BODY: ReadonlySet<string> = new Set([
   ...["content-length", "content-encoding", "content-md5", "content-digest", "repr-digest", "digest", "etag"],
   "accept-ranges",
@@ -118,7 +118,7 @@ export const withoutEncoding = (headers: readonly string[]): readonly string[] =
 
 const OF_AN_ANSWER: ReadonlySet<string> = new Set([...OF_THE_BODY, "content-type", "transfer-encoding"]);
 
-/** Headers of an answer that turned out to be an error, whose body has `length` bytes. */
+/** Returns the headers of an answer that is an error, whose body has `length` bytes. */
 export const ofError = (headers: readonly string[], length: number): readonly string[] => [
   ...without(headers, OF_AN_ANSWER),
   ...["content-type", "application/json", "content-length", String(length)],

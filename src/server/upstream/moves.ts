@@ -1,14 +1,14 @@
 /**
- * What happens after a failed attempt: the same provider again after a wait, the next one, or the failure is the answer.
+ * Decision after a failed attempt: retry at the same provider after a wait, failover to the next one, or return the failure.
  *
- * Source: specification document 3, `retry` and `failover`. Retries run out before failover; a 429's `retry-after` is
- * waited exactly or, beyond the cap, not at all; a wait that the request's own deadline cannot hold is not taken.
+ * Source: specification document 3, `retry` and `failover`. Retries are exhausted before failover; a 429's `retry-after` is
+ * waited exactly or, beyond the cap, not at all; no wait exceeds the request's own deadline.
  */
 import type { RetryPolicy, Trigger } from "./provider.ts";
 
 export interface Failure {
   readonly trigger: Trigger;
-  /** The wait that a 429 named. */
+  /** Wait that a 429 requested. */
   readonly retryAfterMs: number | undefined;
 }
 
@@ -19,13 +19,13 @@ export type Move =
 
 export interface Standing {
   readonly retry: RetryPolicy | undefined;
-  /** Repetitions already made at this provider. */
+  /** Number of retries so far at this provider. */
   readonly repeated: number;
-  /** The failover triggers of the provider that the request was addressed to. */
+  /** Failover triggers of the provider that the request addresses. */
   readonly failoverWhen: ReadonlySet<Trigger> | undefined;
-  /** Asked only where a failover would follow: to find one out may leave a record. */
+  /** Called only before a failover: the check may leave a record. */
   readonly hasNext: () => boolean;
-  /** Milliseconds the request may still take; infinite where it named no deadline. */
+  /** Milliseconds until the request's deadline; infinite if it has none. */
   readonly remainingMs: number;
   /** Uniform in [0, 1). */
   readonly random: number;
@@ -46,10 +46,10 @@ function waitBefore(failure: Failure, retry: RetryPolicy, standing: Standing): n
     return failure.retryAfterMs <= retry.retryAfterCapMs ? failure.retryAfterMs : undefined;
   }
   const doubled = Math.min(retry.backoffMs * 2 ** standing.repeated, retry.maxBackoffMs);
-  return doubled * (0.5 + standing.random / 2); // the lower half is kept, so that a retry is never at once
+  return doubled * (0.5 + standing.random / 2); // At least half of the wait is kept, so that a retry is never immediate.
 }
 
-/** A first-byte timeout counts as unreachable where neither policy has a `timeout` trigger (document 1, errors). */
+/** A first-byte timeout counts as unreachable if neither policy has a `timeout` trigger (document 1, errors). */
 export function timeoutTrigger(
   retry: RetryPolicy | undefined,
   failoverWhen: ReadonlySet<Trigger> | undefined,
@@ -58,8 +58,8 @@ export function timeoutTrigger(
 }
 
 /**
- * `retry-after-ms`, else `retry-after` in seconds or as a date (RFC 9110 section 10.2.3), which is one of the clock that
- * the answer's own `date` tells. `nowMs`: epoch, where it has none.
+ * Reads `retry-after-ms`, otherwise `retry-after` in seconds or as a date (RFC 9110 section 10.2.3). A date is compared with
+ * the answer's own `date`, or with `nowMs` (milliseconds since 1970) if there is none.
  */
 export function retryAfterMs(headers: ReadonlyMap<string, string>, nowMs: number): number | undefined {
   const exact = headers.get("retry-after-ms");

@@ -1,4 +1,4 @@
-/** One connection pool an origin, kept over reloads, closed when no configuration names the origin any more. */
+/** One connection pool per origin, kept over reloads, and closed when the configuration no longer names the origin. */
 import { Pool } from "undici";
 import { guardedLookup } from "../credentials/index.ts";
 import { type ForwardProxies, NO_FORWARD_PROXIES, proxyConnector } from "../forward-proxy/index.ts";
@@ -7,24 +7,24 @@ import type { AskedFor } from "./picker/index.ts";
 import { openPools, type PoolMember, type PoolSpec, type PoolsOptions } from "./pools/index.ts";
 import { loneRoute, type Route, type Routed } from "./server.ts";
 
-/** A name that resolves and a port that answers do so within this, or the attempt failed to connect. */
+/** Timeout of name resolution and connect together, in milliseconds. */
 const CONNECT_LIMIT_MS = 10_000;
 
 export interface Origins {
-  /** For what is fetched of an origin by whoever makes no attempt. */
+  /** Returns a pool for requests to an origin that are not attempts. */
   pool(origin: string): Pool;
   /**
-   * Where an attempt at the channel goes. A promise only for pools. `subset`: the part of a pool that it is confined to.
-   * `asked`: what the picker of a pool is told.
+   * Selects the server for an attempt at the channel. A promise only for pools. `subset` is the part of a pool that it is
+   * limited to. `asked` is passed to the picker of a pool.
    */
   route(channel: Destination, subset: string | undefined, asked: AskedFor): Routed | Promise<Routed>;
   /** Closes, gracefully, the connections to origins and pools that are not listed. */
   keepOnly(origins: ReadonlySet<string>, pools?: readonly PoolSpec[]): void;
-  /** Of the provider's pool; undefined: it has none. */
+  /** Returns the members of the provider's pool; `undefined` if it has none. */
   members(provider: string): readonly PoolMember[] | undefined;
-  /** Open upstream connections, all origins together. */
+  /** Returns the number of open upstream connections over all origins. */
   connections(): number;
-  /** Ends every connection; requests still under way fail. */
+  /** Closes every connection; requests in progress fail. */
   close(): Promise<void>;
 }
 
@@ -32,14 +32,14 @@ export interface Destination {
   /** `scheme://host[:port]`. */
   readonly origin: string;
   readonly pool?: PoolSpec | undefined;
-  /** An MCP server or agent: on a private network it is reached without a forward proxy. */
+  /** True for an MCP server or agent, which is reached without a forward proxy on a private network. */
   readonly isFronted?: boolean;
 }
 
 export interface OriginOptions extends Pick<PoolsOptions, "nameServers" | "instruments" | "log" | "isOwn"> {
-  /** Extra trusted roots, PEM; the system's are kept. For tests and private upstreams. */
+  /** Extra trusted roots, PEM, in addition to the system's. For tests and private upstreams. */
   readonly ca?: string;
-  /** Left out: everything is reached directly. Servers of pools always are. */
+  /** Omitted if everything is reached directly. Servers of pools always are. */
   readonly proxies?: ForwardProxies;
 }
 
@@ -88,7 +88,7 @@ export function openOrigins(options: OriginOptions = {}): Origins {
       for (const [origin, pool] of fetching) {
         if (origins.has(origin)) continue;
         fetching.delete(origin);
-        pool.close().catch(() => undefined); // resolves once its running requests are done; a failure is theirs to tell
+        pool.close().catch(() => undefined); // Resolves once its running requests are done, which report their own failures.
       }
       pools.keepOnly(specs);
     },

@@ -1,4 +1,4 @@
-/** An answer that passes as it comes: for what looks at one, or changes a part of it. */
+/** Base class for code that observes an answer, or changes a part of it, while it passes. */
 import type { Downstream } from "./ports.ts";
 
 export class Passing implements Downstream {

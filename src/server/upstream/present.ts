@@ -1,7 +1,6 @@
 /**
- * One attempt with what is presented for it: the headers are made for the bytes that go out, and where the answer says that
- * what was presented is good no more, the request goes out once again with something else. Source: design decisions,
- * section 13.
+ * One attempt with its credential: the headers are made for the bytes that are sent, and if the answer shows that the
+ * credential is no longer valid, the request is sent once more with a new one. Source: design decisions, section 13.
  */
 import { performance } from "node:perf_hooks";
 import { asRefusal, GatewayError } from "../../base/index.ts";
@@ -21,28 +20,28 @@ import type { Route } from "./server.ts";
 
 export interface PresentingOptions extends AttemptOptions {
   readonly presenter: Presenter;
-  /** Undefined: the client's own is forwarded, or nothing is presented. */
+  /** `undefined` if the client's own credential is forwarded, or none is presented. */
   readonly credential: Credential | undefined;
   /** Value of the `host` header. */
   readonly host: string;
   readonly actingFor: ActingFor | undefined;
-  /** Told before the request goes out. */
+  /** Called before the request is sent. */
   readonly presented: (bears: Bearing | undefined) => void;
 }
 
 export type PresentedOutcome =
   | AttemptOutcome
-  /** There is nothing to present: nothing was sent, or what was sent was refused. */
+  /** No credential is available: nothing was sent, or the one that was sent was refused. */
   | { readonly kind: "unpresented"; readonly error: GatewayError }
-  /** Something of ours failed. */
+  /** An internal failure. */
   | { readonly kind: "fault"; readonly error: unknown };
 
-/** Told once. It must not throw. */
+/** Called once. It must not throw. */
 export type Over = (outcome: PresentedOutcome) => void;
 
 const ABANDONED: AttemptOutcome = { kind: "abandoned" };
 
-/** No promise where what is presented is at hand and whatever is answered is the answer. */
+/** Makes the attempt; without a promise if the credential is available and every answer is final. */
 export function attemptPresenting(
   route: Route,
   request: UpstreamRequest,
@@ -121,7 +120,7 @@ const bearing = ({ method, path, body }: UpstreamRequest, { headers }: Presented
   body,
 });
 
-/** Asks whether what was presented is refused, then whoever decides over answers. */
+/** Checks whether the credential was refused, then asks the actual judge. */
 class PresentedAnswer implements Judge {
   isRefused = false;
   readonly #judge: Judge;
@@ -169,7 +168,7 @@ class PresentedAnswer implements Judge {
   }
 }
 
-/** Undefined: the client has left; what is fetched is fetched for others too. */
+/** Resolves with `undefined` if the client has left. The fetch continues, since other requests share it. */
 export async function whileThere<Value>(
   awaited: Promise<Value>,
   downstream: Downstream,

@@ -1,4 +1,4 @@
-/** A provider compiled for the request path: everything a lookup can answer is answered here, once a configuration. */
+/** A provider compiled for the request path: every look-up is prepared here, once per configuration. */
 import { HOP_BY_HOP_HEADERS, parseDuration } from "../../base/index.ts";
 import { type CatalogProvider, type Channel, compileJoin, lackedByClaude } from "../core/catalog/index.ts";
 import type { ProviderConfig } from "../core/config/index.ts";
@@ -9,12 +9,12 @@ import { compilePool, type PoolSpec } from "./pools/index.ts";
 export type Trigger = "connect" | "5xx" | "429" | "timeout";
 
 export interface RetryPolicy {
-  /** Repetitions after the first try, 1 to 5. */
+  /** Number of retries, 1 to 5. */
   readonly attempts: number;
   readonly when: ReadonlySet<Trigger>;
   readonly backoffMs: number;
   readonly maxBackoffMs: number;
-  /** A 429 that asks for a longer wait is not waited for. */
+  /** A 429 that requests a longer wait is not waited for. */
   readonly retryAfterCapMs: number;
 }
 
@@ -25,27 +25,27 @@ export interface UpstreamChannel {
   readonly origin: string;
   /** Value of the `host` header. */
   readonly host: string;
-  /** As it may be shown: the origin, or the text of the configuration with the references that it came from. */
+  /** Origin that may be shown, or the text of the configuration with its unresolved references. */
   readonly shownOrigin: string;
-  /** The servers behind that name; undefined: it is one server. */
+  /** Servers behind that name; `undefined` for a single server. */
   readonly pool: PoolSpec | undefined;
-  /** Incoming path, without its query, to the path at the origin. */
+  /** Maps an incoming path, without its query, to the path at the origin. */
   readonly pathOf: (incomingPath: string) => string;
-  /** The maker's own surface, and not one kept for clients of another dialect. */
+  /** True for the maker's own surface, false for one that is kept for clients of another dialect. */
   readonly isOwnSurface: boolean;
-  /** Undefined: claims all that its dialect can express. */
+  /** `undefined` if it claims everything that its dialect can express. */
   readonly caps: ReadonlySet<string> | undefined;
   readonly claims: (capability: string) => boolean;
-  /** The same channel with the claims that the model keeps. `model`: as the provider is sent it. */
+  /** Returns the same channel with the capabilities that the model has. `model` is the name that the provider is sent. */
   readonly forModel: (model: string) => UpstreamChannel;
   /**
-   * Of what the channel does not claim: a request of its own dialect in which none of it stands loses nothing here; with no
-   * evidence, none does. Undefined: what such a request uses must be read.
+   * Texts that indicate capabilities which the channel does not claim: a request of its own dialect that contains none of them
+   * loses nothing here. Empty if no request can lose anything. `undefined` if the request must be parsed to find out.
    */
   readonly lossEvidence: readonly Buffer[] | undefined;
-  /** Undefined: serves every model. */
+  /** `undefined` if it serves every model. */
   readonly servesModel: ((model: string) => boolean) | undefined;
-  /** What is presented; undefined: the client's own is forwarded. */
+  /** Credential to present; `undefined` if the client's own is forwarded. */
   readonly credential: Credential | undefined;
   /** Header pairs that present a client's own key, for a request that is not forwarded as the client wrote it. */
   readonly presenting: (key: string) => readonly string[];
@@ -53,30 +53,30 @@ export interface UpstreamChannel {
 
 export interface Provider {
   readonly name: string;
-  /** By the catalog's name, or by its own where it is not of the catalog: what signs and seals its thinking. */
+  /** Catalog name, or its own name if it is not in the catalog; identifies who signs and seals its thinking blocks. */
   readonly maker: string;
   readonly channels: readonly UpstreamChannel[];
-  /** Of its channels; undefined: they are no pool's. */
+  /** Pool of its channels; `undefined` if they have none. */
   readonly pool: PoolSpec | undefined;
-  /** What clients ask for, to what the provider is sent. */
+  /** Models that clients ask for, mapped to those that the provider is sent. */
   readonly aliases: ReadonlyMap<string, string>;
-  /** Undefined when the catalog changes nothing of the body. */
+  /** `undefined` if the catalog does not change the body. */
   readonly bodyEdits: ObjectEdits | undefined;
-  /** Top-level fields that the operator has taken out; undefined: none. */
+  /** Top-level fields that the operator removes; `undefined` for none. */
   readonly strippedFields: ReadonlySet<string> | undefined;
-  /** Lower-case names of request headers that do not go upstream. */
+  /** Lower-case names of request headers that are not forwarded. */
   readonly droppedHeaders: ReadonlySet<string>;
   /** Header pairs added to each request. */
   readonly addedHeaders: readonly string[];
-  /** What a request that would lose something here meets. */
+  /** Policy for a request that would lose something here. */
   readonly onFidelityLoss: "reject" | "allow";
-  /** The server knows `stream_options`, or the operator says so. */
+  /** True if the server knows `stream_options`, or if the operator declares it. */
   readonly acceptsStreamUsage: boolean;
-  /** Compat only: the field that identifies the end user. */
+  /** Field that identifies the end user; compat only. */
   readonly endUserField: CatalogProvider["endUserField"];
-  /** Ask a streamed compat answer to report usage, and take the extra chunk out again. */
+  /** Adds a request for usage to streamed compat calls, and removes the extra chunk from the answer. */
   readonly asksStreamUsage: boolean;
-  /** The operator's own, for access rules. */
+  /** The operator's own metadata, for access rules. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Budget units of one WebSocket session. */
   readonly costPerSession: number;
@@ -85,12 +85,12 @@ export interface Provider {
   readonly failover: { readonly to: readonly string[]; readonly when: ReadonlySet<Trigger> } | undefined;
 }
 
-/** 24.8 days. */
+/** Maximum delay of a timer: 24.8 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Besides the connection's own: what the dialling side writes itself, `expect`, which our server has answered, and what a
- * browser says of the page that it asks for, which this gateway has judged; some providers refuse pages by it.
+ * Headers beyond the hop-by-hop ones: those that the client connection writes itself, `expect`, which our server has answered,
+ * and a browser's statements about its page, which this gateway has checked; some providers refuse pages by them.
  */
 const NEVER_FORWARDED: readonly string[] = [
   ...HOP_BY_HOP_HEADERS,
@@ -101,7 +101,7 @@ const NEVER_FORWARDED: readonly string[] = [
   "sec-fetch-site",
 ];
 
-/** Some servers take method, path, organisation or project from these: with our credential they are not the client's to choose. */
+/** Headers from which some servers take method, path, organization or project: with our credential, clients may not set them. */
 const STEERING_HEADERS: readonly string[] = [
   "x-http-method-override",
   "x-http-method",
@@ -114,16 +114,16 @@ const STEERING_HEADERS: readonly string[] = [
   "x-goog-user-project",
 ];
 
-/** What the document says of all providers, and how it writes this one. */
+/** Settings of the document for all providers, and how it writes this one. */
 export interface ProviderDefaults {
   readonly onFidelityLoss: "reject" | "allow";
-  /** Something counts usage: `stream_usage` is on where nothing is said of it. */
+  /** Some feature counts usage: `stream_usage` defaults to on. */
   readonly readsUsage: boolean;
-  /** As the configuration writes the address, where references are in it. */
+  /** Address as written in the configuration, if it contains references. */
   readonly writtenAddress?: string | undefined;
 }
 
-/** `credentialOf`: what is presented on a channel; undefined where the client's own is forwarded. */
+/** `credentialOf` returns the credential of a channel; `undefined` if the client's own is forwarded. */
 export function compileProvider(
   facts: CatalogProvider,
   config: ProviderConfig,
@@ -199,7 +199,7 @@ function compileChannel(
     credential,
     presenting: (clientKey) => keyHeaders(channel.keyHeader, clientKey),
   };
-  // As many as there are ways in which models differ, whatever names clients make up.
+  // Size is limited by the ways in which models differ, whatever names clients invent.
   const byLack = new Map<string, UpstreamChannel>();
   function keptBy(lacked: readonly string[]): UpstreamChannel {
     const name = lacked.join(" ");
@@ -225,12 +225,12 @@ function compileRetry(retry: ProviderConfig["retry"]): RetryPolicy | undefined {
   };
 }
 
-/** The schema admits nothing that does not parse; a timer longer than its 31 bits would fire at once. */
+/** The schema admits only valid durations; a timer beyond 31 bits would fire immediately. */
 function timerMs(text: string): number {
   return Math.min(parseDuration(text) ?? 0, MAX_TIMER_MS);
 }
 
-/** Exact names and trailing-`*` prefixes. */
+/** Matches exact names and prefixes with a trailing `*`. */
 export function matcher(patterns: readonly string[]): (model: string) => boolean {
   const exact = new Set(patterns.filter((pattern) => !pattern.endsWith("*")));
   const prefixes = patterns.filter((pattern) => pattern.endsWith("*")).map((pattern) => pattern.slice(0, -1));

@@ -1,4 +1,4 @@
-/** One attempt, from the choice of a server on: where a pool's picker is asked it may end there. */
+/** One attempt, from the choice of a server on: a pool's picker may end it there. */
 
 import type { Destination, Origins } from "./origins.ts";
 import { type PickerAnswer, withModel } from "./picker/index.ts";
@@ -13,7 +13,7 @@ export interface RoutedTo {
   readonly requestId: string | undefined;
 }
 
-/** `over` is told once, unless this throws. */
+/** Makes the attempt. `over` is called once, unless this throws. */
 export function attemptRouted(
   { origins, channel, subset, requestId }: RoutedTo,
   request: UpstreamRequest,
@@ -32,7 +32,7 @@ export function attemptRouted(
       attemptAt(found, request, downstream, options, over);
       return;
     }
-    // Whoever picks may still be at it.
+    // The picker may still be deciding.
     void routed.then((late) => late.kind === "route" && late.watch?.ended(true));
     over({ kind: "abandoned" });
   };
@@ -55,13 +55,13 @@ function attemptAt(
   if (watch === undefined) attemptPresenting(routed, outgoing, downstream, options, over);
   else {
     attemptPresenting(routed, outgoing, downstream, options, (outcome) => {
-      watch.ended(true); // of an attempt that never came to a server
+      watch.ended(true); // The attempt never reached a server.
       over(outcome);
     });
   }
 }
 
-/** The picker's answer as the request's. */
+/** Delivers the picker's answer as the request's. */
 export function deliver({ status, contentType, retryAfter, body }: PickerAnswer, downstream: Downstream): void {
   const pairs = ["content-type", contentType, ...(retryAfter === undefined ? [] : ["retry-after", retryAfter])];
   downstream.start(status, "", pairs);

@@ -1,4 +1,4 @@
-/** What one attempt came to, and what follows from it: the rules of `retry` and `failover`. */
+/** Outcome of one attempt, and the decision that follows: the rules of `retry` and `failover`. */
 import { performance } from "node:perf_hooks";
 import { GatewayError } from "../../base/index.ts";
 import { errorInBody, errorInEvent } from "../core/dialects/index.ts";
@@ -13,30 +13,30 @@ import { ErrorBody, type SaidError, saidIn } from "./said-error.ts";
 
 const ANSWER: Move = { kind: "answer" };
 
-/** Whose attempt it is. */
+/** Position of the attempt among the candidates. */
 interface Turn {
   readonly candidate: AnyCandidate;
   readonly at: number;
-  /** Attempts of the candidate before this one. */
+  /** Number of earlier attempts at the candidate. */
   readonly repeated: number;
-  /** An error is looked for within its answer. */
+  /** The gateway looks for an error within its answer. */
   readonly looksInside: boolean;
 }
 
-/** What one attempt came to, and what follows from it. */
+/** Outcome of one attempt, and the decision that follows. */
 export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
   result: AttemptResult = "answered";
   status: number | null = null;
   move: Move = ANSWER;
   readonly inside: Judge["inside"];
   readonly mayMove: boolean;
-  /** The candidate that `next` names, where the move is to it. */
+  /** Candidate that `next` names, for a failover. */
   following: One | undefined;
   failedAfterMs = 0;
   reason = "";
   hasTimedOut = false;
   hasErred = false;
-  /** What the request is refused with, although the upstream answered. */
+  /** Refusal of the request although the upstream answered. */
   refusal: GatewayError | undefined;
   error: (Partial<Pick<ErrorBody, "add" | "end">> & { readonly said: SaidError }) | undefined;
   readonly #begunAt = performance.now();
@@ -62,7 +62,7 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
     return found === undefined ? "answer" : this.#inside(found.status, body.toString("utf8"));
   }
 
-  /** An error within an answer is that error. */
+  /** Treats an error within an answer as that error. */
   #inside(status: number, text: string): Inside {
     const trigger = statusTrigger(status);
     this.hasErred = true;
@@ -91,20 +91,23 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
     if (this.result === "answered") this.#options.answered(ms);
   }
 
-  /** The pool's picker answers in its stead: that is not repeated, and nobody stands in. */
+  /** Records that the pool's picker answered instead: no retry and no failover. */
   declined(status: 429 | 503): void {
     this.status = status;
     this.result = status === 429 ? "429" : "5xx";
     this.failedAfterMs = performance.now() - this.#begunAt;
   }
 
-  /** What came is no answer, or must not be shown; another provider is asked for the first alone. */
+  /** Decides by `trigger` whether the request is retried or fails over; `result` is the kind that is reported. */
   failed(trigger: Trigger, result: FailureKind = trigger): void {
     this.#isAnswer(trigger, undefined);
     this.result = result;
   }
 
-  /** A client that followed it would take the request, and maybe its credential, past the gateway. */
+  /**
+   * Returns whether to refuse a redirect: a client that followed it would send the request, and maybe its credential, past the
+   * gateway.
+   */
   #isRefusedRedirect(status: number, headers: readonly string[]): boolean {
     if (status < 300 || status > 399 || headerValue(headers, "location") === undefined) return false;
     const { provider, channel } = this.#turn.candidate;
@@ -143,7 +146,7 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
   }
 }
 
-/** The refusal for an attempt that brought no answer; has `ruling` decide what comes next. */
+/** Returns the refusal for an attempt without an answer; `ruling` decides what comes next. */
 export function failureOf(
   outcome: Exclude<PresentedOutcome, { readonly kind: "fault" }>,
   provider: Forwarded,
@@ -165,7 +168,7 @@ export function failureOf(
   const noun = nounOf(provider);
   if (outcome.kind === "invalid") {
     const { cause } = outcome;
-    // It may be another one's that can be read.
+    // Another provider's answer may be readable.
     ruling.failed("connect", "invalid");
     ruling.reason = cause.message;
     return new GatewayError("upstream_invalid", `${noun}'s answer could not be read: ${cause.message}.`, { cause });
@@ -186,7 +189,7 @@ export function failureOf(
 
 const nounOf = ({ name, noun = `Provider ${name}` }: Forwarded): string => noun;
 
-/** What of it may be shown; with what ails this machine a provider has nothing to do. */
+/** Returns the part of the cause that may be shown; problems of this machine are not the provider's. */
 function whyNot(cause: Error): string {
   if (cause instanceof ForwardProxyFault) return `: ${cause.message}`;
   if (cause instanceof NoServer && cause.message !== "") return `: ${cause.message}`;
@@ -194,7 +197,7 @@ function whyNot(cause: Error): string {
   return code === "EMFILE" || code === "ENFILE" ? ": the gateway has no file descriptors left, see `ulimit -n`" : "";
 }
 
-/** What an upstream's status is as a failure; undefined: it is none. */
+/** Returns the failure that an upstream's status means; `undefined` if it is none. */
 export function statusTrigger(status: number): Trigger | undefined {
   if (status === 429) return "429";
   return status >= 500 ? "5xx" : undefined;

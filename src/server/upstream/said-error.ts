@@ -1,6 +1,6 @@
 /**
- * What a provider's answer says of an error, in two words: its type and its code. Its text is never kept, since it may hold
- * a prompt or a credential; nor is a type or a code that is no word. Source: dialects reference, 10.1.
+ * Type and code of a provider's error. Its text is never kept, since it may contain a prompt or a credential; a type or code
+ * that does not look like a word is dropped too. Source: dialects reference, 10.1.
  */
 import { brotliDecompressSync, gunzipSync, inflateSync, type ZlibOptions } from "node:zlib";
 
@@ -11,13 +11,13 @@ export interface SaidError {
 
 export const NOTHING_SAID: SaidError = Object.freeze({ type: null, code: null });
 
-/** Of a body; what is longer is no error message of an API. */
+/** Maximum size of a body in bytes; an API's error message is not longer. */
 const MAX_BYTES = 16 << 10;
 const MAX_DECODED_BYTES = 64 << 10;
 
 /**
- * Words joined by dots, dashes or underscores, a few digits behind a word, and numbers: `rate_limit_error`, `DeploymentNotFound`,
- * `http_429`. Letters and digits mixed further may be a key.
+ * Pattern of a type or code: words joined by dots, dashes or underscores, a few digits after a word, and numbers:
+ * `rate_limit_error`, `DeploymentNotFound`, `http_429`. A further mix of letters and digits may be a key.
  */
 const WORDS = /^(?:[A-Za-z]{1,32}\d{0,4}|\d{1,6})(?:[._-](?:[A-Za-z]{1,32}\d{0,4}|\d{1,6}))*$/;
 const MAX_LENGTH = 64;
@@ -30,7 +30,7 @@ const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
   ["br", brotliDecompressSync],
 ]);
 
-/** Gathers the body of an answer that is a failure. */
+/** Collects the body of a failed answer. */
 export class ErrorBody {
   readonly #encoding: string;
   #chunks: Buffer[] = [];
@@ -53,11 +53,11 @@ export class ErrorBody {
     try {
       this.#said = saidIn(decoded(Buffer.concat(chunks), this.#encoding).toString("utf8"));
     } catch {
-      // It does not decode as it says.
+      // The body does not match its content encoding.
     }
   }
 
-  /** Nothing until the body has ended. */
+  /** Type and code; empty until the body has ended. */
   get said(): SaidError {
     return this.#said;
   }
@@ -67,7 +67,7 @@ function decoded(body: Buffer, encoding: string): Buffer {
   return DECODERS.get(encoding)?.(body, { maxOutputLength: MAX_DECODED_BYTES }) ?? body;
 }
 
-/** Of the JSON text of an error in either dialect, or of hosts that have its members at the top. */
+/** Parses the JSON text of an error in either dialect, or of hosts that put its members at the top. */
 export function saidIn(text: string): SaidError {
   let value: unknown;
   try {

@@ -1,4 +1,4 @@
-/** One server that attempts can be made at, and the way from one that cannot be connected to, to the next. */
+/** One server that attempts are made at, and the route to the next if it cannot be connected to. */
 import type { LookupFunction } from "node:net";
 import { guardedLookup } from "../credentials/index.ts";
 import type { ForwardProxies } from "../forward-proxy/index.ts";
@@ -7,46 +7,52 @@ import type { PickerAnswer } from "./picker/answers.ts";
 
 export interface Server {
   readonly client: Pick<HttpClient, "dispatch">;
-  /** For connections that the client does not make; undefined: as the system resolves the origin's host. */
+  /**
+   * Resolves names for connections that the client does not open; `undefined` to use the system's resolver for the origin's
+   * host.
+   */
   readonly lookup: LookupFunction | undefined;
-  /** For connections that the client does not make; `undefined` for a server that is always reached directly. */
+  /** Proxies for connections that the client does not open; `undefined` for a server that is always reached directly. */
   readonly proxies: ForwardProxies | undefined;
-  /** An attempt is made at it. Each is followed by one `ended`. */
+  /** Records the start of an attempt. Each is followed by one `ended`. */
   begun(): void;
   connected(): void;
-  /** It could not be connected to: nothing was sent. `cause`: what the connect failed with. */
+  /** Records a failed connect: nothing was sent. `cause` is its error. */
   unreachable(cause: unknown): void;
   ended(): void;
 }
 
-/** Of one attempt, or of one origin for all of them. */
+/** Servers for one attempt, or for all attempts at one origin. */
 export interface Route {
   readonly kind: "route";
-  /** `failed`: the server, given by this route, that could not be connected to. Undefined: there is none left. */
+  /**
+   * Returns the next server. `failed` is the server of this route that could not be connected to. Returns `undefined` if none
+   * is left.
+   */
   next(failed: Server | undefined): Server | undefined;
-  /** Why there is none, to stand behind a colon; undefined: there is nothing to say. */
+  /** Reason why there is no server, to follow a colon; `undefined` if there is nothing to add. */
   readonly whyNone: string | undefined;
-  /** The model that the pool's picker has the request ask for; undefined: the one it asks for. */
+  /** Model that the pool's picker selected; `undefined` to keep the requested one. */
   readonly model?: string | undefined;
-  /** Undefined: nobody wants to know. */
+  /** `undefined` if nothing observes the attempt. */
   readonly watch?: Watch | undefined;
 }
 
-/** Who chose the server hears how it went. */
+/** Reports the result to the picker that chose the server. */
 export interface Watch {
   answered(status: number, contentType: string | undefined, server: Server): void;
-  /** Once or more; the first counts. `isCut`: the answer is not wanted any more. */
+  /** May be called repeatedly; the first call counts. `isCut` is true if the answer is no longer wanted. */
   ended(isCut: boolean): void;
-  /** The request is taken back; nothing of its answer has come. One listener. */
+  /** Called when the request is withdrawn before any of its answer has come. One listener. */
   onEvicted(listener: (answer: PickerAnswer) => void): void;
 }
 
 export type Routed =
   | Route
-  /** The pool's picker says that the pool takes no request: its answer is the request's. */
+  /** The pool's picker reports that the pool takes no request: its answer is the request's. */
   | { readonly kind: "answered"; readonly answer: PickerAnswer };
 
-/** Of an origin: it stands alone. */
+/** Returns the route of an origin with a single server. */
 export function loneRoute(client: Server["client"], proxies: ForwardProxies): Route {
   const nothing = (): void => undefined;
   const server: Server = {

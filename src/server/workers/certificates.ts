@@ -1,4 +1,4 @@
-/** The front door's certificate and the challenges under way, from the node process, which keeps them, to a worker. */
+/** The data listener's certificate and pending challenges, sent from the node process to a worker. */
 import type { Certificate, CertificateStanding, Certificates } from "../tls/index.ts";
 import type { Channel } from "./channel/index.ts";
 
@@ -10,10 +10,10 @@ interface Told {
 
 type Challenge = readonly [host: string, token: string];
 
-/** An authority waits longer, and asks again. */
+/** Timeout in milliseconds; an authority waits longer, and retries. */
 const CHALLENGE_MS = 2_000;
 
-/** Of the node process. Returns the way to end it. */
+/** Feeds a worker from the node process. Returns a function that stops it. */
 export function feedCertificates(channel: Channel, certificates: Certificates): () => void {
   const tell = (): void => {
     const { mode } = certificates;
@@ -31,7 +31,10 @@ export function feedCertificates(channel: Channel, certificates: Certificates): 
   return certificates.onChange(tell);
 }
 
-/** Of the worker: resolves with the first. Challenges are not known here, and the node is asked for each. */
+/**
+ * Follows the node's certificates in a worker; resolves with the first. Challenges are not known here: the node is asked for
+ * each.
+ */
 export async function followCertificates(channel: Channel): Promise<Certificates> {
   let told: Told | undefined;
   const listeners = new Set<() => void>();

@@ -1,4 +1,4 @@
-/** The data plane in processes of its own: what a worker and its node process say to each other. */
+/** Data plane in separate processes: the protocol between a worker and its node process. */
 export * from "./acceptor/index.ts";
 export * from "./back/index.ts";
 export { feedCertificates, followCertificates } from "./certificates.ts";

@@ -1,27 +1,29 @@
-/** Facts of the node that requests are judged by, from the node process to a worker: whole, each time that one changes. */
+/**
+ * Facts of the node that affect decisions about requests, sent from the node process to a worker: all of them, at each change.
+ */
 import type { Channel } from "./channel/index.ts";
 
 export interface NodeState {
-  /** The cluster has removed the node, and its data plane refuses requests. */
+  /** True if the cluster has removed the node; its data plane then refuses requests. */
   readonly isRemoved: boolean;
-  /** The time that the node goes by, less the monotonic clock of the machine, in milliseconds; `undefined` before the first. */
+  /** The node's time minus the machine's monotonic clock, in milliseconds; `undefined` before the first message. */
   readonly originMs: number | undefined;
 }
 
 export interface NodeStateSource {
   read(): NodeState;
-  /** Called after a fact has changed. Returns the way to end it. */
+  /** Called after a fact has changed. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 
-/** Of the node process. Returns the way to end it. */
+/** Feeds a worker from the node process. Returns a function that stops it. */
 export function feedNodeState(channel: Channel, source: NodeStateSource): () => void {
   const send = (): void => channel.send("node.state", source.read());
   send();
   return source.onChange(send);
 }
 
-/** Of the worker. */
+/** Follows the node's state in a worker. */
 export function followNodeState(channel: Channel): NodeStateSource {
   let state: NodeState = { isRemoved: false, originMs: undefined };
   const listeners = new Set<() => void>();

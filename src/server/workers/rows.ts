@@ -1,29 +1,32 @@
-/** Rows of the replicated state that requests are judged by, from the node process to a worker: whole first, then as they change. */
+/**
+ * Rows of the replicated state that decisions about requests need, sent from the node process to a worker: all of them first,
+ * then changes.
+ */
 import { createView, type StateView } from "../cluster/index.ts";
 import type { Mutation } from "../core/state/index.ts";
 import type { Channel } from "./channel/index.ts";
 
-/** Keys, the ids that name them, and suspensions. */
+/** Tables of keys, of the ids that name them, and of suspensions. */
 const TABLES = ["key/", "keyid/", "susp/"] as const;
 
 const MESSAGE_ROWS = 1_000;
 
 interface RowsMessage {
   readonly seq: number;
-  /** `begin`: what was there is forgotten once `end` has come. */
+  /** `begin` starts a replacement: the previous rows are dropped when `end` has come. */
   readonly kind: "begin" | "add" | "end" | "change";
-  /** No value: it is gone. */
+  /** A row without a value was deleted. */
   readonly rows: readonly (readonly [key: string, value?: string])[];
   readonly index: number;
 }
 
 export interface RowsFeed {
-  /** Resolves once the worker has taken all that was there before the call; never, where it is gone. */
+  /** Resolves once the worker has everything from before the call; never if it has exited. */
   settled(): Promise<void>;
   close(): void;
 }
 
-/** Of the node process. */
+/** Feeds a worker from the node process. */
 export function feedRows(channel: Channel, view: StateView): RowsFeed {
   let seq = 0;
   let taken = 0;
@@ -72,7 +75,7 @@ export function feedRows(channel: Channel, view: StateView): RowsFeed {
   };
 }
 
-/** Of the worker. Empty until the first rows are whole. */
+/** Follows the rows in a worker. Empty until the first rows are complete. */
 export function followRows(channel: Channel, onFailure: (error: unknown) => void): StateView {
   const { view, follow, beginReplace, add, endReplace } = createView(onFailure);
   channel.on("rows", (body) => {

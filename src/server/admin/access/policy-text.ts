@@ -1,32 +1,33 @@
 /**
- * The text of a policy file: where an offset of Cedar's lies, and whether its parser and evaluator can be trusted with it.
+ * The text of a policy file: converts Cedar's offsets to positions, and checks whether its parser and evaluator can be trusted
+ * with the text.
  *
- * Both recurse, and one that runs out of stack leaves a library that answers nothing any more. The evaluator takes some
- * 9 KB of V8's 984 KB an operator once it is optimised, and fails at 110; brackets within brackets count the same. No
- * policy that people read comes near.
+ * Both recurse, and one that runs out of stack leaves a library that no longer works. The evaluator takes some 9 KB of V8's 984
+ * KB per operator once it is optimized, and fails at 110; nested brackets count the same. No policy that people read comes
+ * near.
  */
 
 export const MAX_POLICY_BYTES = 1 << 20;
-/** Of brackets within brackets. */
+/** Maximum nesting of brackets. */
 const MAX_NESTING = 24;
-/** Of one policy. Commas are none, so a list may be of any length. */
+/** Maximum number of operators in one policy. Commas do not count, so a list may have any length. */
 const MAX_OPERATORS = 64;
-/** The first few are what a person works through. */
+/** Maximum number of reported problems: a person works through the first few. */
 export const MAX_PROBLEMS = 20;
 
 export interface Position {
-  /** From 1. */
+  /** Counted from 1. */
   readonly line: number;
-  /** From 1, in UTF-16 units. */
+  /** Counted from 1, in UTF-16 units. */
   readonly column: number;
 }
 
-/** Where a policy is wrong, or probably is not meant so. */
+/** Error or probable mistake in a policy, with its position. */
 export interface PolicyProblem extends Position {
   readonly message: string;
 }
 
-/** `index`: in UTF-16 units. */
+/** `index` is in UTF-16 units. */
 export function positionAt(text: string, index: number): Position {
   const before = text.slice(0, index);
   const start = before.lastIndexOf("\n") + 1;
@@ -35,15 +36,15 @@ export function positionAt(text: string, index: number): Position {
   return { line, column: index - start + 1 };
 }
 
-/** Index in UTF-16 units of an offset in bytes of the text's UTF-8. */
+/** Returns the index in UTF-16 units of an offset in bytes of the text's UTF-8. */
 export function indexOfByte(bytes: Uint8Array, offset: number): number {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, offset)).length;
 }
 
-/** The beginning of a comment or a string, an operator, a bracket, or the end of a policy. */
+/** Matches the beginning of a comment or a string, an operator, a bracket, or the end of a policy. */
 const TOKEN = /\/\/|"|&&|\|\||[-+*!.]|\bif\b|[([{]|[)\]}]|;/g;
 
-/** The first place that is too much for the parser or the evaluator. */
+/** Returns the first place that exceeds the limits of the parser or the evaluator. */
 export function tooDeep(text: string): { readonly index: number; readonly message: string } | undefined {
   let depth = 0;
   let operators = 0;
@@ -70,7 +71,7 @@ export function tooDeep(text: string): { readonly index: number; readonly messag
   return undefined;
 }
 
-/** After the closing quote; the end of the text for a string that has none. */
+/** Returns the index after the closing quote, or the end of the text for an unclosed string. */
 function endOfString(text: string, from: number): number {
   let at = from;
   while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1;

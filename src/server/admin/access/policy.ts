@@ -1,9 +1,9 @@
 /**
- * The policy of the admin plane: a Cedar policy set, compiled once, decided in some 40 microseconds. Source: specification
- * document 1, Authentication; design decisions, section 3 (Policy). What a policy can see is told in `schema.ts`.
+ * Policy of the admin plane: a Cedar policy set, compiled once, evaluated in some 40 microseconds. Source: specification
+ * document 1, Authentication; design decisions, section 3 (Policy). `schema.ts` describes what a policy can refer to.
  *
- * Whatever no policy permits is denied, and a `forbid` overrides. A policy that cannot be evaluated for a request does not
- * apply to it, as Cedar has it: so a `forbid` should not read what may not be there. Names go to Cedar as values and are
+ * A request that no policy permits is denied, and a `forbid` overrides. As in Cedar, a policy that cannot be evaluated for a
+ * request does not apply to it, so a `forbid` should not read optional attributes. Names are passed to Cedar as values and
  * never put into text.
  */
 
@@ -23,22 +23,22 @@ import { adminPolicySchema } from "./schema.ts";
 import type { Access, AccessDecision, AccessQuestion } from "./types.ts";
 
 export type PolicyOutcome =
-  /** `warnings`: names that nothing has, and policies that can never apply. */
+  /** `warnings` are unknown names, and policies that can never apply. */
   | { readonly kind: "loaded"; readonly access: Access; readonly warnings: readonly PolicyProblem[] }
   | { readonly kind: "refused"; readonly problems: readonly PolicyProblem[] };
 
 type Cedar = typeof import("@cedar-policy/cedar-wasm/nodejs");
 
-/** Each is looked at for each decision, on the thread that serves: a thousand take some 3 ms. */
+/** Maximum number of policies. Each is evaluated for each decision, on the thread that serves: a thousand take some 3 ms. */
 const MAX_POLICIES = 1_000;
 
-/** Characters of an `@id`: it stands in every record of a decision. */
+/** Allowed characters of an `@id`, which is in every record of a decision. */
 const ID = /^[^\p{C}]{1,128}$/u;
 
-/** Roles of callers who come without a token; no issuer can grant them. */
+/** Roles of callers without a token; no issuer can grant them. */
 const OWN_ROLES: ReadonlySet<string> = new Set(["local", "loopback"]);
 
-/** Rejects for no text: one that is no policy is refused. */
+/** Loads a policy. Never rejects because of the text: an invalid one is returned as refused. */
 export async function loadPolicy(source: string): Promise<PolicyOutcome> {
   const text = source.replace(/^\ufeff/, "");
   const bytes = Buffer.from(text);
@@ -88,16 +88,16 @@ export async function loadPolicy(source: string): Promise<PolicyOutcome> {
 }
 
 interface NamedPolicy {
-  /** To Cedar. */
+  /** Key in Cedar. */
   readonly key: string;
-  /** As its `@id` says, else `policy<n>` by its place from 0. */
+  /** Name from its `@id`, otherwise `policy<n>` by its position from 0. */
   readonly name: string;
   readonly text: string;
-  /** Where its text begins, in UTF-16 units. */
+  /** Start of its text, in UTF-16 units. */
   readonly index: number;
 }
 
-/** Cedar gives the texts in the order of the names it gave them, in which `policy10` goes before `policy2`. */
+/** Matches texts and names: Cedar returns the texts in the order of its own names, in which `policy10` precedes `policy2`. */
 function named(cedar: Cedar, text: string, texts: readonly string[]): readonly NamedPolicy[] {
   const keys = texts.map((_, at) => `policy${at}`).sort();
   const inOrder = new Map(texts.map((policy, at) => [keys[at] ?? "", policy]));
@@ -118,7 +118,7 @@ function repeatedIds(policies: readonly NamedPolicy[]): readonly NamedPolicy[] {
   return policies.filter(({ name }) => seen.has(name) || !seen.add(name)).slice(0, MAX_PROBLEMS);
 }
 
-/** What the schema knows nothing of. That a policy never applies is told only where no wrong name explains it. */
+/** Returns names that the schema does not know. A policy that never applies is reported only if no wrong name explains it. */
 function doubts(cedar: Cedar, text: string): readonly DetailedError[] {
   const answer = cedar.validate({
     schema: adminPolicySchema(),
@@ -161,7 +161,7 @@ function accessOf(cedar: Cedar, preparsedPolicySetId: string, names: ReadonlyMap
 
 const NOBODY_PERMITS: AccessDecision = { isAllowed: false, policies: [], failed: [] };
 
-/** Half of a surrogate pair has no UTF-8, and any two such texts would look alike to a policy. */
+/** Returns whether all texts have UTF-8: half a surrogate pair has none, and a policy could not distinguish two such texts. */
 function isSpeakable({ principal: { issuer, subject, roles }, action, resource }: AccessQuestion): boolean {
   return [issuer, subject, ...roles, action, resource.name].every((text) => text.isWellFormed());
 }
@@ -175,7 +175,7 @@ function principalEntity({ issuer, subject, roles }: Principal): PrincipalEntity
   const granted = isLocal ? roles : roles.filter((role) => !OWN_ROLES.has(role));
   const parents = granted.map((role) => ({ type: "Role", id: role }));
   if (isLocal) return { uid: { type: "Local", id: subject }, attrs: {}, parents };
-  // A slash in an issuer's name must not make one caller's text that of another's.
+  // Escapes slashes, so that one caller's text cannot equal that of another issuer's.
   const name = issuer.replaceAll("%", "%25").replaceAll("/", "%2F");
   return { uid: { type: "User", id: `${name}/${subject}` }, attrs: { issuer, subject }, parents };
 }
@@ -192,7 +192,7 @@ function refused(position: Position | undefined, message: string): PolicyOutcome
   return { kind: "refused", problems: [{ ...(position ?? { line: 1, column: 1 }), message }] };
 }
 
-/** 4 MB of code, which a node without a policy file has no use for. */
+/** Loaded on demand: 4 MB of code, which a node without a policy file does not need. */
 async function loadCedar(): Promise<Cedar> {
   return (await import("@cedar-policy/cedar-wasm/nodejs")).default;
 }

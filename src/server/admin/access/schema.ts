@@ -1,13 +1,13 @@
 /**
- * What a policy can speak of, as a Cedar schema made from the operations table. Source: design decisions, section 3
- * (Policy); https://docs.cedarpolicy.com/schema/json-schema.html.
+ * Vocabulary of policies, as a Cedar schema made from the operations table. Source: design decisions, section 3 (Policy);
+ * https://docs.cedarpolicy.com/schema/json-schema.html.
  *
- * Principals are `Local::"unix:<uid>"`, `Local::"loopback"` and `User::"<issuer>/<subject>"`, all in their
- * `Role::"<role>"`; a `User` has the attributes `issuer` and `subject`. An action is an operation, in one of the groups
- * `read`, `write` and `dangerous`; what is open to all is decided by nobody and is no action. A resource has a kind and a
- * name, and neither attributes nor parents. There is no context.
+ * Principals are `Local::"unix:<uid>"`, `Local::"loopback"` and `User::"<issuer>/<subject>"`, all in their `Role::"<role>"`; a
+ * `User` has the attributes `issuer` and `subject`. An action is an operation, in one of the groups `read`, `write` and
+ * `dangerous`; operations open to all are not decided and have no action. A resource has a kind and a name, and neither
+ * attributes nor parents. There is no context.
  *
- * Decisions are made without the schema: it only finds what a policy names and nothing is called.
+ * Decisions are made without the schema: it only finds names in a policy that do not exist.
  */
 
 import type { SchemaJson } from "@cedar-policy/cedar-wasm/nodejs";
@@ -15,7 +15,7 @@ import { type ActionGroup, OPERATIONS, type Operation, type ResourceKind, TABLES
 
 const GROUPS: readonly ActionGroup[] = ["read", "write", "dangerous"];
 
-/** In the form that Cedar's tools read, for editors and for `cedar validate`. */
+/** Returns the schema in the form that Cedar's tools read, for editors and for `cedar validate`. */
 export function adminPolicySchema(): SchemaJson<string> {
   const operations = Object.entries<Operation>(OPERATIONS).filter(([, { isOpen }]) => isOpen !== true);
   const actions = operations.map(([id, { group, resource }]) => [
@@ -39,7 +39,7 @@ export function adminPolicySchema(): SchemaJson<string> {
   };
 }
 
-/** A kind whose names are all known has no others, so that a policy about a misspelt one is noticed. */
+/** Returns the types. A kind whose names are all known has no others, so that a policy with a misspelled name is noticed. */
 function resourceTypes(resources: readonly Operation["resource"][]): Record<string, object> {
   const names = new Map<ResourceKind, Set<string>>([["Table", new Set(Object.keys(TABLES))]]);
   const open = new Set<ResourceKind>();

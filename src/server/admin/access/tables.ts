@@ -1,4 +1,4 @@
-/** The tables a caller may read: `query` sees a table exactly when its list is permitted. Design decisions, section 3. */
+/** Tables that a caller may read: `query` shows a table exactly if its list is permitted. Design decisions, section 3. */
 
 import { OPERATIONS, TABLES, type TableName } from "../../../admin-api/index.ts";
 import type { Principal } from "../principal.ts";

@@ -1,9 +1,9 @@
 /**
- * From a bearer token to a caller of the admin API. Source: specification document 1 (Authentication, Admin API 4),
- * document 2 (`admin.issuers`).
+ * Turns a bearer token into a caller of the admin API. Source: specification document 1 (Authentication, Admin API 4), document
+ * 2 (`admin.issuers`).
  *
- * Whether a claim may be trusted for roles (`trust_claim`) was decided when the configuration was read. Roles of callers
- * without a token (`local`, `loopback`) are never granted by one: it would inherit what the policy permits to whoever
+ * Whether a claim may be trusted for roles (`trust_claim`) was decided when the configuration was read. A token never grants
+ * the roles of callers without a token (`local`, `loopback`): it would inherit what the policy permits to every process that
  * can open the socket.
  */
 
@@ -12,11 +12,11 @@ import type { Log } from "../../../base/index.ts";
 import type { TokenFault, TokenVerifier, VerifiedToken } from "../../auth/index.ts";
 import type { Principal } from "../principal.ts";
 
-/** Values of the claim that are looked at, and roles that a caller has; a token's length allows some 4,000. */
+/** Maximum number of claim values that are read, and of a caller's roles; a token's length allows some 4,000. */
 const MAX_VALUES = 256;
 const MAX_ROLES = 256;
 
-/** In UTF-16 code units. A longer value is not looked at. */
+/** Maximum length in UTF-16 code units. A longer value is ignored. */
 const MAX_ROLE_LENGTH = 1024;
 
 const OWN_ROLES: ReadonlySet<string> = new Set(["local", "loopback"]);
@@ -27,9 +27,9 @@ export interface TokenBinding {
   readonly issuer: string;
   readonly audience: string;
   readonly roles: {
-    /** Name of a claim as it stands; no path. */
+    /** Literal name of a claim; not a path. */
     readonly claim: string;
-    /** Roles by value of the claim. Undefined: the values are the roles. */
+    /** Roles by value of the claim; `undefined` if the values are the roles. */
     readonly map: Readonly<Record<string, readonly string[]>> | undefined;
   };
 }
@@ -38,11 +38,11 @@ export type TokenPrincipal =
   | { readonly kind: "principal"; readonly principal: Principal }
   | {
       readonly kind: "refused";
-      /** For the record, never for the caller. `unbound_issuer`: trusted, but not for the admin API. */
+      /** For the record, never for the caller. `unbound_issuer` is a trusted issuer that is not configured for the admin API. */
       readonly fault: TokenFault | "unbound_issuer" | "audience";
-      /** Name of the issuer; undefined while it is not known. */
+      /** Name of the issuer; `undefined` if it is not known yet. */
       readonly issuer: string | undefined;
-      /** Of a token that is good, but not for this. */
+      /** Subject of a valid token that is not accepted here. */
       readonly subject: string | undefined;
     };
 
@@ -92,7 +92,7 @@ export function createTokenPrincipals(
   };
 }
 
-/** What the claim carries: a text, or a list of which other things than texts are left out. */
+/** Returns the texts of a claim: one text, or the texts of a list; other items are ignored. */
 function valuesOf({ claims }: VerifiedToken, claim: string): readonly string[] {
   const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
   const list: readonly unknown[] = Array.isArray(value) ? value.slice(0, MAX_VALUES) : [value];

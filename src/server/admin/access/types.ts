@@ -1,9 +1,9 @@
-/** Who may do what on the admin plane. Source: design decisions, section 3 (Policy). */
+/** Access decisions of the admin plane: principals and permissions. Source: design decisions, section 3 (Policy). */
 
 import type { ActionGroup, ResourceKind } from "../../../admin-api/index.ts";
 import type { Principal } from "../principal.ts";
 
-/** `<Kind>::"<name>"`. */
+/** Resource in the form `<Kind>::"<name>"`. */
 export interface Resource {
   readonly kind: ResourceKind;
   readonly name: string;
@@ -19,9 +19,9 @@ export interface AccessQuestion {
 
 export interface AccessDecision {
   readonly isAllowed: boolean;
-  /** Ids of the policies that decided, as `@id` names them; empty when none applied. */
+  /** Ids of the deciding policies, from `@id`; empty if none applied. */
   readonly policies: readonly string[];
-  /** Ids of policies that could not be evaluated; they do not apply. */
+  /** Ids of policies that could not be evaluated, and so do not apply. */
   readonly failed: readonly string[];
 }
 
@@ -29,5 +29,5 @@ export interface Access {
   decide(question: AccessQuestion): AccessDecision;
 }
 
-/** Without an issuer and without a policy file everything is permitted. */
+/** Permits everything: used without an issuer and without a policy file. */
 export const PERMIT_ALL: Access = { decide: () => ({ isAllowed: true, policies: [], failed: [] }) };

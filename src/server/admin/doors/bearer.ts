@@ -1,7 +1,7 @@
 /**
- * Callers who present a bearer token. Source: RFC 6750, sections 2.1 and 3; its ways by body and by query are not taken.
+ * Authenticates callers by bearer token. Source: RFC 6750, sections 2.1 and 3; tokens in a body or a query are not accepted.
  *
- * A token that is not accepted is answered alike whatever is wrong with it; what is wrong is recorded, and the token never.
+ * Every token that is not accepted gets the same answer; the reason is recorded, the token never.
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -17,17 +17,17 @@ export type TokenVerdict =
       readonly kind: "refused";
       /** For the record, never for the caller. */
       readonly fault: string;
-      /** Name of the issuer, and who the token is of, where they are known. */
+      /** Name of the issuer and subject of the token, if known. */
       readonly issuer?: string | undefined;
       readonly subject?: string | undefined;
     };
 
-/** What a token says here: whether its issuer, times and audience are accepted, and whom it names. */
+/** Checks whether a token's issuer, times and audience are accepted, and whom it identifies. */
 export type CheckToken = (token: string, signal: AbortSignal) => Promise<TokenVerdict>;
 
 export interface TokenCallers {
   readonly check: CheckToken;
-  /** Of a check: discovery and keys of an issuer that has not been met yet. */
+  /** Time limit of a check in milliseconds, including discovery and keys of a new issuer. */
   readonly checkLimitMs: number;
   readonly audit: Pick<AuditSink, "authFailure">;
 }
@@ -51,17 +51,17 @@ export async function tokenCaller(
     fault,
     issuer,
     subject,
-    // A virtual key is none here; whose it is says who is to be told.
+    // A virtual key is not valid here; its id shows whose owner to notify.
     key_id: presented.kind === "token" ? (parseKey(presented.token)?.id ?? null) : null,
     remote: request.socket.remoteAddress ?? null,
     request: String(response.getHeader("x-gateway-request-id") ?? ""),
   });
   if (verdict === LATE) throw refusal("busy", "The bearer token could not be checked in time.");
-  // No fault of the token's: another one would fare no better.
+  // Not the token's fault: another token would fail too.
   if (fault === "keys_unavailable") {
     throw refusal("busy", "The bearer token cannot be checked: its issuer's keys could not be fetched.");
   }
-  // Without a token no error is named.
+  // Without a token, no error is named.
   const isMissing = presented.kind === "missing";
   response.setHeader("www-authenticate", isMissing ? "Bearer" : 'Bearer error="invalid_token"');
   throw refusal(
@@ -95,7 +95,7 @@ const TOKEN = /^bearer +([\w.~+/-]+=*)$/i;
 
 export function presentedToken({ headersDistinct }: IncomingMessage): Presented {
   const values = headersDistinct["authorization"] ?? [];
-  // Which of two credentials counts must not be a matter of taste.
+  // Two credentials would be ambiguous.
   if (values.length > 1) return { kind: "malformed" };
   const [value = ""] = values;
   if (!SCHEME.test(value)) return { kind: "missing" };

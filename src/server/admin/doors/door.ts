@@ -1,10 +1,10 @@
-/** A way in to the admin plane, as a request sees it. */
+/** The socket or listener of the admin plane that a request came through. */
 
 import type { IncomingMessage } from "node:http";
 import type { Principal } from "../principal.ts";
 
 export interface Door {
   readonly name: "local" | "network";
-  /** Rejects with `unauthenticated`. Asked only where an operation is not open to all. */
+  /** Rejects with `unauthenticated`. Called only for operations that are not open to all. */
   identify(request: IncomingMessage, signal: AbortSignal): Principal | Promise<Principal>;
 }

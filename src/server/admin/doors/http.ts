@@ -1,6 +1,6 @@
 /**
- * What the doors share: an HTTP/1.1 server with bounds on connections, headers and time, which hands over every request as
- * it comes, answers what is no HTTP, and drains.
+ * Shared HTTP/1.1 server of the admin socket and listener, with limits on connections, headers and time: passes on every
+ * request as it arrives, answers invalid HTTP, and drains.
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -12,15 +12,15 @@ import { errorAnswer, refusal } from "../refusal.ts";
 import { nameRequest, sendText } from "../send.ts";
 
 export interface HttpOptions {
-  /** Also of those not yet taken: a Unix socket refuses at once when its queue is full. */
+  /** Maximum number of connections. Accepted ones that wait count too: a Unix socket refuses immediately if its queue is full. */
   readonly maxConnections: number;
-  /** Before anything is read of a connection; one that it throws for is closed. */
+  /** Called before a connection is read; if it throws, the connection is closed. */
   readonly accept: (socket: Socket) => void;
-  /** Has the request with its body unread, and answers it. */
+  /** Handles a request, whose body is unread, and answers it. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
-  /** What fails in accepting, for example when no descriptor is left; the server goes on. */
+  /** Called when accepting fails, for example without a free descriptor; the server continues. */
   readonly onFailure: (error: Error) => void;
-  /** For a request's headers to be whole; ten seconds when left out. */
+  /** Time limit for a request's complete headers, in milliseconds; ten seconds by default. */
   readonly headersLimitMs?: number;
 }
 
@@ -28,22 +28,25 @@ export interface HttpServer {
   /** Rejects with the system's error. */
   listen(where: { readonly path: string } | { readonly host: string; readonly port: number }): Promise<void>;
   address(): AddressInfo | string | null;
-  /** Accepts no more, and lets running requests end within `limitMs`; what then remains is cut off. */
+  /** Stops accepting, and lets running requests finish within `limitMs`; then closes the rest. */
   close(limitMs: number): Promise<void>;
 }
 
 const MAX_HEADER_BYTES = 16 << 10;
 const HEADERS_LIMIT_MS = 10_000;
-/** Of headers and requests that come too slowly. */
+/** Interval of checks for slow headers and requests, in milliseconds. */
 const LIMIT_CHECK_MS = 1_000;
-/** The whole request: the archive of a large state from a slow disk. */
+/** Time limit of a whole request in milliseconds: the archive of a large state from a slow disk. */
 const REQUEST_LIMIT_MS = 600_000;
-/** Nothing moves for the longest blocking read; beyond it somebody has stopped reading. */
+/** Maximum inactivity in milliseconds: longer than the longest blocking read; beyond it the client has stopped reading. */
 const INACTIVITY_MS = 330_000;
 const KEEP_ALIVE_MS = 75_000;
-/** For a peer that was refused to read why and close its half; one that does neither must not keep the connection. */
+/** Time for a refused client to read the reason and to close its half, in milliseconds. */
 const LINGER_MS = 1_000;
-/** On one connection: no client sends on without an answer, and a read that waits costs some 10 KB. */
+/**
+ * Maximum number of requests in progress on one connection: clients do not pipeline this much, and a waiting read costs some 10
+ * KB.
+ */
 const MAX_UNDER_WAY = 16;
 
 export function createHttpServer(options: HttpOptions): HttpServer {
@@ -61,9 +64,9 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: headersLimitMs,
       connectionsCheckingInterval: Math.min(LIMIT_CHECK_MS, headersLimitMs),
-      requireHostHeader: false, // refused below, in our words
+      requireHostHeader: false, // Refused below, with our own message.
     },
-    // Paths are split and decoded by us; one that the framework cannot decode is refused like any other.
+    // Paths are split and decoded here; one that the framework cannot decode is refused like any other.
     frameworkErrors: (_error, request, reply) => {
       reply.hijack();
       admit(request.raw, reply.raw);
@@ -71,7 +74,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
   });
   app.server.maxConnections = maxConnections;
-  // Hijacked before the framework looks at the body: its bound depends on the operation.
+  // Hijacked before the framework reads the body, whose limit depends on the operation.
   app.addHook("onRequest", (request, reply) => {
     reply.hijack();
     admit(request.raw, reply.raw);
@@ -79,13 +82,13 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   app.all("/*", () => undefined);
   app.setNotFoundHandler(() => undefined);
 
-  // Node would ask for the body by itself; here the caller is judged first.
+  // Node would ask for the body without a check; here the caller is authenticated first.
   app.server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     waitsForInvitation(request, response);
     app.server.emit("request", request, response);
   });
 
-  /** Open connections, with the number of requests under way on each. */
+  /** Open connections, with the number of requests in progress on each. */
   const connections = new Map<Socket, number>();
   let isClosing = false;
   app.server.prependListener("connection", (socket: Socket) => {
@@ -100,7 +103,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   const admit = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
     const underWay = connections.get(socket) ?? 0;
-    // What was asked after it on the way here is not begun either.
+    // Requests that were pipelined after it are not begun either.
     if (underWay >= MAX_UNDER_WAY) return void socket.destroy();
     connections.set(socket, underWay + 1);
     response.once("close", () => {
@@ -126,7 +129,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     async close(limitMs) {
       isClosing = true;
       const closed = app.close();
-      // Node counts a connection on which nothing has come yet as busy, and stops timing it once the server closes.
+      // Node counts a connection without any data as busy, and stops its timeout once the server closes.
       for (const [socket, underWay] of connections) if (underWay === 0) socket.destroy();
       const cut = setTimeout(() => app.server.closeAllConnections(), limitMs);
       await closed.finally(() => clearTimeout(cut));
@@ -134,16 +137,16 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   };
 }
 
-/** The answer to a request that does not get as far as the plane. */
+/** Answers a request that does not reach the plane. */
 export function refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
   nameRequest(request, response);
   const { status, headers, body } = errorAnswer(error);
-  // What is left of a body that nobody wanted would be taken for the next request.
+  // The rest of an unread body would be parsed as the next request.
   if (!request.complete) response.once("finish", () => request.destroy());
   sendText(response, status, body, { ...headers, connection: "close" });
 }
 
-/** What the HTTP parser refuses never becomes a request. */
+/** Answers input that the HTTP parser refuses, and that never becomes a request. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || socket.writableLength > 0) {
     socket.destroy();

@@ -1,6 +1,6 @@
 /**
- * The admin API on the local socket. Source: specification document 1, Authentication. Of mode 0600, it opens to the user
- * of this process and to root; which of them calls is asked of the system, once a connection: `unix:<uid>`.
+ * The admin API on the local socket. Source: specification document 1, Authentication. Its mode 0600 admits the user of this
+ * process and root; the system is asked once per connection which of them calls: `unix:<uid>`.
  */
 
 import type { Socket } from "node:net";
@@ -16,23 +16,23 @@ import { placeSocket } from "./socket-path.ts";
 export interface LocalDoorOptions {
   /** Absolute, or relative to the working directory. */
   readonly path: string;
-  /** Shared with other doors, and closed with the first of them. */
+  /** Shared by all listeners, and closed with the first of them. */
   readonly plane: OpenPlane;
-  /** Of the system, when left out. */
+  /** The system's by default. */
   readonly peerCredentials?: PeerCredentials;
 }
 
 export interface LocalDoor {
   readonly path: string;
-  /** Stops accepting, answers what waits, and lets running requests end within `limitMs`; then removes the socket. */
+  /** Stops accepting, answers waiting reads, and lets running requests finish within `limitMs`; then removes the socket. */
   close(limitMs?: number): Promise<void>;
 }
 
-/** Consoles, each with a blocking read a table, and scripts. */
+/** Maximum number of connections: consoles, with a blocking read per table, and scripts. */
 const MAX_CONNECTIONS = 4_096;
 const CLOSE_LIMIT_MS = 5_000;
 
-/** Rejects with a sentence for the operator when the socket cannot be had, or callers could not be told apart. */
+/** Rejects with a sentence for the operator if the socket cannot be opened, or if callers could not be identified. */
 export async function openLocalDoor({ path, plane, peerCredentials }: LocalDoorOptions): Promise<LocalDoor> {
   const credentialsOf = peerCredentials ?? (await openPeerCredentials());
   const peers = new WeakMap<Socket, Peer>();
@@ -58,7 +58,7 @@ export async function openLocalDoor({ path, plane, peerCredentials }: LocalDoorO
       path,
       close(limitMs = CLOSE_LIMIT_MS) {
         closing ??= (async () => {
-          // The name goes first: whoever comes now is told that nobody is there, not left in a queue.
+          // Removes the path first: new clients get a refused connection instead of waiting in a queue.
           await placed.remove();
           plane.close();
           await server.close(limitMs);

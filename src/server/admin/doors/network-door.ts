@@ -1,7 +1,7 @@
 /**
- * The admin API on `admin.listen`, in plain HTTP. Source: specification document 1, Authentication; design decisions,
- * section 3. With issuers a caller presents a bearer token; without, the door stands on a loopback address only, and
- * whoever reaches it is `loopback`.
+ * The admin API on `admin.listen`, in plain HTTP. Source: specification document 1, Authentication; design decisions, section
+ * 3. With issuers a caller presents a bearer token; without, the listener may only bind a loopback address, and every caller is
+ * `loopback`.
  */
 
 import { lookup } from "node:dns/promises";
@@ -17,32 +17,35 @@ import { createHttpServer, refuse } from "./http.ts";
 import { checkSite } from "./site.ts";
 
 export interface NetworkDoorOptions {
-  /** `host:port` or `:port`; port 0 takes a free one. */
+  /** Address `host:port` or `:port`; port 0 selects a free one. */
   readonly address: string;
-  /** Shared with other doors, and closed with the first of them. */
+  /** Shared by all listeners, and closed with the first of them. */
   readonly plane: OpenPlane;
-  /** Undefined without an issuer: then the address must be a loopback one, and whoever reaches it is let in. */
+  /** `undefined` without an issuer: then the address must be loopback, and every caller is accepted. */
   readonly tokens: CheckToken | undefined;
-  /** Of a check of a token; ten seconds when left out. */
+  /** Time limit of a token check, in milliseconds; ten seconds by default. */
   readonly checkLimitMs?: number;
 }
 
 export interface NetworkDoor {
-  /** As bound, `host:port`. */
+  /** Bound address, `host:port`. */
   readonly address: string;
   readonly port: number;
-  /** Stops accepting, answers what waits, and lets running requests end within `limitMs`. */
+  /** Stops accepting, answers waiting reads, and lets running requests finish within `limitMs`. */
   close(limitMs?: number): Promise<void>;
 }
 
-/** Consoles, each with a blocking read a table, and scripts; each may keep a request's body and a check of a token. */
+/**
+ * Maximum number of connections: consoles, with a blocking read per table, and scripts; each may have a request's body and a
+ * token check.
+ */
 const MAX_CONNECTIONS = 1_024;
 const CLOSE_LIMIT_MS = 5_000;
 const CHECK_LIMIT_MS = 10_000;
 
 const LOOPBACK: Principal = { issuer: "local", subject: "loopback", roles: ["loopback"] };
 
-/** Rejects with a sentence for the operator, whose cause is the system's error when the address cannot be had. */
+/** Rejects with a sentence for the operator if the address cannot be bound; its cause is the system's error. */
 export async function openNetworkDoor(options: NetworkDoorOptions): Promise<NetworkDoor> {
   const { address, plane, tokens, checkLimitMs = CHECK_LIMIT_MS } = options;
   const asked = parseAddress(address);
@@ -70,7 +73,7 @@ export async function openNetworkDoor(options: NetworkDoorOptions): Promise<Netw
 
   try {
     const host = asked.host === undefined ? "::" : (await lookup(asked.host)).address;
-    // Before anybody is let in, and again by what was bound.
+    // Checked before the first connection, and again for the bound address.
     if (isOpen && !isLoopback(host)) throw notLoopback(address, host);
     await server.listen({ host, port: asked.port });
     const bound = server.address();

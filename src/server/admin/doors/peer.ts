@@ -1,6 +1,6 @@
 /**
- * Who is at the other end of a Unix socket, asked of the system, which Node has no call for. Sources: unix(7), SO_PEERCRED;
- * getpeereid(3); design decisions, section 10. The system notes it when the peer connects, so a peer cannot change it.
+ * Identifies the peer of a Unix socket through the system, for which Node has no API. Sources: unix(7), SO_PEERCRED;
+ * getpeereid(3); design decisions, section 10. The system records it when the peer connects, so a peer cannot change it.
  */
 
 import type { Socket } from "node:net";
@@ -9,7 +9,7 @@ import { installLine } from "../../../base/index.ts";
 export interface Peer {
   readonly uid: number;
   readonly gid: number;
-  /** Undefined where the system does not tell. */
+  /** `undefined` if the system does not report it. */
   readonly pid: number | undefined;
 }
 
@@ -20,19 +20,19 @@ type Koffi = typeof import("koffi");
 
 const KOFFI_VERSION = "3.3.4";
 
-/** Its native half is a package for each platform, which an installation may have left out; the other half is bundled. */
+/** Loads koffi. Its native half is one package per platform, which an installation may omit; the other half is bundled. */
 export type LoadKoffi = () => Promise<Koffi>;
 
 const loadKoffi: LoadKoffi = () => import("koffi");
 
-/** The same on both machines; others number them otherwise. */
+/** The same on both architectures; others have different numbers. */
 const SOL_SOCKET = 1;
 const SO_PEERCRED = 17;
-/** What the system answers of a socket of another family. */
+/** Answer of the system for a socket of another family. */
 const NO_USER = 2 ** 32 - 1;
 const LINUX_MACHINES: ReadonlySet<string> = new Set(["x64", "arm64"]);
 
-/** Rejects with a sentence for the operator where the peer cannot be asked for. */
+/** Rejects with a sentence for the operator if the system cannot identify peers. */
 export async function openPeerCredentials(
   load: LoadKoffi = loadKoffi,
   { platform, arch }: { readonly platform: string; readonly arch: string } = process,
@@ -91,7 +91,7 @@ function getpeereid(koffi: Koffi): PeerCredentials {
   };
 }
 
-/** Node keeps it in a field without a name of its own; what is not there, or closed, is no descriptor. */
+/** Returns the descriptor, which Node stores in an undocumented field; missing or closed means none. */
 function descriptor(socket: Socket): number {
   const handle: unknown = Reflect.get(socket, "_handle");
   const fd: unknown = typeof handle === "object" && handle !== null ? Reflect.get(handle, "fd") : undefined;

@@ -1,22 +1,22 @@
 /**
- * Requests that a web page made a browser send. A page can reach what its reader's machine can, also under a name of its
- * own that resolves to 127.0.0.1 (DNS rebinding); `Host` then is that name, and `Origin` and `Sec-Fetch-Site` tell of the
+ * Checks requests that a web page made a browser send. A page can reach everything that its user's machine can, also under its
+ * own name that resolves to 127.0.0.1 (DNS rebinding); `Host` is then that name, and `Origin` and `Sec-Fetch-Site` identify the
  * page. Sources: RFC 6454, section 7; Fetch Metadata Request Headers, section 2.
  *
- * Where no token is asked for this is what keeps pages out; where one is, it is a second hedge.
+ * Without tokens this check is what keeps pages out; with tokens it is a second line of defense.
  */
 
 import type { IncomingMessage } from "node:http";
 import { isIPv4 } from "node:net";
 import { refusal } from "../refusal.ts";
 
-/** `loopback`: the host that is asked for must be this machine by its loopback address or by `localhost`. */
+/** `loopback` requires the requested host to be this machine's loopback address or `localhost`. */
 export type HostRule = "loopback" | "any";
 
-/** A host as RFC 3986, section 3.2, and an optional port. */
+/** Host as in RFC 3986, section 3.2, with an optional port. */
 const HOST = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(?::(\d{1,5}))?$/;
 
-/** Of a request that the reader, or a page of this very origin, asked for. */
+/** Values for a request that the user, or a page of this origin, made. */
 const OWN_SITES: ReadonlySet<string> = new Set(["same-origin", "none"]);
 
 /** Throws `forbidden`, or `invalid` for a host that is none. */
@@ -38,14 +38,14 @@ export function checkSite({ headersDistinct: headers }: IncomingMessage, rule: H
 }
 
 interface Host {
-  /** In lower case; an IPv6 address in brackets, as URLs write it. */
+  /** In lower case; an IPv6 address in brackets, as in URLs. */
   readonly name: string;
   readonly port: string;
 }
 
 function parseHost(text: string): Host | undefined {
   const [, name, port = ""] = HOST.exec(text) ?? [];
-  // The URL parser has one form of an address for all that mean it, and refuses what is none.
+  // The URL parser normalizes all spellings of an address, and refuses invalid ones.
   if (name === undefined || Number(port) > 65_535 || !URL.canParse(`http://${name}/`)) return undefined;
   return { name: new URL(`http://${name}/`).hostname, port };
 }
@@ -54,7 +54,7 @@ function isLoopbackHost(name: string): boolean {
   return name === "localhost" || name === "[::1]" || (isIPv4(name) && name.startsWith("127."));
 }
 
-/** Under either scheme: what ends TLS before this door leaves `Host` and `Origin` as they are. */
+/** Compares with either scheme: a TLS proxy in front leaves `Host` and `Origin` as they are. */
 function isOrigin(origin: string, { name, port }: Host): boolean {
   if (!/^https?:\/\//i.test(origin) || !URL.canParse(origin)) return false;
   const url = new URL(origin);

@@ -1,17 +1,16 @@
 /**
- * A Unix socket that only its owner can open, from the first moment it exists, and that replaces what a crash left.
+ * A Unix socket that only its owner can open, from the moment it exists, and that replaces one left by a crash.
  *
- * The socket is bound in a fresh directory of mode 0700 beside its place, made 0600, and renamed: at no time can another
- * user connect, and the process's umask, which other threads create files under, is left alone. Two processes that start
- * at the same moment are kept apart by the lock of their data directory, not here. Source: specification document 1,
- * Authentication.
+ * The socket is bound in a new directory of mode 0700 beside its place, made 0600, and renamed: another user can never connect,
+ * and the process's umask, with which other threads create files, is not changed. Two processes that start at the same moment
+ * are separated by the lock of their data directory, not here. Source: specification document 1, Authentication.
  */
 
 import { chmod, lstat, mkdtemp, rename, rm, unlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname, join, sep } from "node:path";
 
-/** Bytes of `sun_path` without its NUL: 108 on Linux, 104 on macOS and the BSDs. */
+/** Maximum length in bytes: `sun_path` without its NUL has 108 on Linux, 104 on macOS and the BSDs. */
 const MAX_PATH_BYTES = process.platform === "linux" ? 107 : 103;
 const PROBE_LIMIT_MS = 2_000;
 
@@ -20,9 +19,9 @@ export interface PlacedSocket {
   remove(): Promise<void>;
 }
 
-/** `bind` makes a server listen on the path it is given. Rejects with a sentence for the operator. */
+/** `bind` makes a server listen on a path. Rejects with a sentence for the operator. */
 export async function placeSocket(path: string, bind: (path: string) => Promise<unknown>): Promise<PlacedSocket> {
-  // `.XXXXXX/s` beside it is as long as a name of nine characters, and so may be longer than the place itself.
+  // The temporary `.XXXXXX/s` beside it may be longer than the path itself.
   const longest = Math.max(Buffer.byteLength(path), Buffer.byteLength(join(dirname(path), ".XXXXXX", "s")));
   if (longest > MAX_PATH_BYTES) {
     throw new Error(
@@ -52,7 +51,7 @@ export async function placeSocket(path: string, bind: (path: string) => Promise<
   };
 }
 
-/** Whatever is there and is no socket that nobody listens on stays where it is. */
+/** Throws if the path is in use: it may only be a socket that nothing listens on. Other files are not removed. */
 async function refuseLive(path: string): Promise<void> {
   const there = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
@@ -75,7 +74,7 @@ function isLive(path: string): Promise<boolean> {
       resolve(live);
     };
     socket.once("connect", settle(true));
-    // Only a refused connection says that nobody listens; a full queue, or no permission, says that somebody does.
+    // Only a refused connection shows that nothing listens; a full queue, or a missing permission, shows that something does.
     socket.once("error", (error: NodeJS.ErrnoException) =>
       settle(error.code !== "ECONNREFUSED" && error.code !== "ENOENT")(),
     );

@@ -1,4 +1,4 @@
-/** Acknowledgements of rows of attention. What they are names of is the console's own: nothing is looked up. */
+/** Acknowledgements of rows of attention. Their names belong to the console: they are not looked up. */
 
 import type { AcknowledgementRecord } from "../../../admin-api/index.ts";
 import { parseDuration } from "../../../base/index.ts";

@@ -1,4 +1,4 @@
-/** The audit trail: heads that the cluster has witnessed, and this node's last records. */
+/** The audit trail: heads that the cluster has stored, and this node's last records. */
 
 import type { AuditHeadRecord, AuditRecord } from "../../../admin-api/index.ts";
 import type { StateView } from "../../cluster/index.ts";
@@ -15,7 +15,7 @@ export function auditHeadList({ cluster: { view } }: Ports): ListSource<AuditHea
   return { ...tables(view, TABLE_PREFIX.heads), take: () => fixed(headRecords(view)) };
 }
 
-/** A node has at most 64 chains, a cluster few nodes: few enough for one turn. */
+/** A node has at most 64 chains, and a cluster few nodes: few enough for one turn. */
 function headRecords(view: StateView): readonly AuditHeadRecord[] {
   const heads: HeadRow[] = [];
   for (const [key, value] of view.scan(TABLE_PREFIX.heads)) if (!key.endsWith("/conflict")) heads.push(readHead(value));

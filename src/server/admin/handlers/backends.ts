@@ -1,4 +1,4 @@
-/** Providers as this node has met them, with the suspensions that the whole cluster holds. */
+/** Providers as this node has measured them, with the suspensions of the whole cluster. */
 
 import { type BackendFailure, type BackendMember, type BackendRecord, MAX_MEMBERS } from "../../../admin-api/index.ts";
 import { readSuspension, suspensionRowKey } from "../../core/state/index.ts";
@@ -10,8 +10,8 @@ import { refusal } from "../refusal.ts";
 import { TABLE_PREFIX } from "../tables.ts";
 
 /**
- * Changes with the configuration and the suspensions at once, and at most once a second with what is measured. That a
- * suspension ends is no change.
+ * Changes immediately with the configuration and the suspensions, and at most once a second with measurements. The end of a
+ * suspension is not a change.
  */
 export function backendList(ports: Ports): ListSource<BackendRecord> {
   return measuredList(ports, "provider", () => ports.backends.list());
@@ -22,7 +22,7 @@ interface Measured {
   readonly state: BackendRecord["state"];
 }
 
-/** Of any kind that can be suspended. `list`: the rows as they are now. */
+/** Returns the list of any kind that can be suspended. `list` returns the current rows. */
 export function measuredList<Row extends Measured>(
   { cluster, backends }: Ports,
   kind: "provider" | "mcp" | "a2a",
@@ -53,7 +53,7 @@ export function measuredList<Row extends Measured>(
   };
 }
 
-/** `suspension`: as the state holds it. */
+/** `suspension` is the row of the state. */
 function suspended(
   { state }: Measured,
   suspension: string | undefined,

@@ -1,10 +1,10 @@
-/** The front door's certificate, as each node presents it. */
+/** The data listener's certificate, as each node presents it. */
 
 import type { CertificateRecord } from "../../../admin-api/index.ts";
 import { counted, fixed, type ListSource } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 
-/** Changes with the certificate, and with what is found to be wrong with a newer one. */
+/** Changes with the certificate, and with problems of a newer one. */
 export function certificateList({ cluster, certificates }: Ports): ListSource<CertificateRecord> {
   return {
     ...counted((listener) => certificates.onChange(listener)),

@@ -7,7 +7,7 @@ import { fixed, type ListSource } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
 
-/** Measurements of the node: they change at most once a second. */
+/** Changes at most once a second: the rows contain measurements of the node. */
 export function memberList({ cluster }: Ports): ListSource<ClusterMemberRecord> {
   let version = 0;
   return {
@@ -42,7 +42,7 @@ function memberRecord(member: MemberStatus, node: string): ClusterMemberRecord {
   };
 }
 
-/** Throws `not_found`, or `invalid` in a body, naming those who are not members. */
+/** Throws `not_found`, or `invalid` in a body, with the names that are not members. */
 function mustBeMembers({ cluster }: Ports, ids: readonly string[], code: "not_found" | "invalid"): void {
   const known = new Set(cluster.status().members.map(({ id }) => id));
   const unknown = ids.filter((id) => !known.has(id));
@@ -62,7 +62,8 @@ export const clusterHandlers: Pick<
     mustBeMembers(ports, body.keep, "invalid");
     const before = ports.cluster.status().members.map(({ id }) => id);
     await ports.cluster.prune(body.keep, write);
-    // Done, and perhaps not yet heard of here: who is left is what was asked for, not what this node last saw.
+    // The change took effect, but this node may not know it yet: the answer contains the requested members, not this node's
+    // view.
     const members = body.keep.toSorted();
     return { value: { members, removed: before.filter((id) => !members.includes(id)) } };
   },

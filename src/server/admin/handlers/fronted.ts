@@ -1,4 +1,4 @@
-/** MCP servers and agents as this node has met them, with the suspensions that the whole cluster holds. */
+/** MCP servers and agents as this node has measured them, with the suspensions of the whole cluster. */
 import type { A2aAgentRecord, McpServerRecord } from "../../../admin-api/index.ts";
 import type { ListSource } from "../lists.ts";
 import type { Ports } from "../ports.ts";

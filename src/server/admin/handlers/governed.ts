@@ -1,4 +1,4 @@
-/** Profiles, with the keys that name them, and the buckets of budgets. */
+/** Profiles, with the number of keys in each, and the buckets of budgets. */
 
 import type { BudgetRecord, ProfileRecord, RefusalRecord } from "../../../admin-api/index.ts";
 import type { StateView } from "../../cluster/index.ts";
@@ -35,7 +35,7 @@ export function profileList({ cluster: { view }, governed }: Ports): ListSource<
   };
 }
 
-/** Changes with the configuration at once, and at most once a second with what is spent and granted. */
+/** Changes immediately with the configuration, and at most once a second with spending and grants. */
 export function budgetList({ governed }: Ports): ListSource<BudgetRecord> {
   return {
     ...counted((listener) => governed.onChange(listener)),
@@ -59,7 +59,7 @@ export function refusalList({ cluster, refusals }: Ports): ListSource<RefusalRec
 
 type Counts = ReadonlyMap<string, number>;
 
-/** How many keys name each profile, counted once a version of the keys, however many ask. */
+/** Returns the number of keys per profile, counted once per version of the keys. */
 function keyCounts(view: StateView): () => Promise<Counts> {
   let known: { readonly version: number; readonly counts: Promise<Counts> } | undefined;
   return async () => {

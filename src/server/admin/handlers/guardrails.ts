@@ -1,4 +1,4 @@
-/** Guardrails in force, and texts tried on them. The texts are answered to whoever sent them, and stand nowhere else. */
+/** Guardrails in force, and rehearsals with texts. The texts are returned to the caller and stored nowhere. */
 
 import { type GuardrailRecord, MAX_REHEARSED_LENGTH } from "../../../admin-api/index.ts";
 import type { Handlers } from "../handler.ts";
@@ -7,7 +7,7 @@ import { counted, fixed, type ListSource } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
 
-/** Changes with the configuration at once, and at most once a second with what is counted. */
+/** Changes immediately with the configuration, and at most once a second with the counts. */
 export function guardrailList({ cluster, guardrails }: Ports): ListSource<GuardrailRecord> {
   return {
     ...counted((listener) => guardrails.onChange(listener)),

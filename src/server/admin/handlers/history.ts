@@ -1,4 +1,4 @@
-/** A quarter of an hour of what this node measured. */
+/** History of this node: measurements of a quarter of an hour. */
 
 import type { HistoryRecord } from "../../../admin-api/index.ts";
 import { gather } from "../everywhere.ts";
@@ -7,7 +7,7 @@ import { counted, fixed, type ListSource, narrowed } from "../lists.ts";
 import type { History, Ports } from "../ports.ts";
 import { noSuchProvider } from "./backends.ts";
 
-/** Changes with each bucket that is over. */
+/** Changes with each completed bucket. */
 export function historyList({ cluster, history }: Ports): ListSource<HistoryRecord> {
   return {
     ...counted((listener) => history.onChange(listener)),

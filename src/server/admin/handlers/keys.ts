@@ -1,4 +1,4 @@
-/** Virtual keys. A key's text exists in the answer of the request that minted it; the state holds its hash. */
+/** Virtual keys. A key's text exists only in the answer of the request that minted it; the state contains its hash. */
 
 import type { KeyRecord, OperationAnswer } from "../../../admin-api/index.ts";
 import { parseDuration } from "../../../base/index.ts";
@@ -13,12 +13,12 @@ import { TABLE_PREFIX } from "../tables.ts";
 import { command } from "../write.ts";
 import { isSuspended } from "./suspensions.ts";
 
-/** Changes with the suspensions too, which decide a key's status. That a key expires is no change of the state. */
+/** Changes with the suspensions too, which affect a key's status. The expiry of a key is not a change of the state. */
 export function keyList(ports: Ports): ListSource<KeyRecord> {
   const { view } = ports.cluster;
   return {
     ...tables(view, TABLE_PREFIX.keys, TABLE_PREFIX.suspensions),
-    // References to texts that exist: the state may change before the last row is written out.
+    // Keeps references to the stored texts: the state may change before the last row is written.
     async take() {
       const stored = await storedValues(view, TABLE_PREFIX.keys);
       return (now) => mapped(stored, (value) => keyRecord(ports, readKey(value), now));
@@ -55,19 +55,19 @@ function find(ports: Ports, name: string): KeyRecord {
   return keyRecord(ports, readKey(value), ports.clock.now());
 }
 
-/** As a change left it; the change is done, whatever has become of the key since. */
+/** Returns the key after a change; the change took effect, even if the key was deleted since. */
 function changed(ports: Ports, name: string): KeyRecord {
   const value = ports.cluster.view.get(keyRowKey(name));
   if (value !== undefined) return keyRecord(ports, readKey(value), ports.clock.now());
   throw refusal("conflict", `The key ${name} was deleted at the same time.`, { outcome: "done" });
 }
 
-/** Whole milliseconds; a schema has checked the text. */
+/** Returns whole milliseconds; a schema has validated the text. */
 const lifetime = (text: string): number => Math.floor(parseDuration(text) ?? 0);
 
 /**
- * The answer that shows a new text. A repeated request gets the result of the first one: the id tells, and the text that
- * was minted for the repetition opens nothing and is not shown.
+ * Returns the answer that shows a new text. A repeated request gets the result of the first one, recognized by the id; the text
+ * that was minted for the repetition is useless and not shown.
  */
 function minted(record: KeyRecord, result: unknown, { id, text }: { readonly id: string; readonly text: string }) {
   const made = result as { readonly id: string };

@@ -1,4 +1,4 @@
-/** How a command-line client signs in: told to whoever asks, since who asks has no credential yet. */
+/** Sign-in settings for command-line clients: public, since the client has no credential yet. */
 
 import type { Handlers } from "../handler.ts";
 import { refusal } from "../refusal.ts";

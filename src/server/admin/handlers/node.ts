@@ -1,4 +1,4 @@
-/** The node that is asked, and who asks. */
+/** The queried node, and the caller. */
 
 import { FEATURE_RANGE, levelStanding, waitingWords } from "../../core/state/index.ts";
 import { type Handlers, rfc3339 } from "../handler.ts";
@@ -17,7 +17,7 @@ export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
         role: status.role,
         leader: status.leaderId ?? null,
         term: status.term,
-        // The status is of up to a second ago, the view of now.
+        // The status may be a second old, the view is current.
         commit_index: Math.max(status.commit, cluster.view.appliedIndex),
         applied_index: cluster.view.appliedIndex,
         cluster_id: status.clusterId ?? null,

@@ -1,9 +1,9 @@
-/** The API described by itself. */
+/** Serves the description of the API. */
 
 import { type OpenApiDocument, openApiDocument } from "../../../admin-api/index.ts";
 import type { Handlers } from "../handler.ts";
 
-/** Made when first asked for; a process has one version. */
+/** Created at the first request; a process has one version. */
 let made: OpenApiDocument | undefined;
 
 export const openApiHandlers: Pick<Handlers, "get_openapi"> = {

@@ -1,4 +1,4 @@
-/** SQL over the lists that a caller may read. A table of `query` is there exactly when its list action is permitted. */
+/** SQL over the lists that a caller may read. A table of `query` exists exactly if its list action is permitted. */
 
 import { gatherRows } from "../everywhere.ts";
 import type { Handlers } from "../handler.ts";

@@ -1,4 +1,4 @@
-/** Reconciliation: the audited providers, and the verdicts on their days. */
+/** Reconciliation: the reconciled providers, and the verdicts on their days. */
 
 import type { ReconcileRecord, ReconcileVerdictRecord } from "../../../admin-api/index.ts";
 import { counted, fixed, type ListSource } from "../lists.ts";

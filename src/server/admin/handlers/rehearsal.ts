@@ -1,4 +1,4 @@
-/** A change of the configuration, rehearsed on the requests that were served lately. */
+/** Rehearses a change of the configuration on recent requests. */
 import { parseDuration } from "../../../base/index.ts";
 import type { Handlers } from "../handler.ts";
 import { DEFAULT_SINCE_MS, shownTo } from "../rehearsal-answer.ts";

@@ -1,4 +1,4 @@
-/** Sealed secrets: names, versions and keys are told, values never. */
+/** Sealed secrets: names, versions and keys are shown, values never. */
 
 import type { SecretRecord } from "../../../admin-api/index.ts";
 import { DONE, type Handlers } from "../handler.ts";
@@ -7,7 +7,7 @@ import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
 import { TABLE_PREFIX } from "../tables.ts";
 
-/** Changes with the keyring too: a data key that is wrapped anew has another `kek`. */
+/** Changes with the keyring too: a data key that was wrapped again has another `kek`. */
 export function secretList({ cluster: { view }, secrets }: Ports): ListSource<SecretRecord> {
   return { ...tables(view, TABLE_PREFIX.secrets, TABLE_PREFIX.ring), take: () => fixed(secrets.list()) };
 }

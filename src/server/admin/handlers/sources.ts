@@ -8,7 +8,7 @@ import { refusal } from "../refusal.ts";
 import { DEFAULT_SINCE_MS, shownTo } from "../rehearsal-answer.ts";
 import { TABLE_PREFIX } from "../tables.ts";
 
-/** Changes with the state, and when this node comes to serve a revision or fails to. */
+/** Changes with the state, and when this node begins to serve a revision or fails to. */
 export function sourceList({ cluster: { view }, sources }: Ports): ListSource<SourceRecord> {
   const stored = tables(view, TABLE_PREFIX.sources);
   let standings = 0;
@@ -38,7 +38,7 @@ function find({ sources }: Ports, name: string): SourceRecord {
   return record;
 }
 
-/** Throws `invalid` without a dry run, and `forbidden` where the policy does not permit it. */
+/** Throws `invalid` without a dry run, and `forbidden` if the policy does not permit it. */
 function mayRehearse(isDryRun: boolean | undefined, may: Call<"put_source">["may"]): void {
   if (isDryRun !== true) {
     throw refusal("invalid", "The query parameter `rehearse` needs `dry_run=true`.", {
@@ -50,7 +50,7 @@ function mayRehearse(isDryRun: boolean | undefined, may: Call<"put_source">["may
     throw refusal("forbidden", "The admin policy does not permit rehearse.", { action: "rehearse" });
 }
 
-/** Throws `refused`, with every problem and where it stands. */
+/** Throws `refused`, with every problem and its position. */
 export function done<T>(outcome: SourceOutcome<T>): T {
   if (outcome.kind === "done") return outcome.value;
   const [first, ...more] = outcome.problems;
@@ -111,7 +111,7 @@ export const sourceHandlers: Pick<
     if (found === undefined) throw refusal("not_found", `Revision ${revision} of ${name} is not kept.`);
     return { value: { ...found, document: await documentOf(ports, name, revision, signal) }, revision };
   },
-  /** Unless another is named, it replaces the revision that is the newest here. */
+  /** By default, replaces the revision that is newest here. */
   async rollback_source({ params: { name }, query, body: { revision }, ifMatch, write, signal }, ports) {
     const record = find(ports, name);
     const ifRevision = ifMatch ?? record.revision;

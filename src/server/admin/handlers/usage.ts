@@ -1,4 +1,4 @@
-/** The ledger of usage: rows are unpacked a part at a time as they are wanted, since there may be a million. */
+/** The usage ledger: rows are unpacked part by part as they are needed, since there may be a million. */
 
 import type { UsageRecord } from "../../../admin-api/index.ts";
 import { type ListSource, type StoredPart, stored, tables } from "../lists.ts";

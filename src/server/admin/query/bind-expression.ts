@@ -1,4 +1,4 @@
-/** Expressions with their names looked up. Aggregates are collected where a SELECT may have them, and refused elsewhere. */
+/** Binds expressions: looks up their names. Aggregates are collected if a SELECT may have them, and refused elsewhere. */
 
 import { aggregateType, functionOf, resultType } from "./functions.ts";
 import type { Aggregate, Expr, Operation, Relation, Value } from "./plan.ts";
@@ -6,27 +6,27 @@ import { openSubQueryScope, resolveColumn, type Scope, type Typed } from "./scop
 import type { Expression, Query } from "./syntax.ts";
 import { invalid } from "./tokens.ts";
 
-/** An aggregate's value, until the SELECT is known to be grouped: the column of a source that there is none of. */
+/** Source number of an aggregate's value, until the SELECT is known to be grouped; no source has this number. */
 export const AGGREGATE_SOURCE = -1;
 
-/** Of one SELECT; each is compared with each. */
+/** Maximum number of aggregates in one SELECT; each is compared with each. */
 const MAX_AGGREGATES = 128;
 
 export interface Binding {
   /** Values of the `?`. */
   readonly parameters: readonly Value[];
-  /** Binds a sub-query; `scope` is what it is nested in. */
+  /** Binds a sub-query; `scope` is the enclosing one. */
   readonly query: (
     query: Query,
     scope: Scope,
   ) => { readonly relation: Relation; readonly columns: readonly Typed["type"][] };
 }
 
-/** Where an expression stands: what it may name, and the aggregates it may add to; undefined where it may have none. */
+/** Context of an expression: the names that it may use, and the aggregates it may add to; `undefined` if it may have none. */
 export interface Place {
   readonly scope: Scope;
   readonly aggregates: Aggregate[] | undefined;
-  /** For the message about an aggregate that may not stand there. */
+  /** For the message about a misplaced aggregate. */
   readonly name: string;
 }
 
@@ -76,7 +76,7 @@ function bindOperation(written: Operation, args: readonly Typed[]): Typed {
   return { expr: { kind: "call", operation, args: exprs }, type };
 }
 
-/** Integers divide to an integer; what is not known to be one or the other is decided by the values. */
+/** Returns the division: integers divide to an integer; if the types are unknown, the values decide. */
 function divisionOf(types: readonly Typed["type"][]): Operation {
   if (types.includes("real")) return "div_real";
   return types.every((type) => type === "integer") ? "div_integer" : "div";

@@ -1,4 +1,4 @@
-/** One SELECT bound: its sources, its outputs by name and type, and the columns its order goes by. */
+/** Binds one SELECT: its sources, its outputs by name and type, and the columns of its order. */
 
 import { type Binding, bindExpression, type Place } from "./bind-expression.ts";
 import { hasAggregate, regrouping } from "./group.ts";
@@ -43,7 +43,7 @@ interface NamedValue extends Typed {
   readonly name: string;
 }
 
-/** A name made of an expression's own text is cut here. */
+/** Maximum length of a name made from an expression's text. */
 const MAX_NAME_LENGTH = 64;
 
 export function bindSelect(
@@ -90,7 +90,7 @@ export function bindSelect(
   };
 }
 
-/** The number of the column that holds it, added behind the outputs where none does. */
+/** Returns the number of the column with this value; appends it to the outputs if there is none. */
 function columnOf(expr: Expr, columns: Expr[], isDistinct: boolean): number {
   const text = JSON.stringify(expr);
   const known = columns.findIndex((it) => JSON.stringify(it) === text);
@@ -132,7 +132,7 @@ function bindOutput(output: Output, place: Place, binding: Binding): readonly Na
   return [{ ...bound, name: alias?.text ?? own.slice(0, MAX_NAME_LENGTH) }];
 }
 
-/** As the table has it, whatever the case it was written in. */
+/** Returns the table's spelling of a name, whatever case the statement uses. */
 function declaredName(name: Name, table: Name | undefined, scope: Scope): string {
   const sources = scope.sources.filter((it) => table === undefined || isNamed(table, it.name));
   const column = sources.flatMap(({ columns }) => columns).find((it) => isNamed(name, it.name));
@@ -151,7 +151,7 @@ function allColumns(table: Name | undefined, scope: Scope): readonly NamedValue[
   throw invalid(table === undefined ? "`*` needs a FROM." : `There is no table ${shown(table)} in this FROM.`);
 }
 
-/** The value that a number or an alias stands for. */
+/** Returns the output that a number or an alias refers to. */
 function outputAt(expression: Expression, outputs: readonly NamedValue[], clause: string): number | undefined {
   if (expression.kind === "literal" && typeof expression.value === "number") {
     const index = expression.value - 1;
@@ -166,7 +166,7 @@ function outputAt(expression: Expression, outputs: readonly NamedValue[], clause
 }
 
 function bindGroupKey(expression: Expression, outputs: readonly NamedValue[], place: Place, binding: Binding): Expr {
-  // A column of the tables goes before an alias of the same name.
+  // A column of the tables takes precedence over an alias of the same name.
   const isColumn =
     expression.kind === "column" && findColumn(place.scope, expression.table, expression.name) !== undefined;
   const output = isColumn ? undefined : outputAt(expression, outputs, "GROUP BY");
@@ -186,7 +186,7 @@ function bindOrderItem(item: OrderItem, outputs: readonly NamedValue[], place: P
   return { isDescending, nullsFirst, value: index ?? bindExpression(item.value, place, binding).expr };
 }
 
-/** Operations that never come to anything else, whatever they are given. */
+/** Result types of operations that always return the same type. */
 const KINDS: Readonly<Partial<Record<Operation, "text" | "number">>> = {
   json_text: "text",
   concat: "text",
@@ -200,7 +200,7 @@ const KINDS: Readonly<Partial<Record<Operation, "text" | "number">>> = {
   cast_real: "number",
 };
 
-/** Whether both sides are known to be of one kind. */
+/** Returns a function that tells whether both sides have the same known kind. */
 function sameKind(scope: Scope): IsSameKind {
   const kindOf = (expr: Expr | undefined): string | undefined => {
     if (expr?.kind === "call") return KINDS[expr.operation];

@@ -1,6 +1,6 @@
 /**
- * A statement and what its caller may read, to a plan. A table that is not there and one that may not be read are
- * refused alike. Only the columns that are named become part of the plan.
+ * Turns a statement and its caller's tables into a plan. A missing table and a forbidden one are refused with the same message.
+ * Only the named columns become part of the plan.
  */
 
 import type { TableName } from "../../../admin-api/index.ts";
@@ -21,7 +21,7 @@ import { isNamed, openScope, type Scope, type ScopeColumn, shown } from "./scope
 import type { Body, CommonTable, Expression, FromItem, Name, OrderItem, Query } from "./syntax.ts";
 import { invalid } from "./tokens.ts";
 
-/** `tables`: those that the caller may read. */
+/** `tables` are those that the caller may read. */
 export function planStatement(sql: string, parameters: readonly Value[], tables: readonly TableName[]): Plan {
   const statement = parseStatement(sql);
   if (statement.parameters !== parameters.length) {
@@ -54,11 +54,11 @@ export function planStatement(sql: string, parameters: readonly Value[], tables:
 
 interface ReadTable {
   readonly index: number;
-  /** In the order in which they were first named. */
+  /** In the order of their first use. */
   readonly columns: string[];
 }
 
-/** A common table, or without a name a sub-query in FROM: neither knows anything of what is around it. */
+/** A common table, or, without a name, a sub-query in FROM: neither knows the names around it. */
 interface SharedTable {
   readonly name: Name | undefined;
   readonly bound: BoundRelation;
@@ -67,12 +67,12 @@ interface SharedTable {
 interface Sources {
   readonly tables: readonly TableName[];
   readonly read: Map<TableName, ReadTable>;
-  /** Each reads those before it only. */
+  /** Each can read only those before it. */
   readonly shared: SharedTable[];
   readonly binding: SelectBinding;
 }
 
-/** A common table goes before a list's table of the same name; it knows those before it and not itself. */
+/** A common table takes precedence over a list's table of the same name; it can refer to those before it, not to itself. */
 function bindSource({ source, alias }: FromItem, { tables, read, shared, binding }: Sources): BoundSource {
   if (source.kind === "query") {
     const bound = bindQuery(source.query, undefined, binding);
@@ -167,7 +167,7 @@ function bindBody(body: Body, parent: Scope | undefined, binding: SelectBinding)
   };
 }
 
-/** What several SELECTs came to has no columns but its own. */
+/** The result of a set operation can be ordered only by its own columns. */
 function orderedByOutput(
   bound: BoundRelation,
   order: readonly OrderItem[],
@@ -190,7 +190,7 @@ function outputNumber(value: Expression, outputs: readonly BoundOutput[]): numbe
   return outputs[index] === undefined ? undefined : index;
 }
 
-/** A literal or a parameter; whoever gives parameters as texts gives these as texts too. */
+/** Returns a literal or a parameter; a client that passes parameters as texts may pass these as texts too. */
 function count(expression: Expression | undefined, clause: string, binding: SelectBinding): number | undefined {
   if (expression === undefined) return undefined;
   const place = { scope: openScope(undefined), aggregates: undefined, name: clause };

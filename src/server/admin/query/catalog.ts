@@ -1,4 +1,4 @@
-/** The tables of `query`, read from the columns of the lists: types, and their description for a caller. */
+/** Tables of `query`, derived from the columns of the lists: types, and their description for a caller. */
 
 import { type JsonSchema, type QueryTables, TABLES, type TableName } from "../../../admin-api/index.ts";
 import type { SqlType } from "./plan.ts";
@@ -18,7 +18,7 @@ const TYPES: Readonly<Record<string, SqlType>> = {
   array: "json",
 };
 
-/** Without `null`, which every column may hold. */
+/** Returns the type without `null`, which every column may contain. */
 function typeOf({ type }: JsonSchema): SqlType {
   const names: readonly unknown[] = Array.isArray(type) ? type : [type];
   const name = names.find((it) => it !== "null");
@@ -35,7 +35,7 @@ export function columnsOf(table: TableName): readonly TableColumn[] {
   }));
 }
 
-/** For a caller who may read these. */
+/** Describes the tables that a caller may read. */
 export function describeTables(permitted: readonly TableName[]): QueryTables {
   return {
     items: [...permitted].sort().map((name) => ({

@@ -1,17 +1,17 @@
 /**
- * Walks over the tokens of one statement and counts what a statement may hold. Keywords are words by their place: only
- * where a word could end an expression or a table does it matter that it is one, so that columns may be named like them.
+ * Cursor over the tokens of one statement, which also enforces its limits. Keywords depend on their position: they matter only
+ * where a word could end an expression or a table, so that columns may have their names.
  */
 
 import type { Expression, Name, Query } from "./syntax.ts";
 import { invalid, type Token } from "./tokens.ts";
 
-/** Of an expression, operators and functions counted alike: what walks over it recurses as deep. */
+/** Maximum depth of an expression, operators and functions alike: code that walks it recurses as deep. */
 const MAX_EXPRESSION_DEPTH = 200;
-/** Each is a statement of its own to the worker. */
+/** Maximum number of SELECTs; each is a separate statement in the worker. */
 const MAX_SELECTS = 64;
 
-/** Words that begin the next part of a statement, so that none of them is an alias unless it is quoted or follows AS. */
+/** Words that begin the next part of a statement, so that they are aliases only if quoted or after AS. */
 const RESERVED = new Set(
   (
     "all and as asc between by case cross desc distinct else end escape except exists fetch from full group having in " +
@@ -25,17 +25,17 @@ export interface Cursor {
   readonly next: () => Token;
   readonly isWord: (word: string, ahead?: number) => boolean;
   readonly isSymbol: (symbol: string, ahead?: number) => boolean;
-  /** Takes the words if all of them come next. */
+  /** Consumes the words if all of them come next. */
   readonly takeWords: (...words: readonly string[]) => boolean;
   readonly takeSymbol: (symbol: string) => boolean;
   readonly expectWord: (word: string) => void;
   readonly expectSymbol: (symbol: string) => void;
-  /** A name that cannot be taken for a keyword here; `after` says where, for the message. */
+  /** Reads a name that cannot be a keyword here; `what` describes the position, for the message. */
   readonly name: (what: string) => Name;
-  /** The name that comes next unless it is a keyword. */
+  /** Returns the next name unless it is a keyword. */
   readonly aliasHere: () => Name | undefined;
   readonly unexpected: () => Error;
-  /** The expression, when it is not too deep. */
+  /** Returns the expression if it is not too deep. */
   readonly node: (expression: Expression, children: readonly Expression[]) => Expression;
   /** Runs one level deeper. */
   readonly nested: <T>(parse: () => T) => T;

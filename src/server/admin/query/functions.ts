@@ -1,10 +1,10 @@
-/** The functions a statement may call, and the types of what operations come to. */
+/** Functions that a statement may call, and the result types of operations. */
 
 import { nearest } from "../../../base/index.ts";
 import type { AggregateName, Operation, SqlType } from "./plan.ts";
 import { invalid } from "./tokens.ts";
 
-/** Least and most arguments. */
+/** Minimum and maximum number of arguments. */
 type Arity = readonly [least: number, most: number];
 
 const SCALARS: Readonly<Record<string, readonly [Operation, ...Arity]>> = {
@@ -45,7 +45,7 @@ export type FunctionCall =
   | { readonly kind: "scalar"; readonly operation: Operation }
   | { readonly kind: "aggregate"; readonly name: AggregateName };
 
-/** What the function called `name` with so many arguments is; throws where there is none. */
+/** Returns the function called `name` with this number of arguments; throws if there is none. */
 export function functionOf(name: string, args: number): FunctionCall {
   const scalar = Object.hasOwn(SCALARS, name) ? SCALARS[name] : undefined;
   const aggregate = Object.hasOwn(AGGREGATES, name) ? AGGREGATES[name] : undefined;
@@ -68,7 +68,7 @@ function unknownFunction(name: string): Error {
 
 const isNumeric = (type: SqlType): boolean => type === "integer" || type === "real";
 
-/** Of values that may be any of these. */
+/** Returns the common type of values that may have any of these. */
 export function unified(types: readonly SqlType[]): SqlType {
   const known = new Set(types.filter((type) => type !== "unknown"));
   const [first = "unknown", ...others] = known;
@@ -76,7 +76,7 @@ export function unified(types: readonly SqlType[]): SqlType {
   return [...known].every(isNumeric) ? "real" : "unknown";
 }
 
-/** Branches of a CASE: what follows each condition, and what is left at the end. */
+/** Returns the branches of a CASE: the value after each condition, and the ELSE. */
 const branches = (types: readonly SqlType[], from: number): readonly SqlType[] =>
   types.filter((_, index) => index === types.length - 1 || (index >= from && (index - from) % 2 === 0));
 

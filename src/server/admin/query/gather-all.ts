@@ -1,4 +1,4 @@
-/** The tables of a statement as every node has them: gathered at once, and then as fixed as any other rows. */
+/** Gathers the tables of a statement from all nodes: read at once, and then as constant as any other rows. */
 
 import type { QueryResult, TableName } from "../../../admin-api/index.ts";
 import type { GatherRows } from "../everywhere.ts";

@@ -1,4 +1,4 @@
-/** A grouped SELECT: what follows the grouping reads its keys and its aggregates, and nothing else of a row. */
+/** Binds a grouped SELECT: the parts after the grouping can read only its keys and its aggregates. */
 
 import { AGGREGATE_SOURCE } from "./bind-expression.ts";
 import type { Expr } from "./plan.ts";

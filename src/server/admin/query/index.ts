@@ -1,4 +1,4 @@
-/** SQL over the lists of the admin API: read one statement, in one read of one node. */
+/** SQL over the lists of the admin API: one statement, in one read of one node. */
 
 export { describeTables } from "./catalog.ts";
 export { openQueryEngine } from "./open-engine.ts";

@@ -1,7 +1,7 @@
 /**
- * How sources are joined. A condition that is an equality of values of one kind, one side over the source and one over
- * those before it, becomes a key that is looked up; for an inner join those of WHERE count as well. What is left of an
- * inner join's condition is asked of the joined row, and of a left join's, of the source by itself or of the pair.
+ * Plans how sources are joined. A condition that is an equality of values of one kind, one side over the source and one over
+ * those before it, becomes a key of a lookup; for an inner join, conditions of WHERE count as well. The rest of an inner join's
+ * condition is checked on the joined row, and of a left join's, on the source alone or on the pair.
  */
 
 import type { Expr, Relation, Source } from "./plan.ts";
@@ -10,14 +10,14 @@ export interface JoinedSource {
   readonly relation: Relation;
   readonly join: "inner" | "left";
   readonly on: readonly Expr[];
-  /** Columns of the relation once all of the statement is bound. */
+  /** Returns the number of columns of the relation, once the statement is bound. */
   readonly width: () => number;
 }
 
-/** Whether the two sides of an equality are compared as they are: no text that may be a number. */
+/** Returns whether the two sides of an equality compare without conversion: no text that may be a number. */
 export type IsSameKind = (equality: Expr) => boolean;
 
-/** The parts that all must be true. */
+/** Returns the parts of a conjunction. */
 export function conjuncts(condition: Expr | undefined): readonly Expr[] {
   if (condition === undefined) return [];
   const isAnd = condition.kind === "call" && condition.operation === "and";
@@ -29,7 +29,10 @@ export function conjunction(parts: readonly Expr[]): Expr | undefined {
   return others.length === 0 ? first : { kind: "call", operation: "and", args: parts };
 }
 
-/** Numbers of the sources it reads; undefined when it holds a sub-query, which is asked as late as can be. */
+/**
+ * Returns the numbers of the sources that it reads; `undefined` if it contains a sub-query, which is evaluated as late as
+ * possible.
+ */
 function sourcesOf(expr: Expr): ReadonlySet<number> | undefined {
   switch (expr.kind) {
     case "column":
@@ -50,7 +53,7 @@ function sourcesOf(expr: Expr): ReadonlySet<number> | undefined {
 
 type Key = Source["keys"][number];
 
-/** The equality as a key of source `index`, if it is one. */
+/** Returns the equality as a key of source `index`, if it is one. */
 function keyOf(expr: Expr, index: number, isSameKind: IsSameKind): Key | undefined {
   if (expr.kind !== "call" || expr.operation !== "eq" || !isSameKind(expr)) return undefined;
   const [a, b] = expr.args;
@@ -99,7 +102,7 @@ export function planJoins(
   return { sources, where: conjunction(left) };
 }
 
-/** Those rows of a left-joined source that may match at all. */
+/** Returns only the rows of a left-joined source that can match. */
 function filtered(relation: Relation, index: number, parts: readonly Expr[], width: number): Relation {
   if (parts.length === 0) return relation;
   return {
@@ -112,7 +115,7 @@ function filtered(relation: Relation, index: number, parts: readonly Expr[], wid
   };
 }
 
-/** The expression where source `index` is the only one. */
+/** Rewrites the expression for source `index` as the only one. */
 function atFirst(expr: Expr, index: number): Expr {
   switch (expr.kind) {
     case "column":

@@ -1,9 +1,9 @@
 /**
- * Runs statements one after the other in the worker: the gate reads the statement and names what it needs, rows of one
- * moment are sent, it runs, the answer comes in parts. What the caller may not read is never sent, whatever is asked for.
+ * Runs statements one after the other in the worker: the parser reads the statement and names its tables, rows of one moment
+ * are sent, it runs, and the answer comes in parts. Rows that the caller may not read are never sent.
  *
- * The worker is started with the first statement and kept warm; one that was stopped is replaced at once. Bounds: those of
- * the gate, a time limit, a queue, and what the worker counts.
+ * The worker is started with the first statement and kept running; one that was stopped is replaced immediately. Limits: those
+ * of the parser, a time limit, a queue, and the worker's own counts.
  */
 
 import type { QueryResult } from "../../../admin-api/index.ts";
@@ -20,10 +20,10 @@ import { invalid } from "./tokens.ts";
 import type { QueryEngine, QueryEngineOptions, QueryRequest } from "./types.ts";
 
 const RUN_LIMIT_MS = 5_000;
-/** Loading the worker takes a tenth of a second; on a machine that is short of everything, much longer. */
+/** Time limit for loading the worker, in milliseconds; it takes a tenth of a second, or much longer on an overloaded machine. */
 const START_LIMIT_MS = 30_000;
 const IDLE_MS = 5 * 60_000;
-/** UTF-16 units; the door holds requests to the same. */
+/** Maximum length in UTF-16 units; the admin API limits requests to the same. */
 const MAX_SQL_LENGTH = 65_536;
 
 export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
@@ -37,7 +37,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
     if (thread === undefined || thread.isEnded) thread = startThread();
     return thread;
   };
-  /** Ends it and, unless the engine closes, has the next one ready. */
+  /** Ends a worker and, unless the engine closes, starts the next one. */
   const replace = async (stopped: QueryThread): Promise<void> => {
     await stopped.end();
     if (closing.signal.aborted) return;
@@ -53,13 +53,13 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
     idle.unref();
   };
 
-  /** `leave` is called once the next statement may have its turn, which the caller of this one need not wait for. */
+  /** Calls `leave` once the next statement may start, which the caller of this one need not wait for. */
   const perform = async (statement: Statement, caller: AbortSignal, leave: () => void): Promise<QueryResult> => {
     clearTimeout(idle);
     const running = open();
     running.hold(true);
     const signal = anySignal([caller, closing.signal]);
-    /** It works on something: what comes next from it would be the answer to that. */
+    /** True while the worker is busy: its next message would be taken for the answer to that work. */
     let isAsked = false;
     try {
       await limited(running.ready, START_LIMIT_MS, signal, () => new Error("the query worker did not start in time"));
@@ -86,7 +86,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
       isAsked = false;
       return { ...result, ...gathered?.answered };
     } catch (error) {
-      // The worker itself said no: it waits for the next statement.
+      // The worker refused the statement: it is ready for the next one.
       if (error instanceof Refused) {
         isAsked = false;
         throw refusal("invalid", error.message, error.reason && { reason: error.reason });
@@ -139,7 +139,7 @@ const tooSlow = (limitMs: number): Error =>
     { reason: "time" },
   );
 
-/** What the worker refuses; the thread goes on. */
+/** Refusal by the worker; the thread continues. */
 class Refused extends Error {
   readonly reason: "rows" | "memory" | undefined;
 
@@ -153,7 +153,7 @@ async function fetchAnswer(thread: QueryThread, { index }: Moment): Promise<Quer
   const { columns } = told(await thread.next(), "done");
   const rows: unknown[][] = [];
   for (;;) {
-    // Each part is its own turn of this thread.
+    // Each part is read in a separate turn of this thread.
     thread.send({ kind: "more" });
     const { text, isLast } = told(await thread.next(), "part");
     for (const row of JSON.parse(text) as unknown[][]) rows.push(row);

@@ -1,6 +1,6 @@
 /**
- * Expressions, from the loosest operator to the tightest: OR, AND, NOT, comparisons, `+ -`, `* / %`, `||`, signs, `->>`.
- * What SQL writes as operators becomes operations of the worker here; functions stay names.
+ * Parses expressions, from the lowest precedence to the highest: OR, AND, NOT, comparisons, `+ -`, `* / %`, `||`, signs, `->>`.
+ * Operators become operations of the worker here; functions stay names.
  */
 
 import type { Cursor } from "./cursor.ts";
@@ -20,7 +20,7 @@ const COMPARISONS: Readonly<Record<string, Operation>> = {
 const SUMS: Readonly<Record<string, Operation>> = { "+": "add", "-": "sub" };
 const PRODUCTS: Readonly<Record<string, Operation>> = { "*": "mul", "/": "div", "%": "mod" };
 
-/** Words that end an expression or join two, and so are no column where one could stand unless they are quoted. */
+/** Words that end or join expressions, so that unquoted they cannot be columns. */
 const NO_COLUMNS = new Set(
   "and as asc between case desc distinct else end escape except from group having in intersect is join like not or order select then union using when where".split(
     " ",
@@ -52,7 +52,7 @@ function operation(cursor: Cursor, name: Operation, ...args: readonly Expression
   return cursor.node({ kind: "operation", operation: name, args }, args);
 }
 
-/** One operation of all that the word joins: a long chain is wide, not deep. */
+/** Returns one operation for a whole chain of the word: a long chain becomes wide, not deep. */
 function joined(cursor: Cursor, word: "or" | "and", parse: (cursor: Cursor) => Expression): Expression {
   const first = parse(cursor);
   if (!cursor.isWord(word)) return first;
@@ -78,7 +78,7 @@ function parseComparison(cursor: Cursor): Expression {
   }
 }
 
-/** The comparison of `left` that comes next. */
+/** Parses the comparison that follows `left`. */
 function parseCompared(cursor: Cursor, left: Expression): Expression | undefined {
   const symbol = cursor.peek();
   const comparison = symbol.kind === "symbol" ? COMPARISONS[symbol.text] : undefined;
@@ -124,7 +124,7 @@ function parseIs(cursor: Cursor, left: Expression): Expression {
 function parseIn(cursor: Cursor, operand: Expression): Expression {
   cursor.expectSymbol("(");
   if (cursor.isWord("select") || cursor.isSymbol("(")) {
-    // `((SELECT …))` is a query too; a list may begin with a parenthesis, and is told by what stands in it.
+    // `((SELECT …))` is a query too; a list may also begin with a parenthesis, so the first word inside decides.
     let ahead = 0;
     while (cursor.isSymbol("(", ahead)) ahead += 1;
     if (cursor.isWord("select", ahead) && ahead === 0) {
@@ -230,7 +230,7 @@ function parseParentheses(cursor: Cursor): Expression {
 }
 
 function parseWord(cursor: Cursor, word: string): Expression {
-  // Followed by a point or nothing that these words are followed by, they are names like any other.
+  // Followed by a dot, or without their usual continuation, these words are ordinary names.
   if (!cursor.isSymbol(".", 1)) {
     if (word === "null" || word === "true" || word === "false") {
       cursor.next();

@@ -1,14 +1,17 @@
-/** One SELECT with its parts, set operations and common tables. What is well known from SQL and not here says so. */
+/**
+ * Parses one SELECT with its parts, set operations and common tables. Well-known SQL that is not supported gets a specific
+ * message.
+ */
 
 import { type Cursor, openCursor } from "./cursor.ts";
 import { parseExpression, parseList } from "./parse-expression.ts";
 import type { Body, CommonTable, FromItem, Name, OrderItem, Output, Query, Select, Statement } from "./syntax.ts";
 import { invalid, tokenize } from "./tokens.ts";
 
-/** Sources of one SELECT; a join recurses as deep. */
+/** Maximum number of sources of one SELECT; joins recurse as deep. */
 const MAX_SOURCES = 16;
 const MAX_OUTPUTS = 500;
-/** Items of an ORDER BY, a GROUP BY or a USING: each is compared with each. */
+/** Maximum number of items of an ORDER BY, a GROUP BY or a USING: each is compared with each. */
 const MAX_ITEMS = 64;
 
 export function parseStatement(sql: string): Statement {
@@ -196,7 +199,7 @@ function parseOrder(cursor: Cursor): readonly OrderItem[] {
     const isDescending = cursor.takeWords("desc");
     if (!isDescending) cursor.takeWords("asc");
     const nulls = cursor.takeWords("nulls", "first") ? true : cursor.takeWords("nulls", "last") ? false : undefined;
-    // Without a word NULL is the least of all.
+    // By default NULL is the lowest value.
     items.push({ value, isDescending, nullsFirst: nulls ?? !isDescending });
   } while (cursor.takeSymbol(","));
   return bounded(items, "ORDER BY");

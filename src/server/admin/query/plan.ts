@@ -1,6 +1,6 @@
 /**
- * What a statement comes to: no name of the user's but those of the outputs is left in it, sources and columns are numbers,
- * literals and parameters are values. Made by `bind*.ts`, run by `machine/`.
+ * Plan of a statement: of the user's names only those of the outputs remain; sources and columns are numbers, literals and
+ * parameters are values. Made by `bind*.ts`, run by `machine/`.
  *
  * Rows of every relation are objects with the columns `c0`, `c1`, …; an absent one is NULL.
  */
@@ -9,10 +9,10 @@ import type { TableName } from "../../../admin-api/index.ts";
 
 export type Value = string | number | boolean | null;
 
-/** A value's static type. `json`: JSON text; `unknown`: NULL, or not known before it runs. */
+/** Static type of a value. `json` is JSON text; `unknown` is NULL, or known only at run time. */
 export type SqlType = "text" | "integer" | "real" | "boolean" | "json" | "unknown";
 
-/** Scalar operations the worker knows, operators and functions alike; `machine/values.ts` says what each does. */
+/** Scalar operations of the worker, operators and functions alike; `machine/values.ts` implements them. */
 export const OPERATIONS = [
   "and",
   "or",
@@ -82,14 +82,14 @@ export type AggregateName = (typeof AGGREGATES)[number];
 
 export type Expr =
   | { readonly kind: "value"; readonly value: Value }
-  /** RFC 3339, the moment of the read. */
+  /** Time of the read, in RFC 3339. */
   | { readonly kind: "now" }
   | { readonly kind: "column"; readonly source: number; readonly column: number }
-  /** A value of the statement around a sub-query, of the row it is evaluated for. */
+  /** Value of the enclosing statement's row for which a sub-query is evaluated. */
   | { readonly kind: "outer"; readonly slot: number }
   | { readonly kind: "call"; readonly operation: Operation; readonly args: readonly Expr[] }
   | { readonly kind: "in-values"; readonly operand: Expr; readonly values: readonly Value[] }
-  /** `outer`: the values its slots take. `operand` of `in`. */
+  /** `outer` are the values of its slots. `operand` is that of `in`. */
   | {
       readonly kind: "query";
       readonly form: "scalar" | "exists" | "in";
@@ -101,9 +101,9 @@ export type Expr =
 export interface Source {
   readonly relation: Relation;
   readonly join: "inner" | "left";
-  /** Equal pairs, an expression over earlier sources and one over this: looked up, not searched. */
+  /** Equality keys, an expression over earlier sources and one over this: looked up, not searched. */
   readonly keys: readonly { readonly left: Expr; readonly right: Expr }[];
-  /** Of a left join that has no keys. */
+  /** Condition of a left join without keys. */
   readonly on: Expr | undefined;
 }
 
@@ -117,7 +117,10 @@ export interface SelectRelation {
   readonly kind: "select";
   readonly sources: readonly Source[];
   readonly where: Expr | undefined;
-  /** With it, `outputs` and `having` are over one source: the keys, then the aggregates. Without keys: one row. */
+  /**
+   * Grouping. With it, `outputs` and `having` are over one source: the keys, then the aggregates. Without keys there is one
+   * row.
+   */
   readonly group: { readonly keys: readonly Expr[]; readonly aggregates: readonly Aggregate[] } | undefined;
   readonly having: Expr | undefined;
   readonly outputs: readonly Expr[];
@@ -130,9 +133,9 @@ export interface OrderKey {
 }
 
 export type Relation =
-  /** A table of `Plan.tables`. */
+  /** One of `Plan.tables`. */
   | { readonly kind: "table"; readonly table: number }
-  /** One of `Plan.shared`. */
+  /** Refers to one of `Plan.shared`. */
   | { readonly kind: "shared"; readonly index: number }
   | SelectRelation
   | { readonly kind: "distinct"; readonly of: Relation; readonly width: number }
@@ -153,9 +156,9 @@ export type Relation =
     };
 
 export interface Plan {
-  /** Names of the lists, and of their columns that the statement reads. */
+  /** Names of the lists, and of the columns that the statement reads. */
   readonly tables: readonly { readonly name: TableName; readonly columns: readonly string[] }[];
-  /** Common tables and sub-queries in FROM: each reads those before it only, and is computed once. */
+  /** Common tables and sub-queries in FROM: each reads only those before it, and is computed once. */
   readonly shared: readonly Relation[];
   readonly query: Relation;
   readonly outputs: readonly { readonly name: string; readonly type: SqlType }[];

@@ -1,47 +1,50 @@
 /**
- * What the main thread and the query worker say to each other. One statement at a time: its text, what of which tables it
- * reads, the rows of those part by part, then the order to run; the answer is fetched part by part, so that neither thread
- * is held up by the other. A statement is read in the worker too: a hostile one takes its time there.
+ * Messages between the main thread and the query worker. One statement at a time: its text, the columns of the tables it reads,
+ * their rows part by part, then the order to run; the answer is fetched part by part, so that neither thread blocks the other.
+ * A statement is also parsed in the worker: a hostile one costs time there.
  */
 
 import type { QueryResult, TableName } from "../../../admin-api/index.ts";
 import type { Value } from "./plan.ts";
 
-/** A table and those of its columns that a statement reads. */
+/** A table with the columns that a statement reads. */
 export interface ReadTable {
   readonly name: TableName;
   readonly columns: readonly string[];
 }
 
 export type ToWorker =
-  /** `tables`: those that the caller may read. */
+  /** `tables` are those that the caller may read. */
   | {
       readonly kind: "plan";
       readonly sql: string;
       readonly parameters: readonly Value[];
       readonly tables: readonly TableName[];
     }
-  /** Rows sent before are void. */
+  /** Invalidates rows that were sent before. */
   | { readonly kind: "begin" }
-  /** JSON text of rows of one of the tables that were asked for, each an array of its columns' values. */
+  /** JSON text of rows of one of the requested tables, each an array of its columns' values. */
   | { readonly kind: "rows"; readonly table: number; readonly text: string }
-  /** Of which parts of a packed table are rows wanted? `now`: RFC 3339. Without labels: has it come so far? */
+  /**
+   * Asks which parts of a packed table are needed. `now` is in RFC 3339. Without labels, asks whether the worker has got this
+   * far.
+   */
   | { readonly kind: "labels"; readonly table: number; readonly labels: readonly string[]; readonly now: string }
   | { readonly kind: "part"; readonly table: number; readonly label: string; readonly texts: readonly string[] }
-  /** `now`: RFC 3339. */
+  /** `now` is in RFC 3339. */
   | { readonly kind: "run"; readonly now: string }
-  /** The next part of the answer is wanted. */
+  /** Requests the next part of the answer. */
   | { readonly kind: "more" };
 
 export type FromWorker =
   | { readonly kind: "ready" }
   | { readonly kind: "planned"; readonly tables: readonly ReadTable[] }
-  /** Of each label that was asked for. */
+  /** One for each label of the question. */
   | { readonly kind: "wanted"; readonly wanted: readonly boolean[] }
   | { readonly kind: "done"; readonly columns: QueryResult["columns"] }
   /** JSON text of rows, each an array. */
   | { readonly kind: "part"; readonly text: string; readonly isLast: boolean }
-  /** The statement's fault. */
+  /** A fault of the statement. */
   | { readonly kind: "refused"; readonly message: string; readonly reason: "rows" | "memory" | undefined }
-  /** Ours. */
+  /** An internal fault. */
   | { readonly kind: "fault"; readonly message: string };

@@ -1,11 +1,11 @@
-/** One statement at a time, and few that wait for their turn, in their order. */
+/** Queue that admits one statement at a time, with a few waiting in order. */
 
 import { refusal } from "../refusal.ts";
 
 const MAX_WAITING = 8;
 
 export interface Queue {
-  /** Resolves, when it is this one's turn, with the way to end it. Rejects with `busy`, or when the signal aborts. */
+  /** Waits for its turn; resolves with the function that ends it. Rejects with `busy`, or when the signal aborts. */
   enter(signal: AbortSignal): Promise<() => void>;
 }
 

@@ -1,18 +1,18 @@
 /**
- * What of a table's rows a statement can tell apart, for a table that is sent packed: which it leaves out, so that they need
- * not be made, and which columns it only ever sums, so that rows that are alike but for those may be one row. Either changes
- * what is held and not what is answered: the statement itself runs over what is left as it would over all.
+ * Finds the part of a table's rows that a statement can distinguish, for a table that is sent packed: the rows that it
+ * excludes, which need not be made, and the columns that it only sums, so that rows that differ only in those can be merged.
+ * Both change the memory used, not the answer: the statement runs over the remaining rows as it would over all.
  *
- * Left out are rows of which a condition is not true that hangs on a single column.
+ * Excluded are rows for which a condition over a single column is not true.
  */
 
 import { conjuncts } from "./joins.ts";
 import type { Aggregate, Expr, Plan, Relation, SelectRelation } from "./plan.ts";
 
 export interface Reading {
-  /** Each is over its column alone; the column is a number of the plan's table, and the source 0. */
+  /** Conditions over one column each; the column is a number of the plan's table, and the source is 0. */
   readonly conditions: readonly { readonly column: number; readonly condition: Expr }[];
-  /** Numbers of the columns that are summed only; undefined: rows may not be put together. */
+  /** Numbers of the columns that are only summed; `undefined` if rows may not be merged. */
   readonly summed: ReadonlySet<number> | undefined;
 }
 
@@ -21,11 +21,11 @@ const WHOLE: Reading = { conditions: [], summed: undefined };
 interface Place {
   readonly select: SelectRelation;
   readonly source: number;
-  /** Rows that are the same are one at once. */
+  /** True if equal rows are merged anyway. */
   readonly isDistinct: boolean;
 }
 
-/** `table`: a number of the plan's tables; `counts`: its columns that are whole numbers and never NULL. */
+/** `table` is a number of the plan's tables; `counts` are its columns of whole numbers that are never NULL. */
 export function readingOf(plan: Plan, table: number, counts: ReadonlySet<number>): Reading {
   const places: Place[] = [];
   for (const relation of [...plan.shared, plan.query]) findPlaces(relation, table, false, places);
@@ -75,7 +75,7 @@ function findInExpr(expr: Expr, table: number, found: Place[]): void {
   for (const inner of partsOf(expr)) findInExpr(inner, table, found);
 }
 
-/** Those that are of the same SELECT. */
+/** Returns the sub-expressions that belong to the same SELECT. */
 function partsOf(expr: Expr): readonly Expr[] {
   switch (expr.kind) {
     case "call":
@@ -90,7 +90,7 @@ function partsOf(expr: Expr): readonly Expr[] {
 }
 
 function conditionsAt({ select, source }: Place): Reading["conditions"] {
-  // What a left join does not find is a row all the same.
+  // A left join returns a row even if it finds no match.
   if (source > 0 && select.sources[source]?.join !== "inner") return [];
   return conjuncts(select.where).flatMap((condition) => {
     const columns = new Set<number>();
@@ -102,7 +102,7 @@ function conditionsAt({ select, source }: Place): Reading["conditions"] {
   });
 }
 
-/** Whether it reads nothing but columns of this source, which are collected, and values. */
+/** Returns whether the expression reads only columns of this source, which are collected, and constants. */
 function hangsOnOwn(expr: Expr, source: number, columns: Set<number>): boolean {
   if (expr.kind === "outer" || expr.kind === "query") return false;
   if (expr.kind === "column") {
@@ -145,11 +145,14 @@ function summedAt({ select, isDistinct }: Place, counts: ReadonlySet<number>): R
   return [...summed].some((column) => told.has(column)) ? undefined : summed;
 }
 
-/** It comes to the same whether a row is there once or often. */
+/** Returns whether the aggregate is the same for duplicate rows. */
 const isSameOfOne = ({ name, isDistinct }: Aggregate): boolean =>
   isDistinct || name === "min" || name === "max" || name === "first";
 
-/** Of whole numbers, and of a sum of rows it is the sum of what it is of each. Collects its columns. */
+/**
+ * Returns whether an expression of whole numbers is linear: its value for a sum of rows is the sum of its values. Collects its
+ * columns.
+ */
 function isLinear(expr: Expr, counts: ReadonlySet<number>, columns: Set<number>): boolean {
   if (expr.kind === "column") {
     columns.add(expr.column);

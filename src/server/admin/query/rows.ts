@@ -1,6 +1,6 @@
 /**
- * The rows that a statement reads, sent as JSON text in parts, all of one moment: when a list changes before the last of them
- * is written, all are read again. The thread is held for a few milliseconds at a time.
+ * Sends the rows that a statement reads as JSON text in parts, all of one moment: if a list changes before the last of them is
+ * written, all are read again. The thread is blocked for a few milliseconds at a time.
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -10,19 +10,19 @@ import { refusal } from "../refusal.ts";
 import type { ReadTable, ToWorker } from "./protocol.ts";
 import type { QuerySource } from "./types.ts";
 
-/** Work on the thread without a break. */
+/** Maximum time on the thread without a break, in milliseconds. */
 const TURN_MS = 1;
-/** Rows between two looks at the clock. */
+/** Number of rows between two checks of the clock. */
 const ROWS_A_LOOK = 16;
-/** Reads that changes may cut short; the last one keeps the thread while it writes. */
+/** Maximum number of reads that changes may interrupt; the last one blocks the thread while it writes. */
 const MAX_READS = 6;
-/** UTF-16 units of one message. */
+/** Length of one message, in UTF-16 units. */
 const PART_LENGTH = 64 * 1024;
-/** Of all rows together, as the worker has to hold them. */
+/** Maximum length of all rows together, limited by the worker's memory. */
 const MAX_LENGTH = 48 * 1024 * 1024;
-/** Of packed rows together, which the worker unpacks as they come. */
+/** Maximum length of all packed rows together, which the worker unpacks as they arrive. */
 const MAX_PACKED_LENGTH = 80 * 1024 * 1024;
-/** Of packed rows that are on their way. */
+/** Maximum length of packed rows in transit. */
 const MAX_AHEAD_LENGTH = 4 * 1024 * 1024;
 
 export interface RowPorts {
@@ -30,12 +30,12 @@ export interface RowPorts {
   readonly index: () => number;
   readonly now: () => number;
   readonly send: (message: ToWorker) => void;
-  /** Which parts the worker wants; rejects when it refuses the statement. */
+  /** Asks which parts the worker needs; rejects if it refuses the statement. */
   readonly ask: (message: Extract<ToWorker, { kind: "labels" }>) => Promise<readonly boolean[]>;
   readonly signal: AbortSignal;
 }
 
-/** Where and when the rows were read. */
+/** Index and time at which the rows were read. */
 export interface Moment {
   readonly index: number;
   /** Milliseconds since 1970. */
@@ -61,7 +61,7 @@ interface Reading {
   readonly yields: boolean;
 }
 
-/** Undefined when the rows changed on the way. */
+/** Resolves with `undefined` if the rows changed meanwhile. */
 async function sendOnce(
   tables: readonly ReadTable[],
   sources: readonly (QuerySource | undefined)[],
@@ -76,7 +76,7 @@ async function sendOnce(
   }
   if (!reading.isSame()) return undefined;
   const moment: Moment = { index: ports.index(), now: ports.now() };
-  // What was taken is of one moment, whatever becomes of it.
+  // The packed rows are of one moment, and unaffected by later changes.
   for (const [table, parts] of packed.entries()) if (parts !== undefined) await sendParts(table, parts, moment, ports);
   const sender = openSender(ports.send);
   let turn = performance.now();

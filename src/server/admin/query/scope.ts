@@ -1,6 +1,6 @@
 /**
- * What the names in a SELECT mean: its sources and their columns, and for a sub-query those of the statements around it.
- * A name that only a statement around knows becomes a slot, whose value the row outside gives.
+ * Scopes of names in a SELECT: its sources and their columns, and for a sub-query those of the enclosing statements. A name
+ * that only an enclosing statement knows becomes a slot, which gets its value from the outer row.
  */
 
 import { nearest } from "../../../base/index.ts";
@@ -16,9 +16,9 @@ export interface Typed {
 export interface ScopeColumn {
   readonly name: string;
   readonly type: SqlType;
-  /** Its number among the columns of the source; of a list's table it is given out when first asked for. */
+  /** Returns its number among the columns of the source; for a list's table it is assigned at the first use. */
   readonly number: () => number;
-  /** The same if it has one. */
+  /** Returns its number if one was assigned. */
   readonly given: () => number | undefined;
 }
 
@@ -29,10 +29,10 @@ export interface ScopeSource {
 
 export interface Scope {
   readonly sources: ScopeSource[];
-  /** `source.column` of what USING took together with a column further left. */
+  /** Columns `source.column` that USING merged with a column further left. */
   readonly merged: Set<string>;
   readonly parent: Scope | undefined;
-  /** Of a sub-query: values, in the parent's terms, of the slots that names from there take within it. */
+  /** Slots of a sub-query: the values, in the parent's terms, that names of enclosing statements refer to. */
   readonly outer: Typed[] | undefined;
 }
 
@@ -43,7 +43,7 @@ export const openScope = (parent: Scope | undefined): Scope => ({
   outer: undefined,
 });
 
-/** Has no sources: it stands between the SELECTs of a sub-query and what that is nested in. */
+/** Opens a scope without sources, between the SELECTs of a sub-query and the enclosing statement. */
 export const openSubQueryScope = (parent: Scope): Scope & { readonly outer: Typed[] } => ({
   ...openScope(parent),
   outer: [],
@@ -66,7 +66,7 @@ export function resolveColumn(scope: Scope, table: Name | undefined, name: Name)
   throw unknownColumn(scope, table, name);
 }
 
-/** Undefined where neither this scope nor one around it knows the name. */
+/** Returns `undefined` if neither this scope nor an enclosing one knows the name. */
 export function findColumn(scope: Scope, table: Name | undefined, name: Name): Typed | undefined {
   const here = scope.sources.flatMap((source, index) =>
     table === undefined || isNamed(table, source.name)
@@ -110,7 +110,7 @@ function unknownColumn(scope: Scope, table: Name | undefined, name: Name): Error
   return invalid(`There is no column ${shown(name)}${table === undefined ? "" : ` in ${shown(table)}`}${hint}`);
 }
 
-/** The name of a column of this scope, for a message. */
+/** Returns the name of a column of this scope, for a message. */
 export function nameOf(scope: Scope, source: number, column: number): string {
   return scope.sources[source]?.columns.find((it) => it.given() === column)?.name ?? "?";
 }

@@ -1,20 +1,20 @@
-/** A statement as it was written: names are not looked up yet. Made by `parse.ts`, read by `bind*.ts`. */
+/** Syntax tree of a statement: names are not looked up yet. Made by `parse.ts`, read by `bind*.ts`. */
 
 import type { Operation, Value } from "./plan.ts";
 
 export interface Name {
   readonly text: string;
-  /** Written in `"…"`: matches as it stands; others match whatever their case. */
+  /** Written as `"…"`: matches exactly; other names match in any case. */
   readonly isQuoted: boolean;
 }
 
 export type Expression =
-  /** `isReal`: a number that was written with a point or an exponent. */
+  /** `isReal` is true for a number that was written with a point or an exponent. */
   | { readonly kind: "literal"; readonly value: Value; readonly isReal: boolean }
   /** The nth `?`, from 0. */
   | { readonly kind: "parameter"; readonly index: number }
   | { readonly kind: "column"; readonly table: Name | undefined; readonly name: Name }
-  /** `name` in lower case. */
+  /** Function call with its `name` in lower case. */
   | {
       readonly kind: "call";
       readonly name: string;
@@ -29,7 +29,7 @@ export type Expression =
 
 export type Output =
   | { readonly kind: "all"; readonly table: Name | undefined }
-  /** `text`: as it was written, which names it where nothing else does. */
+  /** `text` is the source text, which is the name if there is no other. */
   | { readonly kind: "value"; readonly value: Expression; readonly alias: Name | undefined; readonly text: string };
 
 export interface FromItem {
@@ -59,7 +59,7 @@ export interface SetOperation {
   readonly right: Body;
 }
 
-/** In parentheses a side may have an order and a limit of its own. */
+/** In parentheses, a side may have its own order and limit. */
 export type Body = Select | SetOperation | { readonly kind: "nested"; readonly query: Query };
 
 export interface OrderItem {

@@ -1,6 +1,6 @@
 /**
- * The worker as the main thread has it. One statement at a time; a statement that has to be stopped ends the thread, and
- * whoever wants another statement starts another thread.
+ * The worker, as seen by the main thread. One statement at a time; stopping a statement terminates the thread, and the next
+ * statement starts another thread.
  */
 
 import { startThread as start } from "../../../base/index.ts";
@@ -8,22 +8,25 @@ import { refusal } from "../refusal.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 
 /**
- * MiB. Statements end well before by what is counted of them; a heap that is found full within one large allocation would
- * end the process.
+ * Heap limits in MiB. The counts end a statement well before; a heap that runs out within one large allocation would end the
+ * process.
  */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32, codeRangeSizeMb: 16, stackSizeMb: 4 };
 
-/** Less than a statement waits for it: the statement after finds this one ended, and gets another thread. */
+/**
+ * Time limit of the start in milliseconds, less than a statement's own limit: the next statement then finds this thread ended,
+ * and gets another one.
+ */
 const START_LIMIT_MS = 25_000;
 
 export interface QueryThread {
-  /** Resolves once it can be asked; rejects when it ends before, as it does when it takes too long. */
+  /** Resolves once it accepts statements; rejects if it ends before, for example because it takes too long. */
   readonly ready: Promise<void>;
   readonly isEnded: boolean;
   send(message: ToWorker): void;
-  /** The next message of the worker. Rejects when the thread ends: with `memory` if that is why. */
+  /** Returns the next message of the worker. Rejects when the thread ends, with `memory` if that is the reason. */
   next(): Promise<FromWorker>;
-  /** Whether the process waits for it. */
+  /** Sets whether the process waits for it. */
   hold(isHeld: boolean): void;
   end(): Promise<void>;
 }

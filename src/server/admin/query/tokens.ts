@@ -1,22 +1,22 @@
 /**
- * A statement as tokens. What is not listed here is refused, wherever it stands: the quotes and brackets in which other
- * dialects hide identifiers, variables and code, and every character beyond ASCII outside of a text.
+ * Splits a statement into tokens. Everything not listed here is refused: the quotes and brackets in which other dialects hide
+ * identifiers, variables and code, and every non-ASCII character outside of a text.
  *
- * A text is `'…'` with `''` for a quote; a backslash in it is a character like any other. An identifier in `"…"` is the
- * name as it stands. Comments are dropped. Positions are UTF-16 units from 0.
+ * A text is `'…'` with `''` for a quote; a backslash in it has no special meaning. An identifier in `"…"` is taken literally.
+ * Comments are dropped. Positions are UTF-16 units from 0.
  */
 
 import { refusal } from "../refusal.ts";
 
 export interface Token {
   readonly kind: "word" | "quoted" | "text" | "number" | "parameter" | "symbol" | "end";
-  /** Of a text or a quoted identifier without its quotes; of a word as it was written. */
+  /** Text or quoted identifier without its quotes; a word as it was written. */
   readonly text: string;
   readonly at: number;
   readonly end: number;
 }
 
-/** Open parentheses; parsing and binding recurse as deep as they go. */
+/** Maximum nesting of parentheses; parsing and binding recurse as deep. */
 const MAX_DEPTH = 100;
 const MAX_IDENTIFIER_LENGTH = 64;
 
@@ -111,7 +111,7 @@ function match(pattern: RegExp, sql: string, at: number): string | undefined {
   return pattern.exec(sql)?.[0];
 }
 
-/** Position after what begins here; the same where nothing does. */
+/** Returns the position after a space or comment that begins here; the same position if there is none. */
 function spaceOrComment(sql: string, at: number): number {
   if (sql.startsWith("--", at)) {
     const end = sql.indexOf("\n", at);
@@ -126,7 +126,7 @@ function spaceOrComment(sql: string, at: number): number {
   return at + (match(SPACE, sql, at)?.length ?? 0);
 }
 
-/** Position after the closing quote; a doubled quote stands for itself. */
+/** Returns the position after the closing quote; a doubled quote is an escaped quote. */
 function closing(sql: string, at: number, quote: string, what: string): number {
   let end = at + 1;
   for (;;) {

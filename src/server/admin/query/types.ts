@@ -1,4 +1,7 @@
-/** SQL over the lists: the face of the engine. Source: specification document 1, `gateway query`; design decisions, section 3. */
+/**
+ * Interface of the engine for SQL over the lists. Source: specification document 1, `gateway query`; design decisions, section
+ * 3.
+ */
 
 import type { QueryResult, TableName } from "../../../admin-api/index.ts";
 import type { Log } from "../../../base/index.ts";
@@ -11,14 +14,14 @@ export type QuerySource = Pick<ListSource<unknown>, "version" | "take" | "parts"
 export interface QueryEngineOptions {
   /** A table without a source has no rows. */
   readonly sources: ReadonlyMap<TableName, QuerySource>;
-  /** Log index of the state as it stands. */
+  /** Returns the log index of the current state. */
   readonly index: () => number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly log: Log;
-  /** Of one statement, in milliseconds; 5,000 unless given. */
+  /** Time limit of one statement, in milliseconds; 5,000 by default. */
   readonly runLimitMs?: number;
-  /** After which the worker of an unused engine ends, in milliseconds; five minutes unless given. */
+  /** Time after which the worker of an unused engine ends, in milliseconds; five minutes by default. */
   readonly idleMs?: number;
 }
 
@@ -26,9 +29,12 @@ export interface QueryRequest {
   readonly sql: string;
   /** Values of its `?`: texts, numbers, booleans or null. */
   readonly params: readonly unknown[];
-  /** Those that the caller may read. */
+  /** Tables that the caller may read. */
   readonly tables: readonly TableName[];
-  /** Makes rows of this node those of every node; undefined for a table that is the same on all. Left out: of this node. */
+  /**
+   * Replaces rows of this node by those of all nodes; returns `undefined` for a table that is the same on all. Omitted to read
+   * only this node's.
+   */
   readonly gather?: GatherRows | undefined;
   readonly signal: AbortSignal;
 }
@@ -39,6 +45,6 @@ export interface QueryEngine {
    * `rows` or `memory`), and with `busy` when too many wait.
    */
   run(request: QueryRequest): Promise<QueryResult>;
-  /** Statements under way and waiting are refused. Waits for the worker to end. */
+  /** Refuses running and waiting statements. Waits for the worker to end. */
   close(): Promise<void>;
 }

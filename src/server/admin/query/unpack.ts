@@ -1,7 +1,7 @@
 /**
- * Rows of `usage` out of the packed parts of the ledger, in the worker: there may be a million, of which a statement wants a
- * few hundred sums. Rows that the statement leaves out are not made, and those that it cannot tell apart become one, in the
- * place of the first of them.
+ * Unpacks rows of `usage` from the packed parts of the ledger, in the worker: there may be a million, of which a statement
+ * needs a few hundred sums. Rows that the statement excludes are not made, and rows that it cannot distinguish are merged, in
+ * the position of the first of them.
  */
 
 import { NAMED_FIELDS } from "../../core/state/index.ts";
@@ -10,12 +10,12 @@ import { type Row, StatementError } from "./machine/index.ts";
 import type { Expr } from "./plan.ts";
 import type { Reading } from "./reading.ts";
 
-/** Rows that are made: as many as the worker can hold, with little in each. */
+/** Maximum number of rows that are made: as many small ones as the worker can store. */
 const MAX_ROWS = 400_000;
 
-/** Of what is put together by columns: each pair of what was before and a value has a number below it. */
+/** Maximum number of pairs in a merge by columns: each pair of a prefix and a value has a number below it. */
 const PAIRS = 2 ** 26;
-/** Values, and what was before, of pairs that are a small integer together: a map finds those several times as fast. */
+/** Limits below which a pair fits into a small integer: a map finds those several times as fast. */
 const NARROW_VALUES = 2 ** 12;
 const NARROW_BEFORE = 2 ** 18;
 
@@ -23,31 +23,31 @@ const COUNT_FIELDS: ReadonlySet<string> = new Set(
   Object.entries(FIELD).flatMap(([name, field]) => (field >= NAMED_FIELDS ? [name] : [])),
 );
 
-/** Whole numbers that are never NULL, of these columns: what `readingOf` is given. */
+/** Returns the columns of whole numbers that are never NULL, for `readingOf`. */
 export const countsAmong = (columns: readonly string[]): ReadonlySet<number> =>
   new Set(columns.flatMap((name, column) => (COUNT_FIELDS.has(name) ? [column] : [])));
 
 export type Holds = (condition: Expr, value: string | number | null) => boolean;
 
 export interface Unpacker {
-  /** Whether a part may have rows that the statement wants. */
+  /** Returns whether a part may contain rows that the statement needs. */
   isWanted(label: string): boolean;
   /** Throws a `StatementError` beyond the rows that it may make. */
   add(label: string, texts: readonly string[]): void;
-  /** What was made of all that was added, once. */
+  /** Returns the rows of everything that was added; called once. */
   rows(): Row[];
 }
 
 interface Column {
-  /** In the row that is made. */
+  /** Property of the row that is made. */
   readonly key: string;
-  /** Undefined: `hour`. */
+  /** `undefined` for `hour`. */
   readonly field: number | undefined;
   readonly conditions: readonly Expr[];
   readonly isSummed: boolean;
 }
 
-/** `columns`: as the plan names them. `holds`: whether a condition over one column may be true of a value of it. */
+/** `columns` are as in the plan. `holds` returns whether a condition over one column may be true for a value of it. */
 export function openUnpacker(columns: readonly string[], { conditions, summed }: Reading, holds: Holds): Unpacker {
   const all = columns.map(
     (name, at): Column => ({
@@ -64,7 +64,7 @@ export function openUnpacker(columns: readonly string[], { conditions, summed }:
   const fields = new Set(inRows.map(({ field }) => field));
   const told = inRows.filter(({ isSummed }) => !isSummed);
   const rows: Record<string, unknown>[] = [];
-  /** Of each summed column, by row: put into the rows at the end. */
+  /** Sums of each summed column by row, put into the rows at the end. */
   const sums = added.map((): number[] => []);
   const places = openPlaces(told.length);
   const holdsAll = ({ conditions: asked }: Column, value: string | number | null): boolean =>
@@ -117,7 +117,7 @@ export function openUnpacker(columns: readonly string[], { conditions, summed }:
   };
 }
 
-/** What a number comes to is computed once, of numbers that stand for names: they are small. */
+/** Caches results for fields whose numbers refer to names, since those numbers are small. */
 function remembered<T>(field: number, compute: (value: number) => T): (value: number) => T {
   if (field >= NAMED_FIELDS) return compute;
   const known: (T | undefined)[] = [];
@@ -129,9 +129,9 @@ function remembered<T>(field: number, compute: (value: number) => T): (value: nu
 }
 
 interface Places {
-  /** Of a value, from 0. */
+  /** Returns the number of a value, from 0. */
   number(value: string | number | null): number;
-  /** Of what was before and a value, at a depth. */
+  /** Returns the number of a prefix and a value, at a depth. */
   pair(depth: number, before: number, value: number): number;
   row(place: number): number | undefined;
   put(place: number, row: number): void;
@@ -157,7 +157,7 @@ function openPlaces(depths: number): Places {
   };
 }
 
-/** `others`: numbers that were given elsewhere. */
+/** `others` is the count of numbers that were assigned elsewhere. */
 function numberIn<K>(numbers: Map<K, number>, value: K, others: number): number {
   let number = numbers.get(value);
   if (number === undefined) {

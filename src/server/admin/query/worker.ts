@@ -1,6 +1,6 @@
 /**
- * The query worker: a thread of its own, so that a statement can be stopped. It is given no environment, no arguments and
- * the rows of the tables that the statement reads, and nothing else of the node.
+ * The query worker: a separate thread, so that a statement can be stopped. It gets no environment, no arguments, and nothing of
+ * the node except the rows that the statement reads.
  */
 
 import { readlinkSync } from "node:fs";
@@ -14,7 +14,7 @@ import type { FromWorker, ToWorker } from "./protocol.ts";
 import { readingOf } from "./reading.ts";
 import { countsAmong, openUnpacker, type Unpacker } from "./unpack.ts";
 
-/** As `nice` counts; 19 is the least. */
+/** Priority in the scale of `nice`; 19 is the lowest. */
 const LOW_PRIORITY = 15;
 
 const port = parentPort;
@@ -28,7 +28,7 @@ takeAway();
 
 let plan: Plan | undefined;
 let tables: Row[][] = [];
-/** Of those of the tables that are sent packed. */
+/** Unpackers of the tables that are sent packed. */
 let unpackers = new Map<number, Unpacker>();
 let parts: Iterator<string> | undefined;
 
@@ -41,13 +41,13 @@ port.on("message", (message: ToWorker) => {
 });
 tell({ kind: "ready" });
 
-/** Statements take what requests leave of the processors. Linux alone has priorities of threads. */
+/** Lowers the thread's priority, so that requests come first. Only Linux has priorities of threads. */
 function giveWay(): void {
   try {
     const [, thread] = /\/task\/(\d+)$/.exec(readlinkSync("/proc/thread-self")) ?? [];
     if (thread !== undefined) setPriority(Number(thread), LOW_PRIORITY);
   } catch {
-    // Without /proc it has the priority of the process.
+    // Without /proc, it keeps the priority of the process.
   }
 }
 
@@ -87,14 +87,14 @@ function addRows(table: number, text: string): void {
   const kept = tables[table];
   const names = plan?.tables[table]?.columns.map((_, column) => `c${column}`) ?? [];
   for (const values of rows) {
-    // All of one shape: the engine reads them many times.
+    // All rows have one shape: the engine reads them many times.
     const row: Record<string, unknown> = {};
     for (const [column, name] of names.entries()) row[name] = values[column];
     kept?.push(row);
   }
 }
 
-/** Undefined: the statement was refused, and what still comes of it goes nowhere. */
+/** Returns `undefined` if the statement was refused; its remaining input is ignored. */
 function unpackerOf(table: number, now: string): Unpacker | undefined {
   const read = plan?.tables[table];
   if (plan === undefined || read === undefined) return undefined;
@@ -117,7 +117,7 @@ function run(now: string): void {
   const { outputs } = plan;
   for (const [table, unpacker] of unpackers) tables[table] = unpacker.rows();
   const answer = answerOf(machine.run(plan, tables, now), outputs);
-  // The rows are what the answer reads; the tables can go.
+  // The answer reads only the rows; the tables are no longer needed.
   tables = [];
   unpackers = new Map();
   plan = undefined;
@@ -145,8 +145,8 @@ function failureOf(error: unknown): FromWorker {
 }
 
 /**
- * What a statement that broke out of the engine would reach for first. The walls are the gate and the check of the
- * engine's tree; this is only the ground before them.
+ * Removes globals that a statement could use after breaking out of the engine. The actual defenses are the parser and the check
+ * of the engine's tree; this is one more layer.
  */
 function takeAway(): void {
   for (const name of [

@@ -1,13 +1,13 @@
 /**
- * Runs detectors with `schedule: async`: nobody waits, and findings are remembered for the next turn. The queue is bounded;
- * further texts are dropped and counted.
+ * Runs detectors with `schedule: async`: the request does not wait, and findings are remembered for the next turn. The queue is
+ * bounded; further texts are dropped and counted.
  */
 import { run } from "./run.ts";
 import type { Scanning } from "./scan.ts";
 import type { Member, RunLater } from "./types.ts";
 
 export interface Background {
-  /** Messages that are gone through at once. */
+  /** Maximum number of messages that are scanned at the same time. */
   readonly maxInFlight: number;
   readonly timeoutMs: number;
 }

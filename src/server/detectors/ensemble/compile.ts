@@ -1,4 +1,6 @@
-/** `guardrails.detectors[]` to the ensemble. Source: specification document 3, `guardrails.detectors[]` (common keys). */
+/**
+ * Compiles `guardrails.detectors[]` to the ensemble. Source: specification document 3, `guardrails.detectors[]` (common keys).
+ */
 import { parseDuration } from "../../../base/index.ts";
 import type { DetectorConfig, Guardrails } from "../../core/config/index.ts";
 import { type Detector, REQUEST_KINDS, type SegmentKind } from "../../core/guardrails/index.ts";
@@ -12,7 +14,7 @@ import { createScanCache, type ScanCache } from "./scan-cache.ts";
 import type { Ensemble, EnsembleProblem, Member } from "./types.ts";
 
 const DEFAULT_CONFIRM_WINDOW = 96;
-/** Kinds that `llm` detectors judge. Source: specification document 3, `apply_to`. */
+/** Default kinds of `llm` detectors. Source: specification document 3, `apply_to`. */
 const JUDGED_KINDS: readonly SegmentKind[] = ["user", "tool_result"];
 
 export type Built =
@@ -20,12 +22,12 @@ export type Built =
   /** Paths begin at the detector. */
   | { readonly kind: "refused"; readonly problems: readonly EnsembleProblem[] };
 
-/** Makes what a type is; the ensemble knows the common keys alone. `name` is the configured one, or the type. */
+/** Builds a detector of its type; the ensemble knows only the common keys. `name` is the configured name, or the type. */
 export type BuildDetector = (config: DetectorConfig, name: string, guardrails: Guardrails) => Built;
 
 export interface EnsembleOptions {
   readonly build: BuildDetector;
-  /** Left out: one of its own, which a reload loses. */
+  /** Omitted to use a new cache, which a reload loses. */
   readonly cache?: ScanCache;
   readonly metrics?: EnsembleMetrics;
 }
@@ -84,7 +86,7 @@ function scheduleProblems(config: DetectorConfig, { cache_entries: entries }: Gu
   return found;
 }
 
-/** Kinds of segment that a detector reads. */
+/** Returns the kinds of segments that a detector reads. */
 export const kindsOf = ({ apply_to: kinds, type }: DetectorConfig): readonly SegmentKind[] =>
   kinds ?? (type === "llm" ? JUDGED_KINDS : REQUEST_KINDS);
 
@@ -106,5 +108,5 @@ function memberOf(config: DetectorConfig, name: string, detector: Detector, guar
   });
 }
 
-/** The document's durations were checked when it was read. */
+/** Durations were validated when the document was read. */
 const durationMs = (text: string): number => parseDuration(text) ?? DEFAULT_TIMEOUT_MS;

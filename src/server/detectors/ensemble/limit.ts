@@ -1,4 +1,4 @@
-/** How long a detector may work on one message. Source: design decisions, section 11, "`timeout` of a detector". */
+/** Time limit of a detector for one message. Source: design decisions, section 11, "`timeout` of a detector". */
 import { DetectorError } from "../../core/guardrails/index.ts";
 import type { Member } from "./types.ts";
 

@@ -9,9 +9,9 @@ export interface EnsembleMetrics {
   hit(detector: string, texts: number): void;
   missed(detector: string, texts: number): void;
   evicted(texts: number): void;
-  /** Also of texts whose findings were remembered; before thresholds and conflicts. */
+  /** Counts findings, also remembered ones; before thresholds and conflicts. */
   found(detector: string, findings: readonly Pick<Finding, "label">[]): void;
-  /** A scan of `schedule: async` that found no room. */
+  /** Counts a scan of `schedule: async` for which the queue was full. */
   dropped(detector: string): void;
 }
 
@@ -50,7 +50,7 @@ export function createEnsembleMetrics(instruments: Instruments): EnsembleMetrics
     ["detector"],
   );
   const types = new Map<string, Set<string>>();
-  /** Somebody else's analyzer or model may report anything, even text that it read. */
+  /** Returns the label for a metric. An external analyzer or model may report anything, even text that it read. */
   function typeOf(detector: string, label: string): string {
     const known = types.get(detector) ?? new Set();
     types.set(detector, known);

@@ -1,4 +1,4 @@
-/** Detectors over stretches of a stream: those that answer at once are called without what a request needs. */
+/** Runs detectors on segments of a stream: synchronous ones are called directly, without the preparation of a request. */
 import {
   type DetectorFindings,
   type Failure,

@@ -1,4 +1,4 @@
-/** Detectors over the segments of a message: those that discover, then those that confirm. */
+/** Runs detectors on the segments of a message: those that discover, then those that confirm. */
 import {
   DetectorError,
   type DetectorFindings,
@@ -70,7 +70,7 @@ const standsAt = (own: Schedule, schedule: NonNullable<RunOptions["schedule"]>):
 const findingsOf = (outcomes: readonly Outcome[]): readonly DetectorFindings[] =>
   outcomes.flatMap((outcome) => (isFailure(outcome) ? [] : [outcome.findings]));
 
-/** Texts of the kinds that a detector reads; of a confirming one, around what others found. */
+/** Returns texts of the kinds that a detector reads; for a confirming one, only around other detectors' findings. */
 function textsFor(
   { kinds, confirmWindow, name }: Member,
   segments: readonly Segment[],
@@ -118,11 +118,11 @@ function outcomeOf(
 
 interface Limited extends Asked {
   readonly timeLeftMs: number | undefined;
-  /** Nothing was scanned. */
+  /** True to use only remembered findings: nothing is scanned. */
   readonly isRemembered: boolean;
 }
 
-/** Runs one detector that answers at once, on a stretch of a stream. */
+/** Runs one synchronous detector on a segment of a stream. */
 export function runOne(
   member: Member,
   segment: Segment,
@@ -177,7 +177,7 @@ function guarded(
   }
 }
 
-/** A detector that ignores its signal keeps nobody waiting. */
+/** Rejects on abort, so that a detector that ignores its signal does not delay the request. */
 const aborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });

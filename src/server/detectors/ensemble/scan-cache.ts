@@ -33,7 +33,7 @@ interface Held {
 export interface ScanCache {
   /** Returns `undefined` for a text that is not cached: too long, or not well-formed Unicode. */
   keyOf(detector: Detector, scanned: Scanned, context: string): string | undefined;
-  /** `entries`: present maximum of entries, as with `put`. */
+  /** `entries` is the current maximum of entries, as for `put`. */
   get(key: string, entries: number): readonly Finding[] | undefined;
   /** Returns how many made room. */
   put(key: string, findings: readonly Finding[], entries: number): number;

@@ -1,6 +1,6 @@
 /**
- * One detector over the texts of one request: what is remembered is not read again, what another request is having read is
- * waited for, and the rest is read in one call.
+ * Runs one detector over the texts of one request: remembered texts are not scanned again, texts that another request is
+ * scanning are awaited, and the rest is scanned in one call.
  */
 import type { QuestionTracer } from "../../../base/index.ts";
 import {
@@ -17,32 +17,32 @@ import type { Member } from "./types.ts";
 
 export interface Scanning {
   readonly cache: ScanCache;
-  /** `cache_entries`; 0: nothing is remembered. */
+  /** Value of `cache_entries`; 0 to remember nothing. */
   readonly entries: number;
-  /** By key: what is being read now. */
+  /** Scans in progress, by key. */
   readonly flights: Map<string, Promise<readonly Finding[]>>;
   readonly metrics: EnsembleMetrics;
-  /** Milliseconds, from any beginning. */
+  /** Returns milliseconds from any origin. */
   readonly now: () => number;
 }
 
-/** A text of the request, with its place among the segments. */
+/** A text of the request, with its index among the segments. */
 export interface Placed {
   readonly at: number;
   readonly scanned: Scanned;
 }
 
 export interface Asked {
-  /** Asked for where a detector is, which does not answer at once, or is not known to. */
+  /** Returns the signal; called only for a detector that does not answer synchronously, or may not. */
   readonly signal: () => AbortSignal;
   readonly tracer: QuestionTracer | undefined;
-  /** As of `RunOptions`. */
+  /** See `RunOptions`. */
   readonly isHere: boolean;
 }
 
 type Given = readonly Finding[] | undefined | Promise<readonly Finding[]>;
 
-/** For each text, in order. Throws or rejects with a `DetectorError`, or with the signal's reason. */
+/** Scans the texts, in order. Throws or rejects with a `DetectorError`, or with the signal's reason. */
 export function scan(
   { detector, name }: Member,
   texts: readonly Placed[],
@@ -115,7 +115,10 @@ function isShort(texts: readonly Scanned[], most = 0): boolean {
   return units <= most;
 }
 
-/** The newest, which come last, where there are more than can be remembered: a key costs as much as a short text. */
+/**
+ * Returns the keys. If there are more texts than can be remembered, only the newest, which come last, get one: a key costs as
+ * much as scanning a short text.
+ */
 function keysOf(
   detector: Detector,
   texts: readonly Placed[],
@@ -127,7 +130,7 @@ function keysOf(
   return texts.map(({ scanned }, at) => (at < first ? undefined : cache.keyOf(detector, scanned, context)));
 }
 
-/** Another request's reading may end with that request: then it is done here, in one call. */
+/** Awaits scans of other requests. One that ended with its request is repeated here, in one call. */
 async function settled(
   given: readonly Given[],
   read: (wanted: readonly number[]) => Detection | Promise<Detection>,
@@ -144,7 +147,7 @@ async function settled(
   return findings;
 }
 
-/** What is remembered of each text; nothing is read. */
+/** Returns the remembered findings of each text; scans nothing. */
 export function remembered(
   { detector, name }: Member,
   texts: readonly Placed[],

@@ -1,4 +1,4 @@
-/** The ensemble: detectors with what the document says of when and how each is asked. */
+/** The ensemble: detectors with the document's settings of when and how each runs. */
 
 import type { QuestionTracer } from "../../../base/index.ts";
 import type { Path } from "../../core/config/index.ts";
@@ -17,47 +17,47 @@ export interface Member {
   /** Bytes on either side of a finding that a `confirm` detector sees. */
   readonly confirmWindow: number;
   readonly narrowsSpans: boolean;
-  /** Findings that score less are left out. */
+  /** Lower scores are omitted. */
   readonly threshold: number;
-  /** Findings that score less are dropped by policy, whatever other detectors find. */
+  /** Lower scores are dropped by policy, whatever other detectors find. */
   readonly floor: number;
-  /** Longest work on one request, in milliseconds; undefined: as long as its client waits. */
+  /** Maximum time for one request, in milliseconds; `undefined` for as long as its client waits. */
   readonly timeoutMs: number | undefined;
   readonly failsClosed: boolean;
 }
 
-/** Said of a text as a whole, for rehearsals. */
+/** Finding that a rehearsal sets for a text as a whole. */
 export interface GivenFinding {
   readonly category: Category;
   readonly label: string;
-  /** From 0 to 1. */
+  /** Between 0 and 1. */
   readonly score: number;
 }
 
 export interface RunOptions {
-  /** Names of those in force; undefined: all. */
+  /** Names of the detectors in force; `undefined` for all. */
   readonly names?: ReadonlySet<string> | undefined;
-  /** As a function it is asked for only where a detector does not answer at once: to make one is dear. */
+  /** A function is called only if a detector does not answer synchronously: creating a signal is expensive. */
   readonly signal: AbortSignal | (() => AbortSignal);
-  /** Milliseconds for which the client still waits; undefined: it does not say. */
+  /** Milliseconds for which the client still waits; `undefined` if it does not state them. */
   readonly timeLeftMs?: number | undefined;
   /**
-   * Left out: every detector is asked now, whatever its schedule, as a rehearsal and an answer want it. `alone`: those of
-   * `sync` and of `overlap`, since there is no call that could go on beside.
+   * Omitted to run every detector now, whatever its schedule, as rehearsals and answers need. `alone` runs those of `sync` and
+   * of `overlap`, since there is no call to overlap with.
    */
   readonly schedule?: "sync" | "overlap" | "alone";
   /**
-   * Of a stretch of a stream, which is read once and waits for no other thread: nothing is remembered of it, and detectors
-   * that can answer at once do, however long it is.
+   * True for a segment of a stream, which is scanned once and waits for no other thread: nothing is remembered, and detectors
+   * that can answer synchronously do, however long it is.
    */
   readonly isHere?: boolean;
-  /** By the name of a detector, what it finds in each text that it reads, in place of asking it. */
+  /** Findings by detector name, used for each text that it reads instead of running it. */
   readonly given?: ReadonlyMap<string, readonly GivenFinding[]> | undefined;
-  /** Every `threshold` counts as 0: what is found at any score. */
+  /** Treats every `threshold` as 0: reports findings of any score. */
   readonly isLowered?: boolean;
-  /** What the detectors of `sync` found, for those of `overlap` that confirm. */
+  /** Findings of the `sync` detectors, for the `overlap` detectors that confirm. */
   readonly earlier?: Found;
-  /** Of the request; undefined: nobody traces it. */
+  /** Tracer of the request; `undefined` if it is not traced. */
   readonly tracer?: QuestionTracer | undefined;
 }
 
@@ -75,21 +75,21 @@ export type ReadStretch = (
 ) => Found | Promise<Found>;
 
 export interface Ensemble {
-  /** In the order of the document. */
+  /** Detectors in the order of the document. */
   readonly members: readonly Member[];
   /**
-   * At once where every detector that is asked answers at once. A detector that fails is told of and does not throw;
-   * rejects with the signal's reason alone. With `sync` and `alone`, detectors of `async` give what they remember.
+   * Runs the detectors; synchronously if all of them can. A detector that fails is reported and does not throw; rejects only
+   * with the signal's reason. With `sync` and `alone`, detectors of `async` return what they remember.
    */
   readonly run: (segments: readonly Segment[], options: RunOptions) => Found | Promise<Found>;
   /** Reads stretches of a stream by detectors of these names, as `run` does with `isHere`. */
   readonly stretchReader: (names: ReadonlySet<string>) => ReadStretch;
-  /** Detectors of `async` go through the segments, so that their findings are known at the next turn. Never throws. */
+  /** Runs the `async` detectors on the segments, so that their findings are known at the next turn. Never throws. */
   readonly runLater: RunLater;
 }
 
 export interface EnsembleProblem {
-  /** Begins at the document's root. */
+  /** Path from the document's root. */
   readonly path: Path;
   readonly message: string;
 }

@@ -1,10 +1,13 @@
 /**
- * Where a `confirm` detector looks, and what becomes of the findings that it confirms. Source: specification document 3,
- * `confirm_window`, `narrow_spans`.
+ * Windows of a `confirm` detector, and the findings that it confirms. Source: specification document 3, `confirm_window`,
+ * `narrow_spans`.
  */
 import type { Finding, Window } from "../../core/guardrails/index.ts";
 
-/** `reach` bytes around each finding, ascending and apart; characters are never cut. Empty: nothing was found. */
+/**
+ * Returns `reach` bytes around each finding, ascending and disjoint, without splitting characters; empty if there are no
+ * findings.
+ */
 export function windowsAround(text: string, findings: readonly Finding[], reach: number): readonly Window[] {
   const windows: Window[] = [];
   for (const { start, end } of [...findings].sort((a, b) => a.start - b.start)) {
@@ -43,7 +46,7 @@ const unitBytes = (unit: number): number => (unit < 0x80 ? 1 : unit < 0x800 ? 2 
 const isHigh = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00;
 const isLow = (unit: number): boolean => unit >= 0xdc00 && unit < 0xe000;
 
-/** Each finding shrunk to the hull of what was confirmed within it of the same entity; without such, as it was. */
+/** Shrinks each finding to the hull of the confirmed findings of the same entity within it; unchanged if there are none. */
 export function narrowed(findings: readonly Finding[], confirmed: readonly Finding[]): readonly Finding[] {
   if (confirmed.length === 0) return findings;
   return findings.map((finding) => {

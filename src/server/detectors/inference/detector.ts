@@ -36,14 +36,17 @@ export type BuiltModelDetector =
       readonly detector: Detector;
       /** Every `<category>/<LABEL>` that it can find. */
       readonly gives: readonly string[];
-      /** Of the session that it reads with. */
+      /** Key of the session that it uses. */
       readonly session: string;
-      /** Of the server that runs the graph. */
+      /** Origin of the server that runs the graph. */
       readonly origin: string | undefined;
-      /** Loads the model, or of one on a server the tokenizer, where it is not loaded, and answers what is wrong with it. Rejects with the signal's reason. */
+      /**
+       * Loads the model, or for one on a server the tokenizer, if necessary; returns its problems. Rejects with the signal's
+       * reason.
+       */
       readonly prepare: (signal: AbortSignal) => Promise<readonly ReadingProblem[]>;
       /**
-       * Undefined: the graph is in this process. Asks the server for what it has, where that is not known. Rejects with a
+       * Queries the server's metadata if it is not known; `undefined` if the graph is in this process. Rejects with a
        * `DetectorError`, or with the signal's reason.
        */
       readonly reach: ((signal: AbortSignal) => Promise<void>) | undefined;
@@ -52,7 +55,7 @@ export type BuiltModelDetector =
   /** Paths begin at the detector. */
   | { readonly kind: "refused"; readonly problems: readonly ReadingProblem[] };
 
-/** Of a `category` that is written and empty. */
+/** Category for a `category` that is present but empty. */
 const EMPTY_CATEGORY: Readonly<Record<ModelType, Category>> = { nlp: "pii", classify: "injection", embed: "topic" };
 
 type Own = NonNullable<DetectorConfig[ModelType]>;
@@ -63,7 +66,7 @@ interface Parts {
   readonly views: Views;
 }
 
-/** Files are looked at and small ones read; the model is loaded when it is prepared or first used. */
+/** Checks files and reads small ones; the model is loaded by `prepare` or at its first use. */
 export function createModelDetector(
   config: DetectorConfig,
   type: ModelType,
@@ -122,7 +125,7 @@ export function createModelDetector(
         return [at(graph.kind === "served" ? "remote" : "model", `${place}: ${error.message}`)];
       }
     },
-    // Without a text the server is asked what it has, and examples are embedded.
+    // Without a text, the server's metadata are queried, and examples are embedded.
     reach: graph.kind === "served" ? async (signal) => void (await readTexts([], signal)) : undefined,
     probe:
       graph.kind === "served" && server !== undefined && own.remote !== undefined
@@ -138,13 +141,13 @@ type Source =
       readonly kind: "source";
       readonly graph: SessionSpec["graph"];
       readonly server: AskServer | undefined;
-      /** Changes when the files do, or how a server is asked; `shown`: without credentials. */
+      /** `identity` changes with the files, or with the server's settings; `shown` is without credentials. */
       readonly identity: string;
       readonly shown: string;
     }
   | { readonly kind: "refused"; readonly problems: readonly ReadingProblem[] };
 
-/** Where the graph is. `files`: undefined where they are not there, which is a problem of its own. */
+/** Returns the source of the graph. `files` is `undefined` if they are missing, which is a separate problem. */
 function sourceOf(own: Own, files: ModelFiles | TextFiles | undefined, endpoints: Endpoints): Source {
   const identity = files?.identity ?? "";
   if (own.remote === undefined) {

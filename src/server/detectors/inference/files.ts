@@ -1,4 +1,4 @@
-/** The files of a detector's model: by their paths in the configuration, or of a declared model. */
+/** Files of a detector's model: by their paths in the configuration, or from a declared model. */
 
 import { createHash } from "node:crypto";
 import { readdirSync, statSync } from "node:fs";
@@ -7,16 +7,16 @@ import type { ModelView } from "../../models/index.ts";
 import type { ModelConfig } from "./labels.ts";
 import { readModelConfig } from "./labels.ts";
 
-/** What is needed of a model whose graph is on a server. Paths are absolute. */
+/** Files of a model whose graph is on a server. Paths are absolute. */
 export interface TextFiles {
   readonly tokenizer: string;
   readonly config: string | undefined;
-  /** Changes when one of the files does. */
+  /** Changes when one of the files changes. */
   readonly identity: string;
 }
 
 export interface ModelFiles extends TextFiles {
-  /** What lies beside it under its name counts to the identity too. */
+  /** Graph; files beside it that extend its name count to the identity too. */
   readonly graph: string;
 }
 
@@ -33,10 +33,13 @@ interface Keys {
   readonly labels_path?: string | undefined;
 }
 
-/** The declared models that lie in the cache, by name. */
+/** Declared models in the cache, by name. */
 export type Views = ReadonlyMap<string, ModelView>;
 
-/** Paths of the configuration come before those of the declared model. With `remote` there is no graph. */
+/**
+ * Returns the files. Paths of the configuration take precedence over those of the declared model. With `remote` there is no
+ * graph.
+ */
 export function filesOf(keys: Keys, views: Views): ModelFiles | TextFiles | readonly FileProblem[] {
   const view = keys.ref === undefined ? undefined : views.get(keys.ref);
   if (keys.ref !== undefined && view === undefined) {
@@ -62,7 +65,10 @@ export function filesOf(keys: Keys, views: Views): ModelFiles | TextFiles | read
   return { graph, tokenizer, config, identity: identityOf([...graphFiles(graph), tokenizer]) };
 }
 
-/** Beside the graph, or above the folder that exporters put graphs into; where the graph is on a server, of the tokenizer. */
+/**
+ * Returns the configuration file: beside the graph, or above the folder into which exporters put graphs; if the graph is on a
+ * server, that of the tokenizer.
+ */
 function configOf(given: string | undefined, view: ModelView | undefined, graph: string): string | undefined {
   if (given !== undefined) return resolve(given);
   if (view !== undefined) return view.config;
@@ -71,14 +77,14 @@ function configOf(given: string | undefined, view: ModelView | undefined, graph:
   return beside.find(isFile);
 }
 
-/** Undefined where the model has none. */
+/** Returns `undefined` if the model has none. */
 export function configRead({ config }: TextFiles): ModelConfig | undefined {
   return config === undefined ? undefined : readModelConfig(config);
 }
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
-/** The graph, and what lies beside it under a name that begins with its own: data that are too large for it. */
+/** Returns the graph, and the files beside it whose names begin with its name: data that are too large for it. */
 function graphFiles(graph: string): readonly string[] {
   const name = basename(graph);
   const folder = dirname(graph);
@@ -88,7 +94,7 @@ function graphFiles(graph: string): readonly string[] {
     .map((other) => join(folder, other));
 }
 
-/** By what the file system says of them: reading gigabytes for their digest would take longer than to load them. */
+/** Returns an identity from file metadata: reading gigabytes for a digest would take longer than loading them. */
 function identityOf(paths: readonly string[]): string {
   const hash = createHash("sha256");
   for (const path of paths) {

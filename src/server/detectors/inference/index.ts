@@ -1,4 +1,4 @@
-/** Detectors with a model of their own, in this process or on a server: `nlp`, `classify` and `embed`. */
+/** Detectors with their own model, in this process or on a server: `nlp`, `classify` and `embed`. */
 
 export {
   type BuiltModelDetector,

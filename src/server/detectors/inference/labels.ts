@@ -1,22 +1,22 @@
 /**
- * Names of a model's labels, and what else its `config.json` says. Source: specification document 3 (`labels`,
- * `labels_path`); model-hub reference, 6.2.
+ * Names of a model's labels, and other values of its `config.json`. Source: specification document 3 (`labels`, `labels_path`);
+ * model-hub reference, 6.2.
  */
 
 import { readFileSync, statSync } from "node:fs";
 
-/** Bytes. */
+/** Maximum size of the file, in bytes. */
 const MAX_CONFIG = 4 << 20;
 const MAX_LABELS = 10_000;
 
 export interface ModelConfig {
-  /** In index order; undefined where the file names none. */
+  /** Labels in index order; `undefined` if the file has none. */
   readonly labels: readonly string[] | undefined;
-  /** Such as `multi_label_classification`. */
+  /** Problem type, such as `multi_label_classification`. */
   readonly problemType: string | undefined;
 }
 
-/** Throws an error that says what is wrong with the file. */
+/** Throws an error that describes the problem of the file. */
 export function readModelConfig(path: string): ModelConfig {
   const { size } = statSync(path);
   if (size > MAX_CONFIG) throw new Error(`${path} has ${size} bytes: no configuration of a model is so large`);
@@ -27,7 +27,7 @@ export function readModelConfig(path: string): ModelConfig {
   return { labels, problemType };
 }
 
-/** Keys are numbers in decimal, from 0 on and without a gap. */
+/** Parses labels whose keys are decimal numbers, from 0 and without a gap. */
 function labelsIn(map: unknown, path: string): readonly string[] {
   const entries = typeof map === "object" && map !== null ? Object.entries(map) : [];
   const labels: string[] = [];
@@ -41,7 +41,7 @@ function labelsIn(map: unknown, path: string): readonly string[] {
   return labels;
 }
 
-/** Source: guardrails reference, 3.1 (the map of Presidio included). */
+/** Entity types of common labels. Source: guardrails reference, 3.1 (the map of Presidio included). */
 export const ENTITY_TYPES: Readonly<Record<string, string>> = {
   PER: "PERSON",
   PERS: "PERSON",

@@ -1,4 +1,4 @@
-/** What a detector of each type reads in the outputs of its model, from its configuration. Source: specification document 3. */
+/** Readers for each type of detector, from its configuration. Source: specification document 3. */
 
 import { nearest } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
@@ -10,7 +10,7 @@ type Nlp = NonNullable<DetectorConfig["nlp"]>;
 type Classify = NonNullable<DetectorConfig["classify"]>;
 type Embed = NonNullable<DetectorConfig["embed"]>;
 
-/** Without a `threshold`, what scores less is no finding. Source: guardrails reference, 3.3. */
+/** Default `threshold`. Source: guardrails reference, 3.3. */
 const ONE_HALF = 0.5;
 
 /** Paths begin at the detector. */
@@ -100,7 +100,7 @@ const renamed = (map: Readonly<Record<string, string>>, label: string): string =
 
 const unique = (names: ReadonlyMap<string, string>): readonly string[] => [...new Set(names.values())];
 
-/** Of labels with what they are reported as, those that `entities` names. */
+/** Returns the labels, with their reported names, that `entities` selects. */
 function asked(
   all: ReadonlyMap<string, string>,
   entities: readonly string[] | undefined,

@@ -1,4 +1,4 @@
-/** A model on a server as the session that reads with it. Source: specification document 3, `remote` of `nlp`, `classify` and `embed`. */
+/** Session of a model on a server. Source: specification document 3, `remote` of `nlp`, `classify` and `embed`. */
 
 import { parseDuration } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
@@ -10,13 +10,13 @@ import type { AskServer } from "./session/served/calls.ts";
 
 export type InferenceServer = NonNullable<NonNullable<DetectorConfig["nlp"]>["remote"]>;
 
-/** Timers hold no more. */
+/** Maximum delay of a timer. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 const MAX_READY_BYTES = 64 << 10;
 
 export interface ServedProblem {
-  /** Begins at `remote`. */
+  /** Path from `remote`. */
   readonly path: readonly string[];
   readonly message: string;
 }
@@ -41,7 +41,7 @@ export function servedGraph(server: InferenceServer): ServedGraph | readonly Ser
   };
 }
 
-/** With the headers of the configuration; each answer is waited for so long and no longer. */
+/** Returns a function that calls the server with the configured headers and timeout. */
 export function askingOf(endpoint: Endpoint, server: InferenceServer): AskServer {
   const own = headerPairs(server.headers);
   const limitMs = Math.min(Math.max(1, parseDuration(server.timeout) ?? LONGEST_MS), LONGEST_MS);
@@ -66,7 +66,7 @@ export function askingOf(endpoint: Endpoint, server: InferenceServer): AskServer
       return {
         status: answer.status,
         headerLength: length === undefined ? undefined : String(length),
-        // Of its own memory, which goes to another thread.
+        // A copy with its own memory, since it is transferred to another thread.
         body: new Uint8Array(answer.body),
       };
     } finally {
@@ -76,7 +76,7 @@ export function askingOf(endpoint: Endpoint, server: InferenceServer): AskServer
   };
 }
 
-/** Ready, and what it has is what the detector reads. `read`: a text, as for a request. */
+/** Checks that the server is ready and its model fits the detector. `read` scans a text, as for a request. */
 export const probeOf = (
   detector: string,
   { endpoint, headers, model }: InferenceServer,

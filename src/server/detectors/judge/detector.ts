@@ -35,9 +35,9 @@ export type BuiltJudge =
 
 export interface JudgeOptions {
   readonly callModel: CallModel;
-  /** Whether the provider has a channel of the compat dialect; undefined: not known here. */
+  /** Whether the provider has a channel of the compat dialect; `undefined` if this is not known here. */
   readonly speaksCompat: boolean | undefined;
-  /** Milliseconds, from any beginning. */
+  /** Returns milliseconds from any origin. */
   readonly now?: () => number;
 }
 
@@ -116,7 +116,7 @@ export function createJudge(config: DetectorConfig, name: string, options: Judge
   return { kind: "detector", detector, gives: labels.map((label) => `${category}/${label}`), probe };
 }
 
-/** Form of a label, which becomes a type's name in rules, headers and series. */
+/** Form of a label, which becomes a type's name in rules, headers and metrics. */
 const LABEL = /^[^\p{Cc}\s/"\\](?:[^\p{Cc}/"\\]{0,62}[^\p{Cc}\s/"\\])?$/u;
 
 function problemsOf(

@@ -2,7 +2,7 @@
 import { meaningsOf } from "./meanings.ts";
 import { type Asking, type JudgeFormat, type JudgeTerms, type Verdict, wrong } from "./types.ts";
 
-/** The template's codes have two digits at most. */
+/** The template's codes have at most two digits. */
 export const MOST_CODES = 99;
 
 export function codesFormat({ labels, prompt }: JudgeTerms): JudgeFormat {

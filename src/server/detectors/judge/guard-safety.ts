@@ -1,5 +1,5 @@
 /**
- * `format: guard_safety`: guard models that take a policy of the operator's and answer a safety line with categories. Source:
+ * `format: guard_safety`: guard models that take an operator's policy and answer a safety line with categories. Source:
  * judge-formats reference, 4.
  */
 import { meaningsOf } from "./meanings.ts";
@@ -32,7 +32,7 @@ export function safetyFormat({ labels, prompt }: JudgeTerms): JudgeFormat {
   };
 }
 
-/** Answers are judged together with what the user said. */
+/** Judges an answer together with the user's message. */
 const isAnswer = ({ kind, context }: Judged): boolean =>
   (kind === "output" || kind === "assistant") && context.some((block) => block.kind === "user");
 

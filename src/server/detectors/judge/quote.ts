@@ -1,4 +1,4 @@
-/** Texts between marker lines that no text can write: the marker is of 16 random hex digits, new with each call. */
+/** Quotes texts between marker lines that no text can contain: the marker has 16 random hex digits, new for each call. */
 import { randomBytes } from "node:crypto";
 
 /** Returns a marker that occurs in none of `texts`. */

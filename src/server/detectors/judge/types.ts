@@ -1,4 +1,4 @@
-/** How a family of judges is asked, and how its answers are read. Source: judge-formats reference. */
+/** Interface of a family of judges: questions, and parsing of answers. Source: judge-formats reference. */
 import { DetectorError, type SegmentKind } from "../../core/guardrails/index.ts";
 import type { ModelQuestion } from "../ports.ts";
 
@@ -15,7 +15,7 @@ export interface Judged {
 }
 
 export interface Verdict {
-  /** As configured. */
+  /** Label as configured. */
   readonly label: string;
   readonly score: number;
 }
@@ -24,9 +24,9 @@ export type Asking = Pick<ModelQuestion, "system" | "turns" | "template">;
 
 export interface JudgeFormat {
   readonly ask: (judged: Judged) => Asking;
-  /** Throws a `DetectorError`. `text`: trimmed, without traces of reasoning, not empty. */
+  /** Parses an answer. Throws a `DetectorError`. `text` is trimmed, without reasoning, and not empty. */
   readonly read: (text: string, judged: Judged) => readonly Verdict[];
-  /** Asks about `text` with another policy than its own; of formats that depend on the server's template. */
+  /** Returns a question about `text` with its own policy or another; for formats that depend on the server's template. */
   readonly probe: ((text: string, policy: "own" | "other") => Asking) | undefined;
 }
 

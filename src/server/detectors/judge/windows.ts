@@ -6,7 +6,7 @@ import { utf8Length } from "../../core/guardrails/index.ts";
 
 const LEAST_OVERLAP = 64;
 
-/** `text` is well-formed; characters are not cut. */
+/** `text` must be well-formed; characters are not split. */
 export function windowsOf(text: string, maxBytes: number): readonly string[] {
   if (utf8Length(text) <= maxBytes) return [text];
   const bytes = Buffer.from(text, "utf8");

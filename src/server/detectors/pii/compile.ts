@@ -1,4 +1,4 @@
-/** The configuration of a detector of type `pii` to the scan of one text. Source: specification document 3, `guardrails.detectors[]`. */
+/** Compiles a detector of type `pii` to the scan of one text. Source: specification document 3, `guardrails.detectors[]`. */
 
 import { nearest } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
@@ -20,13 +20,13 @@ export type CompiledPii =
       readonly kind: "compiled";
       readonly recognizers: readonly Recognizer[];
       readonly scan: Scan;
-      /** Of what patterns match and a check disproves; compiled when first wanted. */
+      /** Scans for matches that a pattern accepts and a check rejects; compiled at the first use. */
       readonly scanDisproved: () => Scan;
     }
   /** Paths begin at the detector. */
   | { readonly kind: "refused"; readonly problems: readonly PiiProblem[] };
 
-/** `usesContext`: `guardrails.context_enhancement`. */
+/** `usesContext` is `guardrails.context_enhancement`. */
 export function compilePii(config: DetectorConfig, usesContext: boolean): CompiledPii {
   const engine = engineOf(config.prefilter);
   if (engine === undefined) {
@@ -63,7 +63,7 @@ export function compilePii(config: DetectorConfig, usesContext: boolean): Compil
   return { kind: "compiled", recognizers, scan, scanDisproved };
 }
 
-/** Without regions, those of the table. */
+/** Returns the recognizers with these regions for telephone numbers; by default those of the table. */
 function withPhones(regions: readonly string[] | undefined): readonly Recognizer[] {
   if (regions === undefined) return BUILT_IN;
   const phones = phoneRecognizer(regions);

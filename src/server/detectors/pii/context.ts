@@ -4,10 +4,10 @@
  * beginning of one, and in scripts without spaces, or with prefixes, anywhere. A phrase is found in the joined words.
  */
 
-/** Without a list of stop words: reference, 2.2. */
+/** Number of words before a match; there is no list of stop words (reference, 2.2). */
 const WORDS_BEFORE = 8;
 
-/** UTF-16 units that are looked at before a match; bounds the time for each. */
+/** Maximum distance before a match in UTF-16 units; limits the time for each. */
 const REACH = 256;
 
 export const CONTEXT_BOOST = 0.35;
@@ -21,11 +21,11 @@ const ANYWHERE =
 
 const LINE_FEED = 0x0a;
 
-/** ASCII letters and digits; what is beyond ASCII is taken for a word until its words are told apart. */
+/** Word characters: ASCII letters and digits; non-ASCII text counts as a word until it is segmented. */
 const IN_WORD = Uint8Array.from({ length: 0x80 }, (_, unit) => (/[0-9A-Za-z]/.test(String.fromCharCode(unit)) ? 1 : 0));
 
 interface Word {
-  /** As the recognizer's table has it. */
+  /** Spelling of the recognizer's table. */
   readonly written: string;
   readonly wanted: string;
 }
@@ -41,7 +41,7 @@ export function contextWords(words: readonly string[]): ContextWords {
   });
 }
 
-/** Finds the first of the recognizer's words before a place; it remembers the last place, which patterns share. */
+/** Finds the first of the recognizer's words before a place; caches the last place, which patterns share. */
 export class ContextReader {
   readonly #text: string;
   #at = -1;
@@ -79,7 +79,7 @@ function before(text: string, at: number): string {
   return ` ${wordsOf(text.slice(from, at)).slice(-WORDS_BEFORE).join(" ")} `;
 }
 
-/** Whether the line that ends at `at` has nothing but space. */
+/** Returns whether the line that ends at `at` contains only space. */
 function isBlankBefore(text: string, at: number, least: number): boolean {
   for (let back = at - 1; back >= least; back--) {
     const unit = text.charCodeAt(back);

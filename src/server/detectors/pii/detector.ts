@@ -9,7 +9,10 @@ import { horizonOf } from "./reach.ts";
 import type { Scan } from "./scan.ts";
 import { warmUp } from "./warm-up.ts";
 
-/** UTF-16 units that are read on this thread, in all texts of a call: half a millisecond, as a hand-over may take. */
+/**
+ * Number of UTF-16 units, over all texts of a call, that are scanned on this thread: half a millisecond, as long as a hand-over
+ * may take.
+ */
 export const UNITS_AT_ONCE = 2 << 10;
 
 export type BuiltPiiDetector =
@@ -18,15 +21,15 @@ export type BuiltPiiDetector =
       readonly detector: Detector;
       /** Every `<category>/<LABEL>` that it can find. */
       readonly gives: readonly string[];
-      /** Steps after which texts are scanned on this thread as fast as they ever are. */
+      /** Returns steps that bring scans on this thread to full speed. */
       readonly warmUp: () => Iterator<void>;
     }
   /** Paths begin at the detector. */
   | { readonly kind: "refused"; readonly problems: readonly PiiProblem[] };
 
 /**
- * `usesContext`: `guardrails.context_enhancement`. `pool`: reads what is longer than `UNITS_AT_ONCE`; left out, all is read
- * on this thread. The detector has a horizon where it applies to `output`.
+ * `usesContext` is `guardrails.context_enhancement`. `pool` scans texts longer than `UNITS_AT_ONCE`; without it, all are
+ * scanned on this thread. The detector has a horizon if it applies to `output`.
  */
 export function createPiiDetector(
   config: DetectorConfig,
@@ -37,7 +40,7 @@ export function createPiiDetector(
   const compiled = compilePii(config, usesContext);
   if (compiled.kind === "refused") return compiled;
   const { recognizers, scan, scanDisproved } = compiled;
-  // Half a second of a start, and streams alone ask for it.
+  // Takes half a second of a start, and only streams need it.
   const horizon = config.apply_to?.includes("output") ? horizonOf(recognizers) : undefined;
   const gives = new Set(recognizers.map(({ category, entity }) => `${category}/${entity}`));
   const fingerprint = fingerprintOf(config, usesContext);
@@ -80,13 +83,13 @@ function detectorOf(
 
 const unitsOf = (texts: readonly Scanned[]): number => texts.reduce((sum, { segment }) => sum + segment.text.length, 0);
 
-/** The whole text is scanned, since words before a window and what stands at its edges count. */
+/** Filters findings of the whole text, which is scanned because words before a window and characters at its edges count. */
 function withinWindows(found: readonly Finding[], { windows }: Scanned): readonly Finding[] {
   if (windows === undefined) return found;
   return found.filter(({ start, end }) => windows.some((window) => window.start <= start && window.end >= end));
 }
 
-/** What findings depend on, apart from the program itself: a cache does not outlive it. */
+/** Returns a digest of everything that findings depend on, except the program itself: a cache does not outlive it. */
 function fingerprintOf(config: DetectorConfig, usesContext: boolean): string {
   const { entities, recognizers, custom_recognizers: custom, phone_regions: regions, prefilter } = config;
   const read = JSON.stringify({ type: "pii", entities, recognizers, custom, regions, prefilter, usesContext });

@@ -1,13 +1,10 @@
-/**
- * Of findings of one type, those that lie within another that scores at least as much are dropped. Source: guardrails
- * reference, 1.1.
- */
+/** Drops findings within another of the same type whose score is not lower. Source: guardrails reference, 1.1. */
 
 import type { Finding } from "../../core/guardrails/index.ts";
 
 /**
- * `found` ascends by start. In time linear in what is found, since findings of one pattern lie apart and so only so many of
- * one type overlap.
+ * `found` is ascending by start. Takes linear time, since findings of one pattern do not overlap, which limits the overlaps
+ * within a type.
  */
 export function withoutContained(found: readonly Finding[]): readonly Finding[] {
   if (found.length < 2) return found;
@@ -21,7 +18,7 @@ export function withoutContained(found: readonly Finding[]): readonly Finding[] 
     const type = `${finding.category}/${finding.label}`;
     const near = (open.get(type) ?? []).filter((other) => other.end > finding.start);
     open.set(type, near);
-    // A finding of the same place that scores more comes first; one that is longer has to score as much.
+    // At the same place, a finding with a higher score comes first; a longer one must have at least the same score.
     if (near.some((other) => other.end >= finding.end && other.score >= finding.score)) {
       dropped.add(finding);
       continue;

@@ -1,6 +1,6 @@
 /**
- * Positions of regular expressions in a text: by V8 (`pure`), by the native library `re2` (`native`), or in linear time
- * without it, for expressions of others in `pure` mode.
+ * Engines that return the matches of regular expressions: V8 (`pure`), the native library `re2` (`native`), or a linear-time
+ * one without it, for operators' expressions in `pure` mode.
  */
 
 import { createRequire } from "node:module";
@@ -11,7 +11,7 @@ import { takesBeyondAscii, toRe2, toV8 } from "./syntax.ts";
 
 export type Prefilter = "native" | "pure";
 
-/** Compiles one expression of RE2 syntax; dot matches line breaks, anchors stand at lines. Throws on bad syntax. */
+/** Compiles one expression of RE2 syntax; dot matches line breaks, and anchors match at lines. Throws on invalid syntax. */
 export interface Engine {
   readonly builtIn: (regex: string, isCaseSensitive: boolean) => Search;
   readonly custom: (regex: string, isCaseSensitive: boolean) => Search;
@@ -21,19 +21,19 @@ type Compile = new (source: string, flags: string) => RegExp;
 
 const RE2_VERSION = "1.24.0";
 
-/** Its script fetches or compiles the native part for this Node.js. */
+/** Returns the install command; the package's script fetches or compiles the native part for this Node.js. */
 export const installRe2 = (): string => installLine({ wanted: `re2@${RE2_VERSION}` });
 
 const PURE: Engine = {
   builtIn: (regex, isCaseSensitive) => {
-    // V8 ignores the case of letters beyond ASCII with `u`, and then takes ten times as long for a `\\b`.
+    // V8 ignores the case of non-ASCII letters with `u`, and then takes ten times as long for a `\\b`.
     const unicode = takesBeyondAscii(regex) ? "u" : "";
     return searchBy(new RegExp(toV8(regex), flagsOf(regex, `g${isCaseSensitive ? "" : "i"}s${unicode}`)));
   },
   custom: linearSearch,
 };
 
-/** Undefined: the package `re2` is not there, or not built for this Node.js. */
+/** Returns `undefined` if the package `re2` is missing, or not built for this Node.js. */
 export function engineOf(prefilter: Prefilter): Engine | undefined {
   if (prefilter === "pure") return PURE;
   const Re2 = loadRe2();
@@ -43,7 +43,7 @@ export function engineOf(prefilter: Prefilter): Engine | undefined {
   return { builtIn: (regex, isCaseSensitive) => compile(toRe2(regex), isCaseSensitive), custom: compile };
 }
 
-/** From where Node.js finds it: beside the program, in NODE_PATH, or in a global folder that it names. */
+/** Looks the package up as Node.js does: beside the program, in NODE_PATH, or in a global folder. */
 function loadRe2(): Compile | undefined {
   try {
     return createRequire(import.meta.url)("re2") as Compile;

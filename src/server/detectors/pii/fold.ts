@@ -1,6 +1,6 @@
 /**
- * Code points that a scan view has otherwise than the text: digits of every script and form, full-width forms, spaces,
- * hyphens and dots become ASCII, invisible characters and marks on digits are left out. Source: guardrails reference, 2.7.
+ * Code points that a scan view replaces: digits of every script and form, full-width forms, spaces, hyphens and dots become
+ * ASCII, invisible characters and marks on digits are removed. Source: guardrails reference, 2.7.
  */
 
 import { CONTROLS, DIGIT_FORMS, INVISIBLE, MARKS } from "../../core/guardrails/index.ts";
@@ -15,7 +15,7 @@ const DIGIT_BLOCKS = (
   .split(" ")
   .map((hex) => Number.parseInt(hex, 16));
 
-/** The character that the code points from `first` to `last` become. */
+/** Replacements: the character for the code points from `first` to `last`. */
 const FOLDED: readonly (readonly [first: number, last: number, to: string])[] = [
   [0xa0, 0xa0, " "],
   [0x1680, 0x1680, " "],
@@ -33,7 +33,7 @@ const FOLDED: readonly (readonly [first: number, last: number, to: string])[] = 
   [0x066c, 0x066c, ","],
   [0x060c, 0x060c, ","],
   [0xfe6b, 0xfe6b, "@"],
-  // The two letters beyond ASCII whose other case is within it, so that no engine need know.
+  // The two non-ASCII letters whose other case is ASCII, so that engines need not handle them.
   [0x017f, 0x017f, "s"],
   [0x212a, 0x212a, "K"],
   [0x2028, 0x2029, "\n"],
@@ -41,27 +41,27 @@ const FOLDED: readonly (readonly [first: number, last: number, to: string])[] = 
 
 export const KEPT = 0;
 export const DROPPED = 0xffff;
-/** A control character. */
+/** Marks a control character. */
 export const CONTROL = 0xfffe;
-/** A combining mark: left out behind a digit or a separator. */
+/** Marks a combining mark, which is removed after a digit or a separator. */
 export const MARK = 0xfffd;
 
-/** For each UTF-16 unit: what stands for it in a view, or one of the four words above. */
+/** Replacement of each UTF-16 unit in a view, or one of the four constants above. */
 export const FOLDED_UNITS = new Uint16Array(0x10000);
 
 const FOLDED_BEYOND = new Map<number, number>();
 
-/** Matches the code points that a view may have otherwise; built from the same ranges. */
+/** Matches the code points that a view may replace; built from the same ranges. */
 export const FOLDS = new RegExp(`[${classOf()}${INVISIBLE}${CONTROLS}${MARKS}]`, "u");
 
 const INVISIBLE_BEYOND = new RegExp(`^[${INVISIBLE}]$`, "u");
 const MARK_BEYOND = new RegExp(`^[${MARKS}]$`, "u");
 
-/** Astral code points that are remembered as invisible or not. */
+/** Maximum number of astral code points whose visibility is cached. */
 const MOST_REMEMBERED = 4_096;
 const beyond = new Map<number, number>();
 
-/** `KEPT`, `DROPPED`, `CONTROL`, `MARK` or the unit that stands for a code point. */
+/** Returns `KEPT`, `DROPPED`, `CONTROL`, `MARK` or the unit that replaces a code point. */
 export function foldOf(codePoint: number): number {
   if (codePoint < 0x10000) return FOLDED_UNITS[codePoint]!;
   return FOLDED_BEYOND.get(codePoint) ?? beyond.get(codePoint) ?? foldBeyond(codePoint);
@@ -98,7 +98,7 @@ function classOf(): string {
     for (let codePoint = first; codePoint <= last; codePoint++) fold(codePoint, to.charCodeAt(0));
     range(first, last);
   }
-  // Below the surrogates and above them, so that each place of the text is its code point.
+  // Below and above the surrogates, so that each place of the text is its code point.
   dropAll(0, 0xd800, MARKS, MARK);
   dropAll(0xe000, 0x10000, MARKS, MARK);
   dropAll(0, 0xd800, INVISIBLE, DROPPED);

@@ -1,6 +1,9 @@
-/** All keywords of all patterns in one pass: an automaton after Aho and Corasick (1975), with its table of steps written out. */
+/**
+ * Searches for all keywords of all patterns in one pass: an automaton after Aho and Corasick (1975), with a full transition
+ * table.
+ */
 
-/** Gives a search that marks in `hits` the owner of each keyword that stands in a text, whatever the case of ASCII letters. */
+/** Returns a search that marks in `hits` the owner of each keyword in a text, ignoring the case of ASCII letters. */
 export function keywordSearch(
   keywords: readonly { readonly word: string; readonly owner: number }[],
 ): (text: string, hits: Uint8Array) => void {
@@ -23,7 +26,7 @@ export function keywordSearch(
     owners[state]!.push(owner);
   }
   finish(steps, owners, width);
-  // A step into a state that ends a keyword is negative, so that all others are one look into a small table.
+  // A transition into a state that ends a keyword is negative, so that all others need one look-up in a small table.
   const table = tableOf(steps, owners);
   const ascii = new Uint8Array(0x80);
   for (let unit = 0; unit < 0x80; unit++) ascii[unit] = classes.get(lower(unit)) ?? 0;
@@ -42,7 +45,7 @@ export function keywordSearch(
   };
 }
 
-/** Numbers from 1 for the units of the keywords; 0 is every other. */
+/** Returns numbers from 1 for the units of the keywords; 0 stands for every other. */
 function classesOf(words: readonly string[]): Map<number, number> {
   const classes = new Map<number, number>();
   for (const word of words) {
@@ -54,7 +57,10 @@ function classesOf(words: readonly string[]): Map<number, number> {
   return classes;
 }
 
-/** Breadth first: where a keyword does not go on, the step of its longest suffix that begins a keyword. */
+/**
+ * Completes the table breadth first: where a keyword does not continue, it takes the transition of the longest suffix that
+ * begins a keyword.
+ */
 function finish(steps: number[], owners: number[][], width: number): void {
   const suffix = new Int32Array(owners.length);
   const queue: number[] = [];

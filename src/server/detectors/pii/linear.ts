@@ -1,17 +1,17 @@
 /**
- * Positions of the matches of an expression in linear time, without native code, by the program that `@bufbuild/re2`
- * compiles, which itself tells only whether there is a match. The leftmost match is taken, and of those the one that a
- * backtracking engine would prefer: `LiveProgram` says how.
+ * Finds the matches of an expression in linear time, without native code, by the program that `@bufbuild/re2` compiles; the
+ * library itself only reports whether there is a match. Returns the leftmost match, and of those the one that a backtracking
+ * engine would prefer: see `LiveProgram`.
  */
 
 import { RE2JS } from "@bufbuild/re2";
 import { LiveProgram } from "./live-program.ts";
 import type { Search } from "./search.ts";
 
-/** Bounds the time for one character of a text. */
+/** Limits the time for one character of a text. */
 export const MOST_INSTRUCTIONS = 4000;
 
-/** Throws on what is not RE2 syntax, and on a program of more than `MOST_INSTRUCTIONS`. */
+/** Throws on invalid RE2 syntax, and on a program of more than `MOST_INSTRUCTIONS`. */
 export function compileLinear(regex: string, isCaseSensitive: boolean): RE2JS {
   const flags = RE2JS.DOTALL | RE2JS.MULTILINE | (isCaseSensitive ? 0 : RE2JS.CASE_INSENSITIVE);
   const expression = RE2JS.compile(regex, flags);

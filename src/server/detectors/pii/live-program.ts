@@ -1,24 +1,25 @@
 /**
- * All matches of a program of RE2 instructions, in time linear in the text however far ahead the expression reads.
+ * Finds all matches of a program of RE2 instructions, in time linear in the text however far ahead the expression reads.
  *
- * A machine that goes forwards alone has to read on as long as a longer match may follow, and to begin again behind the
- * match that it then takes: `a(?:.*b)?` reads the rest of the text at every `a`. So the text is read backwards first: at
- * each place, which instructions does a match lie behind? Then forwards: at each choice the preferred way that leads to a
- * match is taken, and nothing is read that is not part of one.
+ * A forward-only machine must read on as long as a longer match may follow, and start again after the match that it then takes:
+ * `a(?:.*b)?` reads the rest of the text at every `a`. So the text is first read backwards, to find at each place the
+ * instructions from which a match can be reached (live instructions). Then it is read forwards: each choice takes the preferred
+ * path that leads to a match, and nothing is read that is not part of one.
  *
- * What is live is kept for one block of places at a time, and made again from the end of the block when a match begins in it.
+ * Live instructions are kept for one block of places at a time, and recomputed from the end of the block when a match begins in
+ * it.
  */
 
 import { type Instruction, instructionHolds, isCharacter, OP, type Program, takes } from "./program.ts";
 import { nextPlace, type Place } from "./search.ts";
 
-/** UTF-16 units whose live instructions are kept at once. */
+/** Number of UTF-16 units whose live instructions are kept at once. */
 const BLOCK = 1024;
 
-/** Of a text there are fewer, and no more than twice as many fit into the words that hold them. */
+/** Maximum number of marks: texts have fewer places, and at most twice as many fit into the words that store them. */
 const MOST_MARKS = 2 ** 30;
 
-/** What is live at a place where a block ends. */
+/** Live instructions at the end of a block. */
 interface Edge {
   readonly at: number;
   readonly live: Int32Array;
@@ -27,17 +28,19 @@ interface Edge {
 export class LiveProgram {
   readonly #code: readonly Instruction[];
   readonly #first: number;
-  /** For each instruction, those that go on with it. */
+  /** Predecessors of each instruction. */
   readonly #before: readonly (readonly number[])[];
   readonly #ends: readonly number[];
-  /** For each instruction, which ASCII characters it takes. */
+  /** ASCII characters that each instruction accepts. */
   readonly #takes: readonly Uint8Array[];
-  /** ASCII characters before which something is live though nothing is behind them; undefined where places decide. */
+  /**
+   * ASCII characters before which an instruction is live although none is after them; `undefined` if this depends on the place.
+   */
   readonly #wakes: Uint8Array | undefined;
   readonly #marks: Int32Array;
   #mark = 0;
   readonly #waiting: Int32Array;
-  /** Instructions that take the character at a place and have a match behind it. */
+  /** Instructions that consume the character at a place and lead to a match after it. */
   readonly #live: Int32Array;
   #liveSize = 0;
 
@@ -59,7 +62,7 @@ export class LiveProgram {
     this.#wakes = this.#wakesOf();
   }
 
-  /** Most characters of most texts are behind no match and before none. */
+  /** Computes the wake-up characters: most characters of most texts are neither part of a match nor followed by one. */
   #wakesOf(): Uint8Array | undefined {
     const wakes = new Uint8Array(0x80);
     const seen = new Set<number>(this.#ends);
@@ -89,7 +92,7 @@ export class LiveProgram {
     }
   }
 
-  /** Marks in `starts` where matches begin; gives the ends of blocks, the last first. */
+  /** Marks in `starts` where matches begin; returns the ends of blocks, the last first. */
   #readBackwards(text: string, starts: Uint8Array): readonly Edge[] {
     this.#liveSize = 0;
     const edges: Edge[] = [{ at: text.length, live: new Int32Array(0) }];
@@ -103,7 +106,7 @@ export class LiveProgram {
     }
   }
 
-  /** From what is live at `at` to what is live at `to`, a character before it; whether a match begins at `at`. */
+  /** Computes the live instructions at `to` from those at `at`, one character after it; returns whether a match begins at `at`. */
   #stepBack(text: string, at: number, to: number): boolean {
     const code = this.#code;
     const before = this.#before;
@@ -122,7 +125,7 @@ export class LiveProgram {
     }
     const codePoint = at > 0 ? text.codePointAt(to)! : -1;
     let found = 0;
-    // Each instruction that takes a character goes on with one other, so it comes up once.
+    // Each instruction that consumes a character has one successor, so it is visited once.
     while (size > 0) {
       const ways = before[waiting[--size]!]!;
       for (let each = 0; each < ways.length; each++) {
@@ -144,7 +147,7 @@ export class LiveProgram {
     return codePoint < 0x80 ? this.#takes[index]![codePoint] === 1 : takes(this.#code[index]!, codePoint);
   }
 
-  /** The end of the match that is preferred of those from `start`, where there is one. */
+  /** Returns the end of the preferred match from `start`, if there is one. */
   #matchFrom(text: string, start: number, edges: readonly Edge[], block: Block): number {
     for (let index = this.#first, at = start; ; ) {
       if (!block.has(at)) this.#fill(block, text, at, edges);
@@ -156,7 +159,7 @@ export class LiveProgram {
     }
   }
 
-  /** Of the instructions that are reached without a character, the first that leads to a match. */
+  /** Returns the first instruction, among those reachable without consuming a character, that leads to a match. */
   #preferred(from: number, text: string, at: number, block: Block): number {
     const code = this.#code;
     const marks = this.#marks;
@@ -192,7 +195,7 @@ export class LiveProgram {
     block.add(at, this.#live, this.#liveSize);
   }
 
-  /** From a place where nothing is live back to one behind a character that may change that. */
+  /** Skips back from a place without live instructions to one just after a character that may change that. */
   #awake(text: string, at: number): number {
     const wakes = this.#wakes;
     if (this.#liveSize > 0 || wakes === undefined) return at;
@@ -202,13 +205,13 @@ export class LiveProgram {
   }
 }
 
-/** The live instructions of the places of one block, which is filled backwards. */
+/** Live instructions at the places of one block, which is filled backwards. */
 class Block {
   #from = 0;
   #end = -1;
   #indices = new Int32Array(BLOCK);
   #size = 0;
-  /** By distance from the end: where the indices of a place begin and end. */
+  /** Start and end of a place's indices, by its distance from the end. */
   readonly #begins = new Int32Array(BLOCK + 2);
   readonly #ends = new Int32Array(BLOCK + 2);
 

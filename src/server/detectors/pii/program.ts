@@ -1,17 +1,17 @@
-/** The instructions that `@bufbuild/re2` compiles an expression to, and what each asks of a text. */
+/** Instructions to which `@bufbuild/re2` compiles an expression, and their conditions on a text. */
 
 import type { RE2JS } from "@bufbuild/re2";
 
 export type Program = ReturnType<RE2JS["re2"]>["prog"];
 export type Instruction = Program["inst"][number];
 
-/** Of instructions (`Inst` of the library); those above take a character. */
+/** Operation codes of instructions (`Inst` of the library); higher ones consume a character. */
 export const OP = { alt: 1, altMatch: 2, capture: 3, empty: 4, fail: 5, match: 6, nop: 7 } as const;
-/** A character of any kind, and any but a line feed. */
+/** Matches any character, and any character except a line feed. */
 const ANY = 10;
 const ANY_IN_LINE = 11;
 
-/** Bits of what an empty instruction asks for (`Utils` of the library). */
+/** Bits of an empty instruction's conditions (`Utils` of the library). */
 const BEGIN_LINE = 1;
 const END_LINE = 2;
 const BEGIN_TEXT = 4;
@@ -23,14 +23,14 @@ export function isCharacter({ op }: Instruction): boolean {
   return op > OP.nop;
 }
 
-/** Of an instruction that takes a character. */
+/** Returns whether an instruction that consumes a character accepts it. */
 export function takes(instruction: Instruction, codePoint: number): boolean {
   if (instruction.op === ANY) return true;
   if (instruction.op === ANY_IN_LINE) return codePoint !== 0x0a;
   return instruction.matchRune(codePoint);
 }
 
-/** Whether an instruction that takes no character lets one pass at a place. */
+/** Returns whether an instruction that consumes no character is satisfied at a place. */
 export function instructionHolds({ op, arg: asked }: Instruction, text: string, at: number): boolean {
   if (op !== OP.empty) return true;
   if ((asked & BEGIN_TEXT) !== 0 && at > 0) return false;

@@ -1,6 +1,6 @@
 /**
- * How far the matches of patterns reach in a stream: derived from shapes, and from the programs that expressions become.
- * Source: guardrails reference, 5.2. Lengths are of the text as it came, in UTF-8 bytes, where a digit has up to four.
+ * Length of pattern matches in a stream: derived from shapes, and from the programs of expressions. Source: guardrails
+ * reference, 5.2. Lengths are of the original text, in UTF-8 bytes, where a digit has up to four.
  */
 
 import { RE2JS } from "@bufbuild/re2";
@@ -10,7 +10,7 @@ import { type Instruction, isCharacter, OP, type Program } from "./program.ts";
 import { toRe2 } from "./syntax.ts";
 import type { Pattern, Recognizer } from "./types.ts";
 
-/** The character behind a match that shows its end. */
+/** Size of the character after a match, which shows its end. */
 const EDGE_BYTES = 4;
 
 const ANY: readonly Range[] = [[0, 0x10ffff]];
@@ -49,7 +49,7 @@ function reachOf([first = "", ...others]: readonly string[], { ranges, maxBytes,
       const folded = foldOf(codePoint);
       return folded >= MARK || has(ranges, folded === KEPT ? codePoint : folded);
     },
-    // However many there are: `max_hold_bytes` bounds what is held.
+    // Any number of them: `max_hold_bytes` limits what is held back.
     ignores: (codePoint: number) => foldOf(codePoint) >= MARK,
     prefix,
   });
@@ -79,18 +79,18 @@ export function extentOf(pattern: Pattern): Extent {
   return { ranges: merged([[0x30, 0x39], ...letters, ...ofSeparators]), maxBytes, prefix: "" };
 }
 
-/** Infinity where a repeat has no bound. Throws on bad syntax. */
+/** Returns infinity for an unbounded repeat. Throws on invalid syntax. */
 export function extentOfExpression(regex: string, isCaseSensitive: boolean): Extent {
   const flags = RE2JS.DOTALL | RE2JS.MULTILINE | (isCaseSensitive ? 0 : RE2JS.CASE_INSENSITIVE);
   const { prog } = RE2JS.compile(toRe2(regex), flags).re2();
   const ranges: Range[] = [];
   const maxBytes = longest(prog, ranges);
-  // A match that is but a part of what is matched begins somewhere else.
+  // If only a group is reported, it begins elsewhere than the whole match.
   const prefix = /\(\?P?<value>/.test(regex) ? "" : prefixOf(prog);
   return { ranges: merged(ranges), maxBytes, prefix };
 }
 
-/** The longest way from the start to a match, depth first with a stack of its own; gathers what characters are on ways. */
+/** Returns the longest path from the start to a match, depth first with an explicit stack; collects the characters on paths. */
 function longest({ inst: code, start }: Program, ranges: Range[]): number {
   const OPEN = -1;
   const bytes = new Float64Array(code.length).fill(Number.NaN);
@@ -102,7 +102,7 @@ function longest({ inst: code, start }: Program, ranges: Range[]): number {
     if (Number.isNaN(bytes[index]!)) {
       bytes[index] = OPEN;
       for (const other of onward) {
-        // A way back: a repeat without a bound.
+        // A cycle is an unbounded repeat.
         if (bytes[other] === OPEN) return unbounded(code, ranges);
         if (Number.isNaN(bytes[other]!)) stack.push(other);
       }
@@ -129,7 +129,7 @@ function next({ op, out, arg }: Instruction): readonly number[] {
   return op === OP.alt || op === OP.altMatch ? [out, arg] : [out];
 }
 
-/** Of an instruction that takes a character. With one unit it may ignore letter case (`arg`). */
+/** Returns the ranges of an instruction that consumes a character. With one unit it may ignore letter case (`arg`). */
 function rangesOf({ op, runes, arg }: Instruction): readonly Range[] {
   if (op >= 10) return ANY;
   if (runes.length === 1) {
@@ -142,7 +142,10 @@ function rangesOf({ op, runes, arg }: Instruction): readonly Range[] {
   return found;
 }
 
-/** Bytes of the widest character that a view may show as one of a range: digits have four, what is folded to ASCII three. */
+/**
+ * Returns the bytes of the widest character that a view may map into the range: digits have four, characters folded to ASCII
+ * three.
+ */
 function widest([first, last]: Range): number {
   if (first <= 0x39 && last >= 0x30) return 4;
   return Math.max(first < 0x80 ? widthOf(first) : 0, widthOf(last));
@@ -152,7 +155,7 @@ function widthOf(codePoint: number): number {
   return codePoint > 0xffff ? 4 : 3;
 }
 
-/** Single characters, of either case, that the only way from the start goes through. */
+/** Returns the prefix common to all matches: single characters, in either case, on the only path from the start. */
 function prefixOf({ inst: code, start }: Program): string {
   let prefix = "";
   for (let index = start; ; ) {
@@ -169,7 +172,7 @@ function prefixOf({ inst: code, start }: Program): string {
   }
 }
 
-/** The two letters that a view folds to ASCII are in classes that ignore case. */
+/** Handles the two letters that a view folds to ASCII, which are in case-insensitive classes. */
 function lower(codePoint: number): string {
   return codePoint === 0x17f ? "s" : String.fromCodePoint(codePoint).toLowerCase();
 }

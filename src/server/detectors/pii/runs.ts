@@ -1,9 +1,12 @@
-/** One pass over a view, from digit to digit: runs of groups with single separators, and every window that has a shape. */
+/**
+ * One pass over a view, from digit to digit: finds runs of groups with single separators, and every window that matches a
+ * shape.
+ */
 
 import { type Leaf, LONGEST_GROUP, type ShapeNode, type ShapeTree } from "./shapes.ts";
 import type { Proof } from "./types.ts";
 
-/** A match of the pattern of a rule, proven or not; of one rule, start and proof the last call is the longest. */
+/** Called with a match of a rule's pattern, proven or not; for one rule, start and proof, the last call is the longest. */
 export type Found = (rule: number, start: number, end: number, proof: Proof) => void;
 
 const DIGIT = 1;
@@ -13,8 +16,8 @@ const HALF = 31;
 const UNDERSCORE = 0x5f;
 
 /**
- * Gives a search: linear in the text, since a group begins at most as many windows as the tree has nodes. A window has a
- * digit, so that most of prose is only looked through for the next one.
+ * Returns a search that is linear in the text, since a group begins at most as many windows as the tree has nodes. A window
+ * contains a digit, so prose is mostly only searched for the next one.
  */
 export function runScanner(tree: ShapeTree): (text: string, found: Found) => void {
   if (tree.root.next.size === 0) return () => {};
@@ -30,10 +33,13 @@ export function runScanner(tree: ShapeTree): (text: string, found: Found) => voi
 
 const NONE: readonly number[] = [];
 
-/** Of RFC 9562, with at least one letter, so that five numbers with hyphens between them are none. */
+/** UUID of RFC 9562 with at least one letter, so that five numbers with hyphens between them do not match. */
 const UUID = /(?=[\d-]{0,35}[a-f])[\da-f]{8}-[\da-f]{4}-[1-8][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}(?![\da-z_])/iy;
 
-/** The end of the UUID whose first digit is there, in whichever group but the last; its parts are nobody's number. */
+/**
+ * Returns the end of the UUID that contains this digit as its first, in any group but the last; its parts are not matched as
+ * numbers.
+ */
 function afterUuid(text: string, digit: number): number | undefined {
   let hyphen = digit + 1;
   while (hyphen < digit + 9 && isHex(text.charCodeAt(hyphen))) hyphen += 1;
@@ -66,7 +72,7 @@ function groupsOf(tree: ShapeTree, text: string, start: number, end: number, see
   return tree.ofBoth(length, low, high);
 }
 
-/** Groups that follow each other with one separator between two, found as far as windows reach. */
+/** Consecutive groups with one separator between each two, found as far as windows reach. */
 class Run {
   readonly #text: string;
   readonly #kinds: Uint8Array;
@@ -75,9 +81,9 @@ class Run {
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
   readonly #groups: (readonly number[])[] = [];
-  /** Groups of this run. What the lists hold behind them is of an earlier one: to cut a list takes longer than to write over it. */
+  /** Number of groups of this run. List entries beyond it are from earlier runs: overwriting is faster than truncating. */
   #count = 0;
-  /** Of the group that windows began at last. */
+  /** Number of groups at which windows have begun. */
   #walked = 0;
   #valueFrom = -1;
   #valueTo = -1;
@@ -90,7 +96,7 @@ class Run {
     this.#found = found;
   }
 
-  /** Takes the windows that begin at the group of a digit, or at one before it; gives the end of the group. */
+  /** Processes the windows that begin at the group of a digit, or at one before it; returns the end of the group. */
   windowsAt(digit: number): number {
     let first = this.#count - 1;
     while (first >= 0 && this.#starts[first]! > digit) first -= 1;
@@ -100,7 +106,7 @@ class Run {
     return this.#ends[first]!;
   }
 
-  /** A new run with the groups before the digit's that no window began at, as many as may come before a digit. */
+  /** Begins a new run, with those groups before the digit's at which no window began, as many as may precede a digit. */
   #begin(digit: number): number {
     const behind = this.#walked === 0 ? 0 : this.#ends[this.#walked - 1]!;
     const { beforeDigit, longestBeforeDigit } = this.#tree;
@@ -142,7 +148,7 @@ class Run {
     this.#groups[at] = end - start > LONGEST_GROUP ? NONE : groupsOf(this.#tree, text, start, end, seen);
   }
 
-  /** Whether there is a group at `index`, which follows one that there is. */
+  /** Returns whether there is a group at `index`, after an existing one. */
   #has(index: number): boolean {
     if (index < this.#count) return true;
     const separator = this.#ends[index - 1]!;
@@ -151,7 +157,7 @@ class Run {
     return true;
   }
 
-  /** Whether one separator stands between two groups. */
+  /** Returns whether one separator is between two groups. */
   #joins(separator: number): boolean {
     return (
       separates(this.#kinds, this.#text.charCodeAt(separator)) &&
@@ -185,7 +191,7 @@ class Run {
     }
   }
 
-  /** Word boundaries of ASCII: groups are whole, so only an underscore can join one to something. */
+  /** Checks ASCII word boundaries: groups are whole, so only an underscore can join one to something. */
   #isEdged(start: number, end: number, separators: string): boolean {
     const isJoined =
       (start > 0 && this.#text.charCodeAt(start - 1) === UNDERSCORE) || this.#text.charCodeAt(end) === UNDERSCORE;

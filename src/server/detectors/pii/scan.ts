@@ -1,4 +1,4 @@
-/** The scanner: recognizers compiled, and the search of one text for all that they find. */
+/** The scanner: compiles recognizers, and searches a text for all their matches. */
 
 import type { Finding, Trace } from "../../core/guardrails/index.ts";
 import { CONTEXT_BOOST, CONTEXT_FLOOR, ContextReader, type ContextWords, contextWords } from "./context.ts";
@@ -14,11 +14,11 @@ import { type View, viewsOf } from "./view.ts";
 export interface ScanOptions {
   readonly engine: Engine;
   readonly usesContext: boolean;
-  /** Instead of what is found: what patterns match and a check disproves. */
+  /** Reports instead the matches that a check rejects. */
   readonly wantsDisproved?: boolean;
 }
 
-/** Ascending by start. In time linear in the text. */
+/** Returns findings ascending by start. In time linear in the text. */
 export type Scan = (text: string) => readonly Finding[];
 
 interface Rule {
@@ -83,7 +83,7 @@ export function compileScan(recognizers: readonly Recognizer[], options: ScanOpt
   return (text) => withoutContained(viewsOf(text).flatMap(scanView));
 }
 
-/** Leftmost and apart for each rule; of one start the longest, which comes last. */
+/** Keeps leftmost and disjoint matches of each rule; at one start the longest, which comes last. */
 function gatherer(candidates: Candidate[], rules: number, wantsDisproved: boolean): Gather {
   const last: (Candidate | undefined)[] = new Array(rules);
   return (rule, start, end, proof, name) => {

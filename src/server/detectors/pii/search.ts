@@ -1,12 +1,12 @@
-/** What finds the places of one expression, whichever engine does it. */
+/** Interface of a search for the matches of one expression, with any engine. */
 
-/** Of the whole match, or of its group `value` where there is one. Empty matches are passed over. */
+/** Span of the whole match, or of its group `value` if there is one. Empty matches are skipped. */
 export type Place = (start: number, end: number) => void;
 
-/** Calls `place` for each match, ascending and apart. */
+/** Calls `place` for each match, ascending and disjoint. */
 export type Search = (text: string, place: Place) => void;
 
-/** Behind the character at a place, so that no search begins within one. */
+/** Returns the place after the character at a place, so that no search begins within one. */
 export function nextPlace(text: string, at: number): number {
   return at + ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1);
 }

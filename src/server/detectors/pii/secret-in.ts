@@ -1,15 +1,18 @@
-/** Whether a text that people are to read holds a secret: what the recognizers of secrets find, at once and in this thread. */
+/** Checks whether a text for people contains a secret: runs the recognizers of secrets synchronously in this thread. */
 
 import { engineOf } from "./engines.ts";
 import { SECRETS } from "./recognizers/secrets/index.ts";
 import { compileScan, type Scan } from "./scan.ts";
 
-/** A key of ours whose checksum is wrong, as one that was typed, is no less one. */
+/** A key of ours with a wrong checksum, such as a mistyped one, is treated as a secret too. */
 const GATEWAY_KEY = /gwk_[0-9A-Za-z]{8}_[A-Za-z0-9_-]{49}/;
 
 let scan: Scan | undefined;
 
-/** The entity type of the first, such as `GITHUB_TOKEN`; undefined: there is none. For texts of some hundred characters. */
+/**
+ * Returns the entity type of the first secret, such as `GITHUB_TOKEN`; `undefined` if there is none. For texts of some hundred
+ * characters.
+ */
 export function secretIn(text: string): string | undefined {
   if (GATEWAY_KEY.test(text)) return "GATEWAY_KEY";
   scan ??= compile();

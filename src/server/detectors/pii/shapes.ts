@@ -1,17 +1,17 @@
 /**
- * Shapes of all recognizers as one tree over groups, so that a text is gone through once for all of them.
+ * Shapes of all recognizers as one tree over groups, so that one pass over a text serves all of them.
  *
- * A group of a text is a longest run of ASCII digits and letters. What it may stand for in a shape (`d4`, `L2d6L1`, `x4`)
- * is looked up by its length and its places of digits; a window of consecutive groups is a path in the tree.
+ * A group of a text is a longest run of ASCII digits and letters. The groups of a shape that it matches (`d4`, `L2d6L1`, `x4`)
+ * are looked up by its length and its places of digits; a window of consecutive groups is a path in the tree.
  */
 
 import type { ShapePattern } from "./types.ts";
 
-/** Longer groups have no shape. Two words of 31 places each. */
+/** Maximum length of a group: two words of 31 places each. */
 export const LONGEST_GROUP = 62;
 const HALF = 31;
 
-/** Groups of one shape. */
+/** Maximum number of groups in one shape. */
 const MOST_GROUPS = 16;
 
 const DEFAULT_SEPARATORS = " -";
@@ -26,22 +26,22 @@ export interface Leaf {
 export interface ShapeNode {
   readonly next: Map<number, ShapeNode>;
   readonly leaves: Leaf[];
-  /** That stand behind the group in some shape. */
+  /** Separators that follow the group in some shape. */
   separators: string;
 }
 
 export interface ShapeTree {
   readonly root: ShapeNode;
-  /** Separators that stand so many groups before the first group of a shape that has a digit: one, two and so on. */
+  /** Separators by their distance in groups before the first group of a shape that has a digit: one, two and so on. */
   readonly beforeDigit: readonly string[];
-  /** Of a group before it. */
+  /** Maximum length of a group before it. */
   readonly longestBeforeDigit: number;
-  /** Every character that stands between groups of some pattern. */
+  /** Every character that separates groups of some pattern. */
   readonly separators: string;
-  /** Numbers of the groups that a run of so many digits may stand for. */
+  /** Numbers of the groups that match a run of digits, by its length. */
   readonly ofDigits: readonly (readonly number[])[];
   readonly ofLetters: readonly (readonly number[])[];
-  /** The same of a run that has both: `low` and `high` have a bit for each place of a digit. */
+  /** Like `ofDigits`, for a run with both: `low` and `high` have a bit for each place of a digit. */
   readonly ofBoth: (length: number, low: number, high: number) => readonly number[];
 }
 
@@ -53,7 +53,7 @@ interface Group {
   readonly letters: readonly [low: number, high: number];
 }
 
-/** Throws on a shape that is none: tables are ours, and a test loads them. */
+/** Throws on an invalid shape: the tables are our own, and a test loads them. */
 export function shapeTree(rules: readonly { readonly rule: number; readonly pattern: ShapePattern }[]): ShapeTree {
   const groups = new Map<string, Group>();
   const root: ShapeNode = { next: new Map(), leaves: [], separators: "" };
@@ -116,7 +116,7 @@ function fits({ digits, letters }: Group, low: number, high: number): boolean {
   );
 }
 
-/** Bits of the first `length` places that lie in one of the two words. */
+/** Returns the bits of the first `length` places that are in one of the two words. */
 function places(length: number, word: 0 | 1): number {
   const here = Math.min(HALF, Math.max(0, length - word * HALF));
   return 2 ** here - 1;

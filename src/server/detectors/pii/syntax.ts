@@ -1,16 +1,16 @@
 /**
- * From RE2 syntax to that of V8, for the patterns that are built in: the same matches in both engines. What would mean
+ * Translates RE2 syntax to that of V8, for the built-in patterns: the same matches in both engines. Syntax that would mean
  * something else, or could take more than linear time, is refused.
  */
 
-/** The most that a repeat may say. */
+/** Maximum count of a repeat. */
 const MOST_REPEATS = 10_000;
 
 const SPACE = "\\t\\n\\f\\r ";
 
 /**
- * The source of a regular expression with the flags `su` for one of RE2 with `(?sm)`. Throws on syntax that the two engines
- * read differently, and on repeats without a bound.
+ * Translates a regular expression of RE2 with `(?sm)` for V8 with the flags `su`. Throws on syntax that the two engines
+ * interpret differently, and on unbounded repeats.
  */
 export function toV8(regex: string): string {
   let written = "";
@@ -35,7 +35,7 @@ export function toV8(regex: string): string {
       inClass = true;
       written += "[";
       if (regex[at + 1] === "^") written += regex[++at]!;
-      // A bracket that comes first is a member.
+      // A bracket in first position is a member.
       if (regex[at + 1] === "]") {
         written += "\\]";
         at += 1;
@@ -59,7 +59,7 @@ export function toV8(regex: string): string {
   return written;
 }
 
-/** Whether an expression may take a character beyond ASCII, of which some are two units. */
+/** Returns whether an expression may match a non-ASCII character, some of which are two units. */
 export function takesBeyondAscii(regex: string): boolean {
   return /\\[DWSpP]|\[\^|[^\0-\x7f]/.test(regex) || /\./.test(regex.replace(/\\.|\[(?:\\.|[^\]\\])*\]/gs, ""));
 }
@@ -74,11 +74,11 @@ function escaped(regex: string, at: number, inClass: boolean): string {
   if (/[pP]/.test(character)) return `\\${character}`;
   if (/[nrtfv]/.test(character)) return `\\${character}`;
   if (/[A-Za-z0-9]/.test(character)) throw new Error(`\\${character} is not read alike by both engines`);
-  // With the flag `u` only these may be escaped.
+  // With the flag `u` only these characters may be escaped.
   return /[\^$\\.*+?()[\]{}|/-]/.test(character) && (character !== "-" || inClass) ? `\\${character}` : character;
 }
 
-/** `\pL` is `\p{L}` there. */
+/** RE2's `\pL` is `\p{L}` in V8. */
 function endOfProperty(regex: string, at: number, write: (part: string) => void): number {
   if (regex[at + 1] !== "{") {
     write(`{${regex[at + 1]}}`);
@@ -91,10 +91,10 @@ function endOfProperty(regex: string, at: number, write: (part: string) => void)
   return end;
 }
 
-/** The most that RE2 takes for one repeat. */
+/** Maximum count of one repeat in RE2. */
 const RE2_REPEATS = 1000;
 
-/** For RE2: a repeat that is longer than it takes becomes several, one behind the other, which match the same. */
+/** Translates for RE2: splits a repeat beyond its limit into several consecutive ones, which match the same. */
 export function toRe2(regex: string): string {
   return regex.replace(
     /(\[(?:\\.|[^\]\\])*\]|\\[pP]\{\w+\}|\\.|[^\\\])}])\{(\d+)(?:,(\d+))?\}(\??)/gs,

@@ -1,13 +1,16 @@
-/** The text as patterns see it, and the way back to places in the text. Source: guardrails reference, 2.7. */
+/** The text as patterns see it, with the mapping back to places in the text. Source: guardrails reference, 2.7. */
 
 import { DIGIT_FORMS } from "../../core/guardrails/index.ts";
 import { CONTROL, DROPPED, FOLDED_UNITS, FOLDS, foldOf, KEPT, MARK } from "./fold.ts";
 
 export interface View {
   readonly text: string;
-  /** Place in the text of the character of the view at `at`. */
+  /** Returns the place in the text of the character of the view at `at`. */
   readonly startOf: (at: number) => number;
-  /** Place in the text behind the character of the view before `at`; marks on it are part of it, what is ignored there is not. */
+  /**
+   * Returns the place in the text after the character of the view before `at`; marks on it are included, ignored characters
+   * there are not.
+   */
   readonly endOf: (at: number) => number;
 }
 
@@ -16,9 +19,9 @@ const BEYOND_PLAIN = /[^\t-\r -~]/;
 const itself = (at: number): number => at;
 
 /**
- * Views of one text, in time linear in it; a text of which nothing changes is its own view. What nobody sees, marks on
- * digits and forms of digits are read both ways: as if they were not there or plain digits, since they may be within a
- * value, and as what they are, since they may be between two, such as a footnote behind a number.
+ * Returns the views of one text, in linear time; a text without changes is its own view. Invisible characters, marks on digits
+ * and forms of digits are read both ways: as absent or plain digits, since they may be within a value, and as what they are,
+ * since they may be between two, such as a footnote after a number.
  */
 export function viewsOf(text: string): readonly [View, ...View[]] {
   if (!BEYOND_PLAIN.test(text) || !FOLDS.test(text)) return [{ text, startOf: itself, endOf: itself }];
@@ -27,12 +30,12 @@ export function viewsOf(text: string): readonly [View, ...View[]] {
 }
 
 /**
- * Apart, invisible characters between letters and digits are a space; control characters, marks and forms of digits stay.
- * `joins`: the view is not as the one apart.
+ * Folds a text. Not joined: invisible characters between letters and digits become a space; control characters, marks and forms
+ * of digits stay. `joins` is true if the joined view differs.
  */
 function folded(text: string, isJoined: boolean): { readonly view: View; readonly joins: boolean } {
   const folds = FOLDED_UNITS;
-  // From a place of the view on, the place in the text is so much further.
+  // Offsets between view and text: from each place of the view on, its place in the text is `shift` further.
   const places: number[] = [0];
   const shifts: number[] = [0];
   let shift = 0;
@@ -60,7 +63,7 @@ function folded(text: string, isJoined: boolean): { readonly view: View; readonl
     const to = isPair ? foldOf(text.codePointAt(at)!) : folds[unit]!;
     let end = at + (isPair ? 2 : 1);
     if (to === MARK) {
-      // A mark of a letter stays: many languages are written so.
+      // A mark on a letter stays: many languages use them.
       if (isJoined && carriesMarks(unitBefore(at), text, at)) {
         joins = true;
         replace(at, end, "");
@@ -93,7 +96,7 @@ function folded(text: string, isJoined: boolean): { readonly view: View; readonl
   return { view: { text: view, startOf, endOf }, joins };
 }
 
-/** Behind the invisible characters from a place on. */
+/** Returns the end of the invisible characters from a place on. */
 function hiddenTo(text: string, from: number): number {
   let at = from;
   while (at < text.length) {
@@ -104,7 +107,7 @@ function hiddenTo(text: string, from: number): number {
   return at;
 }
 
-/** Behind the last mark of the marks and invisible characters from a place on. */
+/** Returns the end of the last mark among the marks and invisible characters from a place on. */
 function markedTo(text: string, from: number): number {
   let end = from;
   for (let at = from; at < text.length; ) {
@@ -117,12 +120,12 @@ function markedTo(text: string, from: number): number {
   return end;
 }
 
-/** Units of a word that are looked at, either way, for a digit. */
+/** Maximum number of units of a word that are searched for a digit, in each direction. */
 const WORD_REACH = 24;
 
 /**
- * Whether a mark behind this unit of a view, at this place of the text, hides something: it does behind a digit or a
- * separator, and behind a Latin letter of a word that holds a digit, such as a key.
+ * Returns whether a mark after this unit of a view, at this place of the text, obfuscates a value: it does after a digit or a
+ * separator, and after a Latin letter of a word that contains a digit, such as a key.
  */
 function carriesMarks(before: number, text: string, at: number): boolean {
   if (!(before < 0x80)) return false;
@@ -140,14 +143,14 @@ function hasDigit(text: string, from: number, step: 1 | -1): boolean {
 }
 
 /**
- * Whether a form of a digit has no letter or digit beside it, no digit across one separator, and is no member of a row of
- * forms: a number of a list or a footnote, which joins no numbers around it.
+ * Returns whether a form of a digit has no adjacent letter or digit, no digit across one separator, and is not in a row of
+ * forms: such a list number or footnote does not join the numbers around it.
  */
 function numbersList(text: string, start: number, end: number): boolean {
   return !(continues(text, start, -1) || continues(text, end, 1));
 }
 
-/** `edge`: the place between the form and what is looked at. */
+/** `edge` is the place between the form and the text to examine. */
 function continues(text: string, edge: number, step: 1 | -1): boolean {
   let at = edge;
   for (let separator = 0; step === 1 ? at < text.length : at > 0; ) {
@@ -168,7 +171,7 @@ function continues(text: string, edge: number, step: 1 | -1): boolean {
 const SPACE = 0x20;
 const SEPARATORS: readonly number[] = [..." -./"].map((one) => one.charCodeAt(0));
 
-/** The code point that ends at a place behind the beginning. */
+/** Returns the code point that ends at a place after the beginning. */
 function codePointBefore(text: string, at: number): number {
   const codePoint = at > 1 ? text.codePointAt(at - 2)! : 0;
   return codePoint > 0xffff ? codePoint : text.charCodeAt(at - 1);
@@ -176,7 +179,7 @@ function codePointBefore(text: string, at: number): number {
 
 const isDigit = (unit: number): boolean => unit >= 0x30 && unit <= 0x39;
 
-/** The unit of a view that stands for the character at a place. */
+/** Returns the unit of a view that represents the character at a place. */
 function unitAt(text: string, at: number): number {
   const codePoint = text.codePointAt(at) ?? 0;
   const fold = foldOf(codePoint);

@@ -1,17 +1,17 @@
 /**
- * The first texts that are scanned take ten times as long as later ones: the engine compiles each expression when it is first
- * run, and again for speed when it is run once more. So they are run over a text that makes each of them look.
+ * The first scanned texts take ten times as long as later ones: the engine compiles each expression at its first run, and
+ * optimizes it at a later one. So all are run over a text that makes each of them search.
  */
 import type { Scan } from "./scan.ts";
 import type { Recognizer } from "./types.ts";
 
-/** UTF-16 units; cold, each takes up to five milliseconds. */
+/** Number of UTF-16 units per step; cold, each takes up to five milliseconds. */
 const PIECE_UNITS = 256;
-/** Of a pattern: one would do, but others begin differently. */
+/** Maximum number of keywords per pattern: one would do, but others begin differently. */
 const MOST_KEYWORDS = 3;
 const PASSES = 2;
 
-/** Each step scans a little. */
+/** Warms up the scan; each step scans a short text. */
 export function* warmUp(recognizers: readonly Recognizer[], scan: Scan): Generator<void> {
   const sample = sampleOf(recognizers);
   for (let pass = 0; pass < PASSES; pass++) {

@@ -1,6 +1,6 @@
 /**
- * Parses an analyzer's answer to `/analyze` strictly, because a server that is only partly understood would find nothing where
- * something is. Source: presidio-analyze reference, "Response".
+ * Parses an analyzer's answer to `/analyze` strictly, because a misread answer would miss findings. Source: presidio-analyze
+ * reference, "Response".
  */
 import {
   type Category,
@@ -32,7 +32,10 @@ interface Result {
   readonly unit: OffsetUnit;
 }
 
-/** Ascending by start, without white space at their ends. `text`: as it was sent, well-formed. Throws a `DetectorError`. */
+/**
+ * Returns findings ascending by start, without white space at their ends. `text` is the text as sent, well-formed. Throws a
+ * `DetectorError`.
+ */
 export function findingsIn(body: Buffer, text: string, terms: AnswerTerms): readonly Finding[] {
   const results = resultsIn(body, terms);
   const byUnit = new Map<OffsetUnit, Map<number, number> | undefined>();
@@ -82,7 +85,7 @@ function resultsIn(body: Buffer, { offsets, seen, entities }: AnswerTerms): read
   });
 }
 
-/** A server of another kind may say of each finding what its offsets count. */
+/** Returns the unit of offsets that some servers state for each finding. */
 function unitIn(metadata: unknown): OffsetUnit | undefined {
   if (typeof metadata !== "object" || metadata === null) return undefined;
   const unit = (metadata as Readonly<Record<string, unknown>>)["gateway.offsets"];

@@ -30,7 +30,7 @@ export type BuiltRemoteDetector =
   | {
       readonly kind: "detector";
       readonly detector: Detector;
-      /** Every `<category>/<LABEL>` that it can find; undefined: what its server knows. */
+      /** Every `<category>/<LABEL>` that it can find; `undefined` if only its server knows. */
       readonly gives: readonly string[] | undefined;
       /** Origin of its server. */
       readonly origin: string;
@@ -38,7 +38,7 @@ export type BuiltRemoteDetector =
     }
   | { readonly kind: "refused"; readonly problems: readonly RemoteProblem[] };
 
-/** Sends nothing until there is a text. */
+/** Creates the detector; sends nothing before the first text. */
 export function createRemoteDetector(
   config: DetectorConfig,
   name: string,
@@ -108,9 +108,9 @@ type Analyze = (text: string, signal: AbortSignal) => Promise<readonly Finding[]
 function analyzer(endpoint: Endpoint, { path, headers: own, asked }: Call, terms: AnswerTerms): Analyze {
   const headers = [...own, "content-type", "application/json"];
   return async (given, signal) => {
-    // Nothing is found in white space, and an analyzer refuses empty text.
+    // White space has no findings, and an analyzer refuses empty text.
     if (given.trim() === "") return [];
-    // Half of a pair is a character to Python and none in UTF-8: with another in its place, of one unit too, both count alike.
+    // Half a surrogate pair is a character in Python but invalid in UTF-8: replaced by another of one unit, both count alike.
     const text = given.toWellFormed();
     const body = JSON.stringify({ text, ...asked });
     const answer = await endpoint.ask({ method: "POST", path, headers, body, maxBytes: MAX_ANSWER_BYTES }, signal);

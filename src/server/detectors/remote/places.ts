@@ -1,8 +1,9 @@
 /**
- * Places in a text as a server counts them, to UTF-16 units. Source: presidio-analyze reference, "Offsets: conversion table".
+ * Converts places in a text, as a server counts them, to UTF-16 units. Source: presidio-analyze reference, "Offsets: conversion
+ * table".
  */
 
-/** `chars`: code points. `bytes`: UTF-8 bytes. */
+/** `chars` are code points, `bytes` are UTF-8 bytes. */
 export const OFFSET_UNITS = ["chars", "bytes", "utf16"] as const;
 export type OffsetUnit = (typeof OFFSET_UNITS)[number];
 

@@ -1,4 +1,7 @@
-/** An analyzer asked whether it is up, what it knows, and about a text. Source: presidio-analyze reference, "Client behaviour". */
+/**
+ * Probes an analyzer: whether it is up, what it knows, and its answer to a text. Source: presidio-analyze reference, "Client
+ * behaviour".
+ */
 import { DetectorError } from "../../core/guardrails/index.ts";
 import type { ProbeAnswer } from "../probe.ts";
 import type { Endpoint } from "../wire/index.ts";
@@ -15,10 +18,10 @@ interface Asked {
 const MAX_BYTES = 1 << 20;
 const MOST_SHOWN = 5;
 
-/** Analyzers of other kinds have neither of the two pages, and need not. */
+/** Statuses of analyzers of other kinds, which have neither of the two pages. */
 const ABSENT: ReadonlySet<number> = new Set([404, 405, 501]);
 
-/** `analyze`: sends a text, as for a request. */
+/** `analyze` sends a text, as for a request. */
 export async function probeAnalyzer(
   endpoint: Endpoint,
   { root, headers, language, entities = [] }: Asked,

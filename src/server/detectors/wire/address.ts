@@ -1,13 +1,13 @@
-/** Where a server is, from `endpoint` of the configuration. */
+/** Address of a server, from `endpoint` of the configuration. */
 
 export interface Address {
   /** `scheme://host[:port]`. */
   readonly origin: string;
-  /** Of the endpoint, without a slash at its end; empty for the root. */
+  /** Path of the endpoint, without a trailing slash; empty for the root. */
   readonly root: string;
 }
 
-/** The schema admits http and https alone, and no user. In words what is wrong with it otherwise. */
+/** Parses an endpoint; otherwise returns the problem. The schema admits only http and https, without a user. */
 export function addressOf(endpoint: string): Address | string {
   const { origin, pathname, search, hash } = new URL(endpoint);
   if (search !== "" || hash !== "") return "the root of a server has no query and no fragment";

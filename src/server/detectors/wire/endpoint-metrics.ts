@@ -1,4 +1,4 @@
-/** What operators see of the servers that detectors ask, all of them together. Once a process. */
+/** Metrics of the servers that detectors call, all of them together. Created once per process. */
 import type { Instruments } from "../../../base/index.ts";
 
 export interface EndpointReadings {

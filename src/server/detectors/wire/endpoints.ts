@@ -1,6 +1,6 @@
 /**
- * Servers that detectors ask, by origin: one pool of connections each, over all detectors and reloads, closed once no
- * configuration in force uses it. Calls beyond what a server is given at once wait, so many and no more.
+ * Servers that detectors call, by origin: one connection pool each, shared by all detectors and reloads, and closed when no
+ * configuration in force uses it. Calls beyond the concurrency limit wait in a bounded queue.
  */
 import { type Dispatcher, Pool } from "undici";
 import { wireReason } from "../../../base/index.ts";
@@ -8,39 +8,39 @@ import { DetectorError } from "../../core/guardrails/index.ts";
 import { type EndpointMetrics, type EndpointReadings, NO_ENDPOINT_METRICS } from "./endpoint-metrics.ts";
 import { createTurns, type Turns } from "./turns.ts";
 
-/** Calls at once, and that wait for those, at one origin. A request has a few of each at most. */
+/** Maximum number of concurrent calls to one origin, and of waiting ones. A request makes a few at most. */
 export const MOST_IN_FLIGHT = 64;
 export const MOST_WAITING = 256;
 
 const CONNECT_LIMIT_MS = 5_000;
-/** A detector's own limit is far below; this ends what nobody waits for. */
+/** Maximum silence in milliseconds, far above a detector's own limit; ends calls that are no longer awaited. */
 const SILENCE_LIMIT_MS = 10 * 60_000;
 const MAX_HEADER_BYTES = 64 << 10;
-/** A configuration that was tried may be put in force right after. */
+/** Time that an unused pool is kept, in milliseconds: a configuration that was tested may be put in force right after. */
 const IDLE_MS = 10_000;
 
 export interface Ask {
   readonly method: "GET" | "POST";
   /** Path and query. */
   readonly path: string;
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   readonly headers: readonly string[];
   readonly body: string | Buffer | null;
-  /** Longest answer, in bytes. */
+  /** Maximum size of the answer, in bytes. */
   readonly maxBytes: number;
 }
 
 export interface Answer {
   readonly status: number;
   readonly headers: Dispatcher.ResponseData["headers"];
-  /** Empty of an answer that is no success: what a server says of an error may repeat what it was sent. */
+  /** Empty unless the answer is a success: a server's error message may repeat its input. */
   readonly body: Buffer;
 }
 
 export interface Endpoint {
   /**
-   * Resolves with any answer that came whole. Made again, once, where the connection ended before a byte of one. Rejects with
-   * a `DetectorError`, or with the signal's reason.
+   * Resolves with any complete answer. Retries once if the connection ended before a byte of one. Rejects with a
+   * `DetectorError`, or with the signal's reason.
    */
   readonly ask: (ask: Ask, signal: AbortSignal) => Promise<Answer>;
 }
@@ -48,13 +48,13 @@ export interface Endpoint {
 export interface Endpoints {
   /** `scheme://host[:port]`. */
   readonly of: (origin: string) => Endpoint;
-  /** From now on those of these origins are kept, and no others. */
+  /** Keeps only the servers with these origins. */
   readonly keep: (origins: ReadonlySet<string>) => void;
 }
 
 export interface EndpointsOptions {
   readonly idleMs?: number;
-  /** Extra trusted roots, PEM, beside the system's. For tests. */
+  /** Extra trusted roots, PEM, in addition to the system's. For tests. */
   readonly ca?: string;
   readonly metrics?: (readings: EndpointReadings) => EndpointMetrics;
 }
@@ -125,7 +125,10 @@ interface Server {
   readonly turns: Turns;
 }
 
-/** The connection ended, or there was none: as when a server closes an idle one just as it is used, or is replaced. */
+/**
+ * The connection ended, or could not be made: for example a server closed an idle one just as it was used, or is being
+ * replaced.
+ */
 const MAY_REPEAT: ReadonlySet<string> = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 async function asked(pool: Pool, ask: Ask, signal: AbortSignal, metrics: EndpointMetrics): Promise<Answer> {

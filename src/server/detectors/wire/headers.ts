@@ -1,4 +1,4 @@
-/** Headers of the configuration that go with every call. Their values may be credentials: nothing here repeats one. */
+/** Configured headers of every call. Their values may be credentials, and are never shown here. */
 import { HOP_BY_HOP_HEADERS } from "../../../base/index.ts";
 
 type Headers = Readonly<Record<string, string>>;
@@ -7,7 +7,7 @@ type Headers = Readonly<Record<string, string>>;
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Said by whoever writes the body. */
+/** Headers that the code which writes the body sets. */
 const OWN: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP_HEADERS,
   "host",
@@ -37,13 +37,13 @@ export function headerProblems(headers: Headers = {}): readonly HeaderProblem[] 
   });
 }
 
-/** Names and values in turn. */
+/** Returns names and values, alternating. */
 export const headerPairs = (headers: Headers = {}): readonly string[] =>
   Object.entries(headers).flatMap(([name, value]) => [name.toLowerCase(), value]);
 
 const MAY_BE_CREDENTIAL = /auth|key|token|secret|cookie|pass|sign|cred/i;
 
-/** For fingerprints, which people are shown: of a credential its name alone. */
+/** Headers for fingerprints, which people see: for a credential only its name. */
 export const shownHeaders = (headers: Headers = {}): readonly (readonly [string, string | null])[] =>
   Object.entries(headers)
     .map(([name, value]) => [name.toLowerCase(), MAY_BE_CREDENTIAL.test(name) ? null : value] as const)

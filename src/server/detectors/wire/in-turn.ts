@@ -1,8 +1,8 @@
-/** Of many calls a few at a time. */
+/** Maps items asynchronously with a concurrency limit. */
 
 /**
- * For each item, in order, what `call` makes of it; at most `most` at once. The first failure ends what is under way, by the
- * signal that `call` is given, and is what this rejects with.
+ * Returns the results of `call` in the order of the items; at most `most` calls run at a time. The first failure aborts the
+ * others, through the signal passed to `call`, and is the reason of the rejection.
  */
 export async function inTurn<Item, Made>(
   items: readonly Item[],

@@ -1,4 +1,4 @@
-/** Calls to servers that detectors ask. */
+/** Calls to the servers of detectors. */
 
 export { type Address, addressOf } from "./address.ts";
 export { createEndpointMetrics } from "./endpoint-metrics.ts";

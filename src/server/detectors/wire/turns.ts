@@ -1,4 +1,4 @@
-/** So many at once; others wait, so many and no more. */
+/** Semaphore with a bounded wait queue. */
 import { DetectorError } from "../../core/guardrails/index.ts";
 
 export interface Turns {

@@ -1,21 +1,21 @@
-/** Records of all nodes: of this one from its store, of the others page by page over the forward links. */
+/** Gathers records of all nodes: this one's from its store, those of the others page by page over the forward links. */
 import type { Cluster } from "../../cluster/index.ts";
 import type { PackedChunk, RecordStore } from "../../core/rehearsal/index.ts";
 import { asJson, fromJson, type JsonChunk } from "../../workers/index.ts";
 import type { RehearsalQuestion } from "./protocol.ts";
 
-/** Bytes of a page, as JSON: a forward link carries twice as much. */
+/** Size of a page as JSON, in bytes; a forward link carries twice as much. */
 const PAGE_BYTES = 1 << 20;
-/** For all pages of a node. */
+/** Timeout for all pages of a node, in milliseconds. */
 const LIMIT_MS = 2_000;
-/** More than a node that keeps 64 MiB has. */
+/** Maximum number of pages, more than a node with 64 MiB has. */
 const MAX_PAGES = 256;
 
 interface Page {
-  /** Undefined: the node keeps no records. */
+  /** `undefined` if the node keeps no records. */
   readonly since: number | undefined;
   readonly chunks: readonly JsonChunk[];
-  /** Where the next page begins; undefined: this is the last. */
+  /** Start of the next page; `undefined` on the last. */
   readonly next: number | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface Gathered {
   readonly disabled: readonly string[];
 }
 
-/** Of this node, for another: chunks from number `from` on. */
+/** Returns a page of this node's chunks, starting at number `from`, for another node. */
 export function pageOf(store: RecordStore | undefined, from: number): Uint8Array {
   if (store === undefined) return bytesOf({ since: undefined, chunks: [], next: undefined });
   const chunks: JsonChunk[] = [];
@@ -45,7 +45,7 @@ export function pageOf(store: RecordStore | undefined, from: number): Uint8Array
 
 const bytesOf = (page: Page): Uint8Array => Buffer.from(JSON.stringify(page));
 
-/** `since`: of requests that came earlier nothing is wanted, in milliseconds since 1970. */
+/** `since` excludes requests that came earlier, in milliseconds since 1970. */
 export async function gatherRecords(
   cluster: Pick<Cluster, "status" | "askMember">,
   store: RecordStore | undefined,
@@ -75,7 +75,7 @@ interface All {
   readonly chunks: readonly PackedChunk[];
 }
 
-/** `undefined` if the node gave no answer in time. */
+/** Returns `undefined` if the node did not answer in time. */
 async function allOf(
   cluster: Pick<Cluster, "askMember">,
   node: string,
@@ -99,7 +99,7 @@ async function allOf(
       from = read.next;
     }
   } catch {
-    return undefined; // too late, or the caller has gone, which is told by the signal
+    return undefined; // Timed out, or the caller left, which the signal shows.
   }
   return { node, since: covered, chunks };
 }

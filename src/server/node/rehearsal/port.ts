@@ -1,4 +1,4 @@
-/** The port `Rehearsals` of the admin plane, over the node's configuration, its records and those of the other nodes. */
+/** Port `Rehearsals` of the admin plane, over the node's configuration, its records and those of the other nodes. */
 import { systemClock } from "../../../base/index.ts";
 import {
   type Governed,
@@ -27,7 +27,7 @@ import { judgeApart } from "./thread.ts";
 export interface RehearsalOptions {
   readonly configuration: Configuration;
   readonly cluster: Pick<Cluster, "status" | "askMember" | "view">;
-  /** `undefined`: this node keeps no records. */
+  /** `undefined` if this node keeps no records. */
   readonly store: RecordStore | undefined;
   readonly governed: Pick<Governed, "budgets">;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -35,15 +35,15 @@ export interface RehearsalOptions {
   readonly now: () => number;
 }
 
-/** Records of this node. `bytes`: 0 for none, undefined for the default. */
+/** Opens the records of this node. `bytes` is 0 for none, `undefined` for the default. */
 export const recordsOf = (bytes = DEFAULT_RECORD_BYTES): RecordStore | undefined =>
   bytes === 0 ? undefined : createRecordStore(bytes, systemClock.now());
 
-/** Rehearsals one after the other, and few that wait. */
+/** Maximum number of waiting rehearsals; they run one after the other. */
 const MAX_WAITING = 4;
-/** Of judging, in the thread. */
+/** Time limit for judging in the thread, in milliseconds. */
 const LIMIT_MS = 4_500;
-/** More buckets than are told: their windows are judged from records alone. */
+/** Maximum number of buckets that are passed on; windows of further buckets are judged from records alone. */
 const MAX_BUCKETS = 50_000;
 
 export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
@@ -51,7 +51,7 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
   let turn: Promise<unknown> = Promise.resolve();
   let waiting = 0;
 
-  /** As they are in force, with `source` holding `document`. */
+  /** Returns the sources in force with `document` as the content of `source`. */
   const proposedSources = (source: string, document: string | undefined): readonly Source[] => {
     const inForce = servedSources(configuration);
     if (document === undefined) return inForce;
@@ -59,7 +59,7 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
     return [...inForce.filter(({ name }) => name !== source), { name: source, text: document, isFromApi: !isFile }];
   };
 
-  /** `since`: in milliseconds since 1970. */
+  /** `since` is in milliseconds since 1970. */
   const rehearse = async (
     { source, document }: RehearsalAsked,
     since: number,
@@ -133,7 +133,7 @@ const servedSources = (configuration: Configuration): readonly Source[] =>
     isFromApi: configuration.stored().find((row) => row.name === name)?.writer === "api",
   }));
 
-/** Keys of the callers in the records, as they are stored now. */
+/** Returns the current keys of the callers in the records. */
 function keysOf(nodes: RehearsalQuestion["nodes"], view: RehearsalOptions["cluster"]["view"]) {
   const ids = new Set<string>();
   for (const { chunks } of nodes) {
@@ -153,7 +153,7 @@ function keysOf(nodes: RehearsalQuestion["nodes"], view: RehearsalOptions["clust
   });
 }
 
-/** How the text of a caller by key begins. */
+/** Beginning of the text of a caller with a key. */
 const CALLER_START = '{"kind":"key"';
 
 async function bucketsOf(

@@ -1,9 +1,9 @@
-/** What the main thread and the thread of a rehearsal say to each other: one question, one answer. */
+/** Messages between the main thread and the thread of a rehearsal: one question, one answer. */
 import type { PackedChunk } from "../../core/rehearsal/index.ts";
 import type { BucketNow, KeyNow, RehearsalResult } from "../../rehearsal/index.ts";
 import type { CrossingInputs } from "../worker/index.ts";
 
-/** Holds secrets of the configuration, which stay in this process. */
+/** Contains secrets of the configuration, which must stay in this process. */
 export interface RehearsalQuestion {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly inForce: CrossingInputs;
@@ -16,11 +16,11 @@ export interface RehearsalQuestion {
   }[];
   readonly keys: readonly (readonly [id: string, key: KeyNow])[];
   readonly buckets: readonly BucketNow[];
-  /** When they were read, in milliseconds since 1970. */
+  /** Time of the reading, in milliseconds since 1970. */
   readonly now: number;
   /** Milliseconds since 1970. */
   readonly since: number;
-  /** Milliseconds of work, after which what was judged by then is the answer. */
+  /** Time limit of the work in milliseconds; the answer contains what was judged by then. */
   readonly limitMs: number;
 }
 

@@ -1,12 +1,12 @@
-/** A thread for one rehearsal, which is ended when it takes too long or nobody waits for it. */
+/** Runs one rehearsal in a thread, which is terminated if it takes too long or its caller leaves. */
 import { startThread } from "../../../base/index.ts";
 import { refusal } from "../../admin/index.ts";
 import type { RehearsalResult } from "../../rehearsal/index.ts";
 import type { RehearsalAnswer, RehearsalQuestion } from "./protocol.ts";
 
-/** MiB. */
+/** Heap limits in MiB. */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
-/** After the limit of its work: loading it, and what is between two slices. */
+/** Time beyond the judging limit, in milliseconds, for loading and between two slices. */
 const GRACE_MS = 10_000;
 
 const MODULE = {

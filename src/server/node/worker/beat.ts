@@ -1,4 +1,7 @@
-/** A worker's sign of life, each second and when the node asks for all that was not told (`catchUp`), with what it counts: connections, requests, and the servers of its pools. */
+/**
+ * Heartbeat of a worker process, sent every second and whenever the node asks for everything not yet reported (`catchUp`), with
+ * its counts: connections, requests, and the servers of its pools.
+ */
 import { subscribe } from "node:diagnostics_channel";
 import type { Beat, Channel } from "../../workers/index.ts";
 import type { DataPlane } from "../start.ts";
@@ -6,16 +9,16 @@ import type { DataPlane } from "../start.ts";
 const EVERY_MS = 1_000;
 
 export interface ToldPlane extends Pick<DataPlane, "members"> {
-  /** Names of those that have a pool. */
+  /** Returns the names of providers with a pool. */
   pooled(): readonly string[];
 }
 
 export interface Traffic {
-  /** A connection was taken. */
+  /** Counts an accepted connection. */
   connected(): void;
 }
 
-/** A public channel of Node's tells of requests. */
+/** Counts requests through a public diagnostics channel of Node. */
 export function countTraffic(channel: Channel, plane: () => ToldPlane | undefined): Traffic {
   let connections = 0;
   let requests = 0;

@@ -17,7 +17,7 @@ interface Keks {
   readonly all: readonly Key[];
 }
 
-/** Of a node with `count` workers. */
+/** Returns the options of a node with `count` worker processes. */
 export function fleetOptions(count: number, given: Given): FleetOptions {
   const { listen, node, otherListeners, cluster, certificates, env, drainMs, dataDir } = given;
   const { path, metricsAddress, keks, build } = given;

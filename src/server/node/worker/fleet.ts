@@ -1,6 +1,6 @@
 /**
- * The data plane of a node over several processes, behind the face that one has: a configuration is prepared by all and
- * then taken by all, or by none; an operator's write is answered once each has the rows, or was ended.
+ * The data plane of a node over several processes, with the interface of a single one: a configuration is prepared and then
+ * taken by all, or by none; an operator's write is answered once each process has the rows, or was killed.
  */
 
 import type { Lifetime, Log } from "../../../base/index.ts";
@@ -32,15 +32,15 @@ import type { Prepare } from "./snapshots.ts";
 import { type TakingNode, takePorts } from "./take-ports.ts";
 import { observeTraffic } from "./traffic.ts";
 
-/** Models are loaded within three minutes; one that hangs is ended, not waited for. */
+/** Time limit for preparing in milliseconds: models are loaded within three minutes; a process that hangs is killed. */
 const PREPARE_MS = 200_000;
 const TAKE_MS = 60_000;
 const ITEMS_MS = 1_000;
-/** Within a second. */
+/** Checks of whether a worker has taken a change of the state: one second in total. */
 const CHANGE = { everyMs: 100, most: 10 };
-/** Connections that were accepted at the end are taken at once by whoever lives. */
+/** Time in which the remaining workers take connections that were accepted at the end, in milliseconds. */
 const HANDED_MS = 2_000;
-/** A worker that is drained goes by itself. */
+/** Time in which a drained worker exits, in milliseconds. */
 const EXIT_MS = 2_000;
 
 const PROGRAM = {
@@ -53,33 +53,33 @@ export interface FleetOptions {
   readonly listen: string;
   readonly drainMs: number | undefined;
   readonly settings: Omit<WorkerSettings, "number" | "nodeFile" | "otherListeners" | "address" | "port" | "intake">;
-  /** Absolute; `undefined` where nothing is kept. */
+  /** Absolute path; `undefined` if nothing is kept. */
   readonly dataDir: string | undefined;
   readonly otherListeners: () => readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cluster: Pick<Cluster, "view" | "status" | "onStatus" | "askMember">;
-  /** What workers give back goes there. */
+  /** Receives what workers report. */
   readonly node: TakingNode;
   readonly certificates: Certificates | undefined;
 }
 
-/** A configuration on its way to where else it is served. */
+/** Transfer of a configuration to the other processes that serve it. */
 export interface Elsewhere {
-  /** What is wrong with it there, a line each; nothing where all can take it. */
+  /** Returns why the configuration cannot be used there, one problem a line; empty if all can use it. */
   prepare(inputs: CrossingInputs): Promise<readonly string[]>;
-  /** The one that was prepared last. Resolves once all have it. */
+  /** Puts the prepared configuration in force. Resolves once all have it. */
   take(): Promise<void>;
 }
 
 export interface Fleet extends Elsewhere {
   trust(nodeFile: NodeFile): void;
-  /** Undefined before the first is started. */
+  /** Returns `undefined` before the first worker is started. */
   standing(): Standing | undefined;
   /** Resolves once each worker has all rows that the view had before the call, or was ended. */
   settled(): Promise<void>;
-  /** Resolves once what workers had measured and counted before the call is told here, 0.2 s at the latest. */
+  /** Resolves after everything that workers measured and counted before the call has arrived, within 0.2 s. */
   caughtUp(): Promise<void>;
-  /** Rejects where they cannot be started or the address cannot be had. */
+  /** Rejects if they cannot be started or the address cannot be bound. */
   open(options: FleetOptions, observed: Observed, owner: Lifetime, log: Log): Promise<DataPlane>;
 }
 
@@ -94,9 +94,9 @@ export function createFleet(started: NodeFile): Fleet {
   let current: Prepare | undefined;
   let rev = 0;
   let standing: (() => Standing) | undefined;
-  /** Rows are fed to these. */
+  /** Workers that are fed with rows. */
   const fed = new Map<Worker, Joined>();
-  /** These have the configuration in force. */
+  /** Workers that have the configuration in force. */
   const ready = new Set<Worker>();
 
   const prepareAt = async ({ channel, gone }: Worker, what: Prepare): Promise<readonly string[]> => {
@@ -105,7 +105,7 @@ export function createFleet(started: NodeFile): Fleet {
     return answer as readonly string[];
   };
 
-  /** Prepared or not: by the end it has it, or is ended. */
+  /** Puts a configuration in force in a worker, preparing it if necessary; a worker that fails is killed. */
   const takeAt = async (worker: Worker, what: Prepare): Promise<void> => {
     try {
       const signal = AbortSignal.timeout(TAKE_MS);
@@ -262,13 +262,13 @@ export function createFleet(started: NodeFile): Fleet {
         },
         { limitMs: HANDED_MS + drainMs + AFTER_DRAIN_MS + 2 * EXIT_MS },
       );
-      // After the workers: who connects before is refused, and asks another node, rather than wait for this one's start.
+      // Listens only after the workers are ready: an earlier connection is refused and can try another node instead of waiting.
       await acceptor.listen();
       reasons.delete("starting");
       return {
         address: acceptor.address,
         port: acceptor.port,
-        // Each has taken it before this is called.
+        // No action needed: every worker has taken the snapshot before this call.
         swap: () => undefined,
         members: (provider) =>
           mergedMembers(
@@ -289,7 +289,7 @@ export function createFleet(started: NodeFile): Fleet {
 
 async function drain({ channel, gone, kill }: Worker, limit: AbortSignal): Promise<void> {
   await channel.ask("drain", null, limit).catch(() => undefined);
-  // What its last requests used is gathered yet.
+  // Collects the usage of its last requests.
   await catchUp(channel);
   channel.send("exit", null);
   const late = setTimeout(() => kill("it did not end"), EXIT_MS);

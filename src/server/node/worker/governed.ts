@@ -1,4 +1,4 @@
-/** What governs requests in a worker: rows that follow the node's, its own verification of tokens, and ports to the node. */
+/** Governance in a worker: rows that follow the node's, its own token verification, and ports to the node. */
 import type { Clock, Instruments, Lifetime, Log } from "../../../base/index.ts";
 import { createCallers } from "../../auth/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
@@ -13,14 +13,14 @@ export interface GovernedOptions {
   readonly node: NodeStateSource;
   readonly clock: Clock;
   readonly nodeFile: NodeFile;
-  /** Of the node file. */
+  /** Path of the node file. */
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly instruments: Instruments;
   readonly log: Log;
 }
 
-/** Callers and suspensions as the node has them. What is opened belongs to `owner`. */
+/** Opens callers and suspensions that follow the node's; `owner` closes them. */
 export function openJudging(
   { channel, node, clock, nodeFile, path, env, instruments, log }: GovernedOptions,
   owner: Lifetime,

@@ -1,4 +1,4 @@
-/** The data plane of a node in processes of its own. */
+/** Data plane of a node in separate processes. */
 export { createFleet, type Elsewhere, type Fleet } from "./fleet.ts";
 export { fleetOptions } from "./fleet-options.ts";
 export { type CrossingInputs, crossing, recorded } from "./inputs.ts";

@@ -1,6 +1,6 @@
 /**
- * What a configuration is compiled from, as it crosses to another process: the compile there is the same function of the
- * same values, secrets included, so that it comes to the same.
+ * Inputs of a configuration's compile, as sent to another process: the compile there is the same function of the same values,
+ * secrets included, so its result is the same.
  */
 import type { NamedOverlay } from "../../core/catalog/index.ts";
 import type { Source } from "../../core/config/index.ts";
@@ -12,7 +12,7 @@ import type { SourcesInput } from "../sources.ts";
 type Lookup = ReturnType<Secrets["secret"]>;
 type Rows<Value> = readonly (readonly [name: string, value: Value])[];
 
-/** As JSON. Holds secrets: never to be logged. */
+/** Sent as JSON. Contains secrets: must never be logged. */
 export interface CrossingInputs {
   readonly sources: readonly Source[];
   readonly ofNodeFile: readonly string[];
@@ -28,7 +28,7 @@ export interface CrossingInputs {
   readonly storedAt: Rows<number | undefined>;
 }
 
-/** Remembers what was looked up, which is what crosses. */
+/** Secrets that record what was looked up, which is then sent. */
 export interface RecordedSecrets extends Pick<Secrets, "secret" | "file"> {
   readonly secrets: ReadonlyMap<string, Lookup>;
   readonly files: ReadonlyMap<string, Lookup>;
@@ -47,7 +47,7 @@ export function recorded(from: Pick<Secrets, "secret" | "file">): RecordedSecret
   return { secrets, files, secret: keep(secrets, from.secret), file: keep(files, from.file) };
 }
 
-/** After the compile: what was not looked up is not there. */
+/** Called after the compile; includes only the secrets and files that it looked up. */
 export function crossing(input: SourcesInput, { secrets, files }: RecordedSecrets): CrossingInputs {
   const { sources, ofNodeFile, fileOverlays, limitRev = 0, hasReconciled = false, trusted, models, storedAt } = input;
   return {
@@ -67,7 +67,7 @@ export function crossing(input: SourcesInput, { secrets, files }: RecordedSecret
   };
 }
 
-/** The other way; `rules` and `guardrails` are loaded by whoever compiles. */
+/** Inverse of `crossing`; `rules` and `guardrails` are loaded by the process that compiles. */
 export function crossed(from: CrossingInputs): Omit<SourcesInput, "env" | "rules" | "guardrails"> {
   const { trusted } = from;
   const storedAt = new Map(from.storedAt);

@@ -1,8 +1,8 @@
-/** What `fpe` wrote lately over the processes of a node: each tells the node process, which tells the others. */
+/** Recent values of `fpe` across the processes of a node: each reports to the node process, which passes them to the others. */
 import { createIssued, type Issued, type IssuedValue } from "../../core/guardrails/index.ts";
 import type { Channel } from "../../workers/index.ts";
 
-/** Of a worker. Values of one turn of the event loop go out together. */
+/** Returns the recent values of a worker. Values of one turn of the event loop are sent together. */
 export function issuedOver(channel: Channel): Issued {
   let waiting: IssuedValue[] = [];
   const issued = createIssued((value) => {
@@ -17,7 +17,7 @@ export function issuedOver(channel: Channel): Issued {
   return issued;
 }
 
-/** Of the node process: `others` are the channels of the workers beside this one. */
+/** Passes values on in the node process; `others` are the channels of the other workers. */
 export function passIssued(channel: Channel, others: () => Iterable<Channel>): void {
   channel.on("issued", (values) => {
     for (const other of others()) other.send("issued", values);

@@ -1,10 +1,10 @@
-/** The servers of a pool as all processes of the data plane have met them: one row for each, whoever dialled it. */
+/** Merges the servers of a pool as seen by all processes of the data plane: one row per server. */
 import type { PoolMember } from "../../upstream/index.ts";
 
-/** Whoever cannot reach it counts first: that one's requests are who is hurt. */
+/** States by precedence: a process that cannot reach a server counts first, since its requests fail. */
 const STATES: readonly PoolMember["state"][] = ["failing", "ok", "idle", "draining"];
 
-/** In the order in which they are met first. */
+/** Returns the servers in the order in which they first appear. */
 export function mergedMembers(lists: readonly (readonly PoolMember[])[]): readonly PoolMember[] {
   const merged = new Map<string, PoolMember>();
   for (const member of lists.flat()) {

@@ -1,6 +1,6 @@
 /**
- * The composition root of a worker: the data plane as every node has it, with ports that lead to the node process. Opened
- * step by step as the node process asks, and closed when it asks to drain.
+ * Composition root of a worker: the data plane of every node, with ports that lead to the node process. Opened step by step as
+ * the node process requests, and closed when it requests a drain.
  */
 import {
   clockFrom,
@@ -46,13 +46,13 @@ interface PartsOptions extends WorkerOptions {
   readonly exit: () => void;
 }
 
-/** Answers what the node process asks; `exit` is called when it is done. */
+/** Answers requests of the node process; calls `exit` at the end. */
 export function runWorker({ channel, env, log }: WorkerOptions, exit: () => void): void {
   const owner = new Lifetime({ onFailure: (name, error) => log.error("could not close", { name, error }) });
   let plane: ToldPlane | undefined;
   channel.answer("open", async (body) => {
     const settings = body as WorkerSettings;
-    // As lists of processes show it.
+    // Title in process lists.
     process.title = `gateway worker ${settings.number}`;
     const serve = await openParts({ channel, env, log, traffic, exit }, settings, owner);
     channel.answer("serve", async () => {
@@ -67,7 +67,7 @@ export function runWorker({ channel, env, log }: WorkerOptions, exit: () => void
   channel.on("exit", exit);
 }
 
-/** A detector of the node process asks a model, through a provider that workers call. */
+/** Call of a model by a detector of the node process, through a worker's provider. */
 interface CallOfNode {
   readonly question: Parameters<DataPlane["callModel"]>[0];
   readonly place?: QuestionPlace;
@@ -150,7 +150,7 @@ async function openParts(
     );
     const { swap } = dataPlane;
     snapshots.onTaken(swap);
-    // Another may have been taken while the listener opened.
+    // A newer snapshot may have been taken while the listener opened.
     swap(snapshots.current() ?? snapshot);
     const pooled = () =>
       snapshots.current()?.providers.flatMap(({ name, pool }) => (pool === undefined ? [] : [name])) ?? [];
@@ -160,7 +160,7 @@ async function openParts(
 
 const INTAKE_MS = 10_000;
 
-/** Without it no decision can be recorded: the process ends with it. */
+/** Without the connection no decision can be recorded: the process ends when it closes. */
 async function openRecords({ intake }: WorkerSettings, log: Log, exit: () => void, owner: Lifetime): Promise<Channel> {
   const broken = (error: Error): void => log.error("the channel for audit records is broken", { error });
   const records = await connectIntake(intake, AbortSignal.timeout(INTAKE_MS), broken);
@@ -184,7 +184,7 @@ const acceptedBy = (channel: Channel, { address, port }: WorkerSettings, { conne
     }),
 });
 
-/** Traces are exported by whoever serves; metrics, lines of the log and the trail by the node. */
+/** Exports traces from the process that serves; the node exports metrics, log lines and the trail. */
 async function openTraces(
   { nodeId, number, build }: WorkerSettings,
   { instruments, log, env }: Pick<WorkerOptions, "log" | "env"> & { readonly instruments: Instruments },

@@ -1,4 +1,4 @@
-/** What a worker gives back to its node process, as the data plane has it: ports that lead there. */
+/** Ports of a worker's data plane that lead to its node process. */
 import { type Clock, type Instruments, type Lifetime, type Log, systemClock } from "../../../base/index.ts";
 import type { FinishedSink, Governing, Ports } from "../../dataplane/index.ts";
 import { type BuildInfo, observeProcess } from "../../telemetry/index.ts";
@@ -18,9 +18,9 @@ import {
 
 export interface PortsOptions {
   readonly channel: Channel;
-  /** To the node's intake of audit records. */
+  /** Channel to the node's intake of audit records. */
   readonly records: Channel;
-  /** Records of requests are kept, so that changes can be rehearsed. */
+  /** True if records of requests are kept, so that changes can be rehearsed. */
   readonly keepsRecords: boolean;
   readonly clock: Clock;
   readonly build: BuildInfo;
@@ -36,7 +36,7 @@ export interface PortsToNode {
   readonly governing: Required<Pick<Governing, "budgets" | "trail" | "ledger">>;
 }
 
-/** What is opened belongs to `owner`; to be opened before what uses it, so that the last of it is told too. */
+/** Opens the ports; `owner` closes them. Must be opened before their users, so that their last reports are sent too. */
 export function openPorts(
   { channel, records, keepsRecords, clock, build, instruments, log }: PortsOptions,
   owner: Lifetime,

@@ -1,4 +1,4 @@
-/** The program of a worker. Its node process started it, and it ends with that. */
+/** Program of a worker process, started by its node process; it ends when that ends. */
 import { Socket } from "node:net";
 import { createLogger, parseLogLevel } from "../../../base/index.ts";
 import { openChannel, sendLog } from "../../workers/index.ts";
@@ -6,18 +6,19 @@ import { runWorker } from "./open-worker.ts";
 
 declare const GATEWAY_BUILD: { readonly version: string } | undefined;
 
-// They come to the whole group of processes; the node process says what is to be done.
+// Signals reach the whole process group; the node process decides what to do.
 for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => undefined);
 process.stderr.on("error", () => undefined);
 
 const { env } = process;
 const level = parseLogLevel(env["GATEWAY_LOG"] ?? "info") ?? "info";
-/** For what can be told to nobody else. */
+/** Log for messages that cannot reach the node. */
 const own = createLogger({ stream: process.stderr, isTerminal: process.stderr.isTTY === true, level, now: Date.now });
 const exit = (): void => process.exit(0);
 const socket = new Socket({ fd: 3, readable: true, writable: true });
 const channel = openChannel(socket, (error) => own.error("the channel to the node process is broken", { error }));
-// Without it nothing can be recorded or withdrawn: no request is taken any more, nor is what was sent waited for.
+// Without the node nothing can be recorded or revoked: the worker exits without serving further requests or waiting for unsent
+// reports.
 socket.once("end", exit);
 void channel.closed.then(exit);
 runWorker({ channel, env, log: sendLog(channel, level, Date.now) }, exit);

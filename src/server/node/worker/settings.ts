@@ -1,4 +1,4 @@
-/** What a worker is told once, and how many there are. */
+/** Settings that a worker receives once, and the number of workers. */
 import { allottedCores, allottedMemory } from "../../../base/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
 import { DEFAULT_MEMORY_BYTES } from "../../dataplane/index.ts";
@@ -8,26 +8,26 @@ import type { IntakeAddress } from "../../workers/index.ts";
 import { ConfigurationRefused, countIn } from "../refused.ts";
 import type { DataPlaneBounds } from "../start.ts";
 
-/** As JSON. Holds keys of the deployment: never to be logged. */
+/** Sent as JSON. Contains keys of the deployment: must never be logged. */
 export interface WorkerSettings {
   readonly number: number;
   readonly nodeFile: NodeFile;
-  /** Of the node file. */
+  /** Path of the node file. */
   readonly path: string;
   readonly build: BuildInfo;
   readonly version: string;
   readonly nodeId: string;
-  /** Undefined: the deployment has no secret. Keys in base64. */
+  /** Keys in base64; `undefined` if the deployment has no secret. */
   readonly keys: readonly { readonly id: string; readonly key: string }[] | undefined;
   readonly current: string | undefined;
   readonly hasDoor: boolean;
   readonly bounds: DataPlaneBounds;
-  /** Of detectors, for long texts. */
+  /** Number of detector threads for long texts. */
   readonly scanThreads: number;
   readonly metricsAddress: string | undefined;
-  /** Where audit records go. */
+  /** Address that audit records are sent to. */
   readonly intake: IntakeAddress;
-  /** Where the node accepts for the data plane: `host:port`, and the port. */
+  /** Address at which the node accepts for the data plane: `host:port`, and the port. */
   readonly address: string;
   readonly port: number;
   /** `host:port` of the node's other listeners. */
@@ -36,19 +36,19 @@ export interface WorkerSettings {
 
 export const MAX_WORKERS = 64;
 
-/** Of `auto`: what more gain is not worth the memory of. */
+/** Maximum of `auto`: further workers gain too little for their memory. */
 const MAX_AUTO = 8;
-/** Bytes that the program takes before the first request, guardrails included, and each further process of the data plane. */
+/** Memory in bytes of the program before the first request, guardrails included, and of each further data plane process. */
 const PROGRAM_MEMORY = 256 * 2 ** 20;
 const WORKER_MEMORY = 128 * 2 ** 20;
 
-/** Processes of the data plane; 1: it is served by the node's own. Throws `ConfigurationRefused`. */
+/** Returns the number of data plane processes; 1 means that the node process serves itself. Throws `ConfigurationRefused`. */
 export function workersIn(
   env: Readonly<Record<string, string | undefined>>,
   { cores = allottedCores(), memory = allottedMemory() } = {},
 ): number {
   const text = env["GATEWAY_WORKERS"] ?? "";
-  // No more than fit, so that a container of little memory is not ended by the kernel.
+  // Limits the number by memory, so that the kernel does not kill a small container.
   if (text === "" || text === "auto") {
     const room = Math.floor((memory - neededMemory(env, 1)) / WORKER_MEMORY);
     return Math.max(1, Math.min(cores, MAX_AUTO, room));
@@ -59,21 +59,21 @@ export function workersIn(
   ]);
 }
 
-/** Bytes of a node with so many processes, with what may be held for requests. */
+/** Returns the memory in bytes that a node with this many processes needs, including buffers of requests. */
 export function neededMemory(env: Readonly<Record<string, string | undefined>>, workers: number): number {
   const held = countIn(env, "GATEWAY_MAX_BUFFERED_BYTES") ?? DEFAULT_ADMISSION.maxBufferedBytes;
   return PROGRAM_MEMORY + held + (workers === 1 ? 0 : workers * WORKER_MEMORY);
 }
 
-/** One reads long texts, one what is shorter. */
+/** Minimum number of scanning threads: one for long texts, one for shorter ones. */
 const LEAST_SCAN_THREADS = 2;
 const SCAN_THREADS = 4;
 
 export const scanThreadsOf = (count: number): number => Math.max(LEAST_SCAN_THREADS, Math.ceil(SCAN_THREADS / count));
 
 /**
- * Bounds are those of the node. What is remembered of responses each gets its share of, rounded up; what is under way all
- * hold within the same bound (`sendHeld`).
+ * Returns the limits of one of `count` processes. The memory for responses is divided, rounded up; requests in progress share
+ * one limit (`sendHeld`).
  */
 export const boundsOf = (bounds: DataPlaneBounds, count: number): DataPlaneBounds => ({
   drainMs: bounds.drainMs,

@@ -1,7 +1,7 @@
 import type { Cluster } from "../../cluster/index.ts";
 import type { Fleet } from "./fleet.ts";
 
-/** A cluster whose writes are answered once every worker has what they changed: who was suspended is let in by none. */
+/** Wraps a cluster so that writes are answered once every worker has the change: no worker then accepts a suspended caller. */
 export function settling(cluster: Cluster, fleet: Pick<Fleet, "settled">): Cluster {
   return {
     ...cluster,

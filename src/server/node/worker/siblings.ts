@@ -1,4 +1,4 @@
-/** Items of responses over the processes of a node: whoever asks the node asks each of them. */
+/** Looks up items of responses across the processes of a node: a query to the node goes to each of them. */
 import { anySignal } from "../../../base/index.ts";
 import type { OtherNodes } from "../../dataplane/index.ts";
 import type { Channel } from "../../workers/index.ts";
@@ -9,7 +9,7 @@ export interface MemberQuestion {
   readonly timeoutMs: number;
 }
 
-/** Of a worker: other nodes, and its own for the processes beside it, through the node process. */
+/** Returns the other nodes for a worker, and its own node for its sibling processes, through the node process. */
 export function othersOver(channel: Channel): OtherNodes {
   let ids: readonly string[] = [];
   channel.on("members", (body) => {
@@ -31,7 +31,7 @@ export function othersOver(channel: Channel): OtherNodes {
   };
 }
 
-/** Answers of several as one: lists of items are joined, and one that did something has done it. */
+/** Merges several answers: lists of items are joined, and an action succeeded if it did in one. */
 export function joined(answers: readonly Uint8Array[]): Uint8Array | undefined {
   const [first, ...rest] = answers;
   if (first === undefined || rest.length === 0) return first;

@@ -1,4 +1,4 @@
-/** The configuration of a worker: compiled and loaded when it is told to, in force when it is told so. */
+/** Configuration of a worker: compiles and loads it on one message, puts it in force on another. */
 import type { Instruments, Log } from "../../../base/index.ts";
 import { formatProblem } from "../../core/config/index.ts";
 import {
@@ -34,9 +34,9 @@ export interface SnapshotsOptions {
   readonly instruments: Instruments;
   readonly log: Log;
   readonly callModel: CallModel;
-  /** Models in memory are the node process's. */
+  /** Runs models in memory in the node process. */
   readonly askSession: AskSession;
-  /** For long texts. */
+  /** Number of threads for long texts. */
   readonly threads: number;
 }
 
@@ -53,11 +53,11 @@ export function followSnapshots(options: SnapshotsOptions): Snapshots {
     taken = resolve;
   });
 
-  /** What is wrong with it, a line each; nothing where it can be taken. */
+  /** Returns the problems, one a line; empty if the configuration can be used. */
   const prepare = async ({ rev, inputs }: Prepare, signal: AbortSignal): Promise<readonly string[]> => {
     const texts = inputs.sources.map(({ text }) => text);
     rules ??= await loadRules(texts);
-    // Its counters can be had once.
+    // Its counters can be created only once.
     if (texts.some(mayHoldGuardrails))
       guardrails ??= loadGuardrails(texts, { instruments, log, callModel, askSession, threads, issued });
     const sources = compileSources({ ...crossed(inputs), env, rules, guardrails: await guardrails });
@@ -68,7 +68,7 @@ export function followSnapshots(options: SnapshotsOptions): Snapshots {
     return [];
   };
 
-  /** Whether it was prepared. */
+  /** Resolves with whether it was prepared. */
   const take = async (rev: number): Promise<boolean> => {
     if (prepared?.rev !== rev) return false;
     current = prepared.snapshot;

@@ -1,4 +1,4 @@
-/** What workers give back, taken by the node process: each thing into what a node with one process has. */
+/** Handles reports of workers in the node process, each with the component that a single-process node has for it. */
 import type { Log, MergedInstruments } from "../../../base/index.ts";
 import type { AuditTrail, FailureSampler } from "../../audit/index.ts";
 import type { Callers } from "../../auth/index.ts";
@@ -37,7 +37,7 @@ export interface TakingNode {
   readonly statistics: Statistics;
   readonly refusals: Refusals;
   readonly finished: FinishedSink;
-  /** Undefined: no change is rehearsed. */
+  /** `undefined` if changes are not rehearsed. */
   readonly records: RecordStore | undefined;
   readonly held: HeldByAll;
   readonly fetches: SharedFetches;
@@ -46,7 +46,7 @@ export interface TakingNode {
   readonly log: Log;
 }
 
-/** `number`: of the worker. Gives the end, for when it is gone and all that it wrote was taken. */
+/** `number` is the worker's. Returns a cleanup function for after the worker has exited and all its output was read. */
 export function takePorts(channel: Channel, number: number, node: TakingNode): () => void {
   takeLog(channel, node.log, number);
   takeFailures(channel, node.failures);

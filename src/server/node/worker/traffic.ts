@@ -1,8 +1,8 @@
-/** How connections and requests spread over the workers, for who asks why one is busier than the others. */
+/** Metrics of how connections and requests are distributed over the workers. */
 import type { Instruments } from "../../../base/index.ts";
 import type { Beat, Worker } from "../../workers/index.ts";
 
-/** Returns what is called with each worker at its start. */
+/** Returns a function to call with each worker at its start. */
 export function observeTraffic(instruments: Instruments): (worker: Worker) => void {
   const connections = instruments.gauge(
     "gateway_worker_connections",

@@ -1,7 +1,10 @@
 import type { NodeStatus } from "../../admin/index.ts";
 import type { Standing } from "../../workers/index.ts";
 
-/** `alone`: of a node that serves from its own process, or has not begun to: how many are to serve, and whether it does. */
+/**
+ * `alone` is for a node that serves from its own process or has not begun to: the number of workers to serve, and whether it
+ * serves.
+ */
 export function workersOf(
   standing: Standing | undefined,
   alone: { readonly wanted: number; readonly isServing: boolean },

@@ -1,13 +1,13 @@
 /**
- * The body of an answer in chunks, as they come from the connection, cut anywhere. Source: RFC 9112, section 7.1. Extensions
- * are read over, trailers too, both within a bound; line ends are CR LF and nothing else.
+ * Chunked body of an answer, split anywhere by the connection. Source: RFC 9112, section 7.1. Extensions and trailers are
+ * skipped, within limits; line ends are CR LF only.
  */
 import { malformed } from "./types.ts";
 
-/** Of one chunk, and of all trailers together. */
+/** Maximum size of one chunk's extensions, and of all trailers together, in bytes. */
 const MAX_EXTENSION_BYTES = 4 << 10;
 const MAX_TRAILER_BYTES = 64 << 10;
-/** Sizes stay exact as numbers. */
+/** Maximum number of digits of a size: larger ones would not be exact as numbers. */
 const MAX_SIZE_DIGITS = 13;
 
 const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
@@ -47,8 +47,8 @@ export class Chunked {
   }
 
   /**
-   * Reads on from `at`, and gives where it stopped: behind the last byte there is, behind the body, or behind data of which
-   * `take` said that no more has room. Throws `HttpFault`.
+   * Continues to read from `at`, and returns where it stopped: after the last available byte, after the body, or after data for
+   * which `take` reported no more room. Throws `HttpFault`.
    */
   read(bytes: Buffer, at: number, take: (data: Buffer) => boolean): number {
     let next = at;
@@ -132,7 +132,7 @@ export class Chunked {
     }
   }
 
-  /** It says nothing to anybody, but two readers must agree on where it ends. */
+  /** Validates an extension byte. Extensions have no effect, but two readers must agree on where they end. */
   #extensionByte(byte: number): void {
     if (byte === CR) {
       if (!EXTENSIONS.test(this.#extension)) throw malformed("what stands behind the size of a chunk");

@@ -1,8 +1,8 @@
 /**
- * Connections to one origin. An ordinary request goes over one of HTTP/1.1, the last that became idle first; where the
- * server speaks HTTP/2 all goes over undici, as does whatever is out of the ordinary. Which way a request goes is settled
- * before its first byte. A request is sent a second time only if a connection that was used before ends without a byte of
- * an answer, which is what a server's idle timeout looks like; the second time it gets a connection of its own.
+ * Connections to one origin. An ordinary request uses HTTP/1.1, over the connection that became idle last; if the server speaks
+ * HTTP/2, or a request is unusual, it goes through undici. The choice is made before its first byte. A request is sent a second
+ * time only if a reused connection ends without a byte of an answer, which is how a server's idle timeout appears; the second
+ * time it gets a new connection.
  */
 import type { LookupFunction, Socket } from "node:net";
 import { performance } from "node:perf_hooks";
@@ -21,27 +21,27 @@ import { requestText } from "./request-text.ts";
 import { type AnswerHandler, type HttpClient, HttpFault } from "./types.ts";
 
 /**
- * Longest silence of an upstream, before the head and between two chunks, when the provider names no `first_byte_timeout`.
- * Above the ten minutes that the official SDKs themselves wait by default.
+ * Maximum silence of an upstream, before the head and between two chunks, if the provider has no `first_byte_timeout`, in
+ * milliseconds. Above the ten minutes that the official SDKs wait by default.
  */
 const SILENCE_LIMIT_MS = 15 * 60_000;
-/** An idle connection is kept so long where the server does not say how long it keeps it itself. */
+/** Time that an idle connection is kept if the server does not announce its own, in milliseconds. */
 const IDLE_MS = 4_000;
 const MAX_IDLE_MS = 600_000;
-/** Before the server's own end of it, a request might cross its close. */
+/** Margin before the server's own idle timeout, in milliseconds: later, a request might cross the server's close. */
 const IDLE_MARGIN_MS = 2_000;
-/** How often silence and idleness are looked at. */
+/** Interval between checks of silence and idleness, in milliseconds. */
 const SWEEP_MS = 1_000;
 
 export interface HttpClientOptions {
-  /** `scheme://host[:port]`: what is connected to, and the name in TLS and `host`. */
+  /** Origin `scheme://host[:port]` to connect to; the name in TLS and `host`. */
   readonly origin: string;
   readonly lookup: LookupFunction;
   /** PEM of extra trusted roots. */
   readonly ca: string | undefined;
-  /** A name resolves and a port answers within this, or it failed to connect. */
+  /** Timeout of name resolution and connect together, in milliseconds. */
   readonly connectLimitMs: number;
-  /** Left out: the origin is reached directly. */
+  /** Omitted if the origin is reached directly. */
   readonly proxies?: ForwardProxies;
   /** Addresses of private networks are reached without a proxy. */
   readonly sparesPrivate?: boolean;
@@ -51,9 +51,9 @@ interface Waiting {
   readonly outgoing: Outgoing;
   readonly request: UpstreamRequest;
   readonly handler: AnswerHandler;
-  /** That it is to go over; undefined: one is being made. */
+  /** Connection to use; `undefined` while one is being opened. */
   connection: Connection | undefined;
-  /** It is sent for the second time, over a connection that nothing was sent over before. */
+  /** True if the request is sent for the second time, over a new connection. */
   readonly isReplay: boolean;
 }
 
@@ -74,7 +74,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   const to: buildConnector.Options = { hostname, host: url.host, protocol: url.protocol, port: url.port };
   const open = new Set<Connection>();
   const idle: Idle[] = [];
-  /** Each has a connect under way. */
+  /** Requests that wait for a connect in progress. */
   const waiting: Waiting[] = [];
   let ready: Waiting[] = [];
   let pool: Pool | undefined;
@@ -115,7 +115,8 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   }
 
   /**
-   * Once what has come on kept connections was read: bytes that nobody asked for, or an end, and the connection is not used.
+   * Queues a request on a connection. It is sent after pending input of idle connections was read: unexpected bytes or an end
+   * disqualify a connection.
    */
   function begin(next: Waiting, connection: Connection): void {
     next.connection = connection;
@@ -132,7 +133,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     }
   }
 
-  /** A connection is made for it even while the client is being closed: it was under way already. */
+  /** Opens a connection even while the client is closing, since the request was already in progress. */
   function replay({ outgoing, request, handler }: Waiting): void {
     connectFor({ outgoing, request, handler, connection: undefined, isReplay: true });
   }
@@ -163,7 +164,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     else keep(connection, undefined);
   }
 
-  /** The server speaks it: from now on all goes that way, and over this connection first. */
+  /** Switches to HTTP/2, which the server speaks: all later requests use it, and this connection first. */
   function toHttp2(socket: Socket): void {
     if (isHttp2 || isClosing) socket.destroy();
     else {
@@ -193,7 +194,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     });
   }
 
-  /** For one request, which closes it. */
+  /** Returns a pool for one request, which closes it. */
   function openLone(): Pool {
     return new Pool(origin, {
       connections: 1,
@@ -211,7 +212,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   }
 
   function closePool(): void {
-    pool?.close().catch(() => undefined); // resolves once its running requests are done; a failure is theirs to tell
+    pool?.close().catch(() => undefined); // Resolves once its running requests are done, which report their own failures.
   }
 
   function startSweeping(): void {

@@ -1,6 +1,6 @@
 /**
- * One connection in HTTP/1.1 that carries one request at a time. Its answer is read where it lies: data are views of what
- * the socket gave, and nothing is copied but a head that came in pieces.
+ * One HTTP/1.1 connection, which carries one request at a time. Its answer is read in place: data are views of the socket's
+ * buffers, and only a head that arrived in pieces is copied.
  */
 import type { Socket } from "node:net";
 import { type ForwardProxy, refusedByProxy } from "../../forward-proxy/index.ts";
@@ -8,9 +8,9 @@ import { Chunked } from "./chunked.ts";
 import { type AnswerHead, parseHead } from "./head.ts";
 import { type AnswerHandler, HttpFault, malformed, type Sending } from "./types.ts";
 
-/** All heads of one answer together, informational ones and line ends included. */
+/** Maximum size of all heads of one answer in bytes, including informational ones and line ends. */
 export const MAX_HEAD_BYTES = 64 << 10;
-/** Head and body go out as one piece up to so much. */
+/** Maximum size at which head and body are sent as one write, in bytes. */
 const MAX_JOINED_BYTES = 16 << 10;
 
 const END_OF_HEAD = "\r\n\r\n";
@@ -19,12 +19,12 @@ const CR = 0x0d;
 
 export interface Outgoing {
   readonly method: string;
-  /** Head of the request, a character a byte. */
+  /** Head of the request, one character per byte. */
   readonly text: string;
   readonly body: Buffer | null;
 }
 
-/** A proxy that the requests of a connection are written to, in absolute form. */
+/** Proxy to which the requests of a connection are written, in absolute form. */
 export interface Forwarding {
   readonly proxy: ForwardProxy;
   /** `scheme://host[:port]` of the requests. */
@@ -32,33 +32,33 @@ export interface Forwarding {
 }
 
 export interface Owner {
-  /** It may carry another request. `keepsFor`: seconds that the server says it keeps it. */
+  /** The connection can carry another request. `keepsFor` is the idle time in seconds that the server announced. */
   released(connection: Connection, keepsFor: number | undefined): void;
-  /** Once. It carries nothing any more. */
+  /** Called once, when the connection can carry no further request. */
   gone(connection: Connection): void;
-  /** Milliseconds, monotonic, of the last look at the clock: coarse. */
+  /** Returns monotonic milliseconds as of the last clock reading: coarse. */
   now(): number;
 }
 
 export class Connection implements Sending {
-  /** Undefined while it is idle. */
+  /** `undefined` while the connection is idle. */
   #handler: AnswerHandler | undefined;
   #method = "";
   #head: AnswerHead | undefined;
-  /** Bytes of the body that are still to come, where their number was said. */
+  /** Remaining bytes of a body of known length. */
   #left = 0;
   #chunked: Chunked | undefined;
-  /** Of a head that is not whole. */
+  /** Bytes of an incomplete head. */
   #partial: Buffer | undefined;
   #headBytes = 0;
-  /** What was read and had no room. */
+  /** Bytes that were read while there was no room for them. */
   #unread: Buffer | undefined;
   #isPaused = false;
   #isSent = false;
   #isGone = false;
-  /** It carried a request before. */
+  /** True if the connection carried an earlier request. */
   #isReused = false;
-  /** A byte of the answer came. */
+  /** True after the first byte of the answer. */
   #isHeard = false;
   /** Sends the request once more, over another connection. */
   #replay: (() => void) | undefined;
@@ -99,7 +99,7 @@ export class Connection implements Sending {
     this.#isSent = false;
     this.#quietSince = this.#owner.now();
     handler.connected(this);
-    if (this.#handler !== handler) return; // it did not want it any more
+    if (this.#handler !== handler) return; // The handler has already aborted.
     this.#isSent = true;
     const length = body?.length ?? 0;
     if (text.length + length <= MAX_JOINED_BYTES) {
@@ -126,13 +126,13 @@ export class Connection implements Sending {
     this.#owner.released(this, undefined);
   }
 
-  /** Ends it where nothing came for so long although something was awaited and there was room for it. */
+  /** Closes the connection if an answer was expected, there was room for it, and nothing arrived within the limit. */
   judgeSilence(now: number, limitMs: number): void {
     if (this.#handler === undefined || this.#isPaused || now - this.#quietSince < limitMs) return;
     this.#over(new HttpFault("UPSTREAM_SILENT", `nothing came for ${limitMs} ms`));
   }
 
-  /** Whatever is under way fails. */
+  /** Fails the request in progress. */
   destroy(cause: Error): void {
     this.#over(cause);
   }
@@ -147,7 +147,7 @@ export class Connection implements Sending {
     let at = 0;
     while (at < bytes.length && !this.#isGone) {
       if (this.#handler === undefined) {
-        // Nobody asked for it: whoever is asked next must not take it for an answer.
+        // Unexpected bytes: the next request must not take them for its answer.
         this.#over(malformed("bytes behind its end"));
         return;
       }
@@ -171,7 +171,7 @@ export class Connection implements Sending {
     return end + END_OF_HEAD.length;
   }
 
-  /** A head that came in pieces; whose lines are no lines is not waited for. */
+  /** Continues a head that arrived in pieces; invalid lines are rejected before it is complete. */
   #readPartial(before: Buffer, bytes: Buffer, at: number): number {
     const room = MAX_HEAD_BYTES - this.#headBytes;
     const all = before.length === 0 ? bytes.subarray(at) : Buffer.concat([before, bytes.subarray(at, at + room)]);
@@ -194,7 +194,7 @@ export class Connection implements Sending {
     const head = parseHead(text, this.#method);
     const { status, framing } = head;
     if (status === 100 || status === 101) throw malformed(`${status}, which was not asked for`);
-    if (status < 200) return; // a final answer follows
+    if (status < 200) return; // A final answer follows.
     if (status === 407 && this.#forwarding !== undefined) {
       throw refusedByProxy(this.#forwarding.proxy, this.#forwarding.origin, status);
     }
@@ -222,7 +222,7 @@ export class Connection implements Sending {
     return end;
   }
 
-  /** False: no more of it for now. */
+  /** Delivers a chunk. Returns false if there is no room for more. */
   #deliver(data: Buffer): boolean {
     const hasRoom = this.#handler?.data(data) !== false;
     if (!hasRoom && !this.#isGone) {
@@ -252,7 +252,7 @@ export class Connection implements Sending {
       this.#socket.resume();
     }
     handler?.complete();
-    // What the other side has not taken of the request would stand before the next one.
+    // Unsent bytes of this request would come before the next one.
     if (isKept && this.#socket.writableLength === 0 && !this.#isGone) this.#owner.released(this, keepsFor);
     else this.#over(new HttpFault("UPSTREAM_CLOSED", "the connection was closed"));
   }
@@ -265,7 +265,7 @@ export class Connection implements Sending {
     });
   }
 
-  /** The server, or the network, ended the connection. */
+  /** Handles a connection that the server or the network closed. */
   #closed(cause: Error): void {
     const replay = this.#isHeard || this.#isGone ? undefined : this.#replay;
     const handler = this.#handler;
@@ -280,7 +280,7 @@ export class Connection implements Sending {
     replay();
   }
 
-  /** What its handler throws must not reach the socket. */
+  /** Keeps a handler's exception away from the socket. */
   #guarded(work: () => void): void {
     try {
       work();
@@ -304,7 +304,7 @@ export class Connection implements Sending {
 
 const NOTHING = Buffer.alloc(0);
 
-/** RFC 9112, section 3.2.2. `text`: head of a request in origin form. */
+/** Converts to absolute form (RFC 9112, section 3.2.2). `text` is the head of a request in origin form. */
 function absoluteForm(text: string, { proxy, origin }: Forwarding): string {
   const path = text.indexOf(" ") + 1;
   const headers = text.indexOf("\r\n") + 2;

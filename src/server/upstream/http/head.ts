@@ -1,27 +1,26 @@
 /**
- * The head of an answer in HTTP/1.1, and how its body ends. Whatever two readers could take for different things is refused.
- * Source: RFC 9112, sections 2.2, 4, 5 and 6.3.
+ * Head of an HTTP/1.1 answer, and how its body ends. Ambiguous input is refused. Source: RFC 9112, sections 2.2, 4, 5 and 6.3.
  */
 import { malformed } from "./types.ts";
 
-/** Where the body ends: after so many bytes, with the last chunk, or with the connection. */
+/** End of the body: after a number of bytes, with the last chunk, or with the connection. */
 export type Framing = number | "chunked" | "close";
 
 export interface AnswerHead {
   readonly status: number;
   readonly statusText: string;
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   readonly headers: readonly string[];
   readonly framing: Framing;
-  /** The connection may take another request after this answer. */
+  /** The connection can carry another request after this answer. */
   readonly isKept: boolean;
-  /** Seconds that the server says it keeps an idle connection. */
+  /** Idle time in seconds that the server announces. */
   readonly keepsFor: number | undefined;
 }
 
-/** Of the headers: controls, and line ends that are not CR LF. Tabs may stand in values. */
+/** Forbidden characters in headers: controls, and line ends other than CR LF. Values may contain tabs. */
 const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
-/** A reason phrase says nothing that the status does not; what of it may be shown is not judged here. */
+/** The reason phrase adds nothing to the status; whether it may be shown is decided elsewhere. */
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([^\0\r\n]*))?$/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const DIGITS = /^\d{1,15}$/;
@@ -40,7 +39,7 @@ const SPECIAL: ReadonlyMap<string, number> = new Map([
   ["keep-alive", KEEP_ALIVE],
 ]);
 
-/** Names come in few spellings: those that were found to be tokens, with what they mean here. */
+/** Maximum number of cached header names; there are few spellings. */
 const MAX_SPELLINGS = 1_000;
 const spellings = new Map<string, number>();
 
@@ -56,8 +55,8 @@ function kindOf(name: string): number {
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
 
 /**
- * `text`: the head a character a byte, without the empty line at its end; `method`: of the request. Throws `HttpFault`.
- * Informational answers are told by their status; they have no body.
+ * Parses a head. `text` has one character per byte, without the empty line at its end; `method` is the request's. Throws
+ * `HttpFault`. Informational answers are recognized by their status; they have no body.
  */
 export function parseHead(text: string, method: string): AnswerHead {
   let lineEnd = text.indexOf("\r\n");
@@ -88,7 +87,7 @@ export function parseHead(text: string, method: string): AnswerHead {
     if (kind === ORDINARY) continue;
     if (kind === CONTENT_LENGTH) {
       if (length !== undefined) throw malformed("more than one content length");
-      // A tab behind it is no part of it (RFC 9110, section 5.5), and other readers take it for one.
+      // A tab after the value is not part of it (RFC 9110, section 5.5), but some readers include it.
       const isTabbed = text.slice(to, lineEnd).includes("\t");
       if (isTabbed || !DIGITS.test(value)) throw malformed("a content length that is no number");
       length = Number(value);

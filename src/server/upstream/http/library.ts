@@ -1,14 +1,14 @@
-/** What goes over undici: HTTP/2, and requests that are out of the ordinary. */
+/** Requests that go through undici: HTTP/2, and unusual requests. */
 import type { Dispatcher, Pool } from "undici";
 import type { UpstreamRequest } from "../ports.ts";
 import { type AnswerHandler, HttpFault, malformed, type Sending } from "./types.ts";
 
-/** Pools that have answered a request: their connections are used again. */
+/** Pools that have answered a request: their connections are being reused. */
 const answering = new WeakSet<Dispatcher>();
 
 /**
- * Never throws. `openLone` opens the connection over which the request is sent once more if a connection of the pool that
- * was used before turns out to be closed; without it nothing is sent twice.
+ * Never throws. `openLone` opens the connection for sending the request again if a reused connection of the pool turns out to
+ * be closed; without it nothing is sent twice.
  */
 export function dispatchOver(
   pool: Pool,
@@ -22,7 +22,7 @@ export function dispatchOver(
       : () => {
           const lone = openLone();
           send(lone, request, new Told(handler, lone, undefined));
-          lone.close().catch(() => undefined); // resolves once the request is done; a failure is the handler's to tell
+          lone.close().catch(() => undefined); // Resolves once the request is done; the handler reports a failure.
         };
   send(pool, request, new Told(handler, pool, replay));
 }
@@ -36,15 +36,18 @@ function send(over: Dispatcher, { method, path, headers, body }: UpstreamRequest
   }
 }
 
-/** What undici says of a used connection that the server closed: over HTTP/1.1, over HTTP/2, and what the system says. */
+/**
+ * Returns whether a reused connection was closed by the server, by undici's errors for HTTP/1.1 and HTTP/2 and by system
+ * errors.
+ */
 function isClosed(cause: Error): boolean {
   const { socket } = cause as Error & { readonly socket?: { readonly bytesRead?: number } | null };
-  if (socket?.bytesRead === 0) return false; // nothing was ever read from it
+  if (socket?.bytesRead === 0) return false; // Nothing was ever read from it.
   const code = "code" in cause ? String(cause.code) : "";
   return /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE|ERR_HTTP2_\w+)$/.test(code) || cause.message.includes("GOAWAY");
 }
 
-/** What undici says of an answer that it could not read. */
+/** Returns whether undici could not parse the answer. */
 const isMalformed = (cause: Error): cause is Error & { readonly code: string } =>
   "code" in cause && /^(?:HPE_\w+|UND_ERR_(?:HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH))$/.test(String(cause.code));
 
@@ -76,7 +79,7 @@ class Told implements Dispatcher.DispatchHandler, Sending {
 
   onHeaders(status: number, headers: Buffer[], resume: () => void, statusText: string): boolean {
     this.#isHeard = true;
-    if (status < 200) return true; // informational; a final answer follows
+    if (status < 200) return true; // Informational; a final answer follows.
     const texts: string[] = [];
     for (const each of headers) texts.push(each.toString("latin1"));
     this.#handler.head(status, statusText, texts, resume);

@@ -1,14 +1,14 @@
-/** The head of a request as it goes over the wire. */
+/** The head of a request in wire format. */
 import type { UpstreamRequest } from "../ports.ts";
 
-/** They are sent with a body, or say that there is none. RFC 9110, section 8.6. */
+/** Methods that have a body, or announce that there is none. RFC 9110, section 8.6. */
 const WITH_BODY: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 const WITHOUT_BODY: ReadonlySet<string> = new Set(["GET", "DELETE", "OPTIONS"]);
 const PATH = /^[\x21-\x7e\x80-\xff]+$/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** These say where the request ends, who it is for, or what becomes of its connection: that is not theirs to say. */
+/** Headers that determine the end of the request, its target, or its connection: callers may not set them. */
 const FRAMING: ReadonlySet<string> = new Set([
   "host",
   "connection",
@@ -20,7 +20,7 @@ const FRAMING: ReadonlySet<string> = new Set([
   "trailer",
 ]);
 
-/** Names that were found to be plain, in their spellings, which are few. */
+/** Maximum number of cached valid header names; there are few spellings. */
 const MAX_SPELLINGS = 1_000;
 const plainNames = new Set<string>();
 
@@ -32,8 +32,8 @@ function isPlainName(name: string): boolean {
 }
 
 /**
- * Up to its empty line, a character a byte. `host`: value of the `host` header. Undefined where anything about the request
- * is out of the ordinary, so that somebody else must decide over it; nothing was sent of it then.
+ * Returns the head up to its empty line, one character per byte. `host` is the value of the `host` header. Returns `undefined`
+ * if the request is unusual and undici must send it; nothing was sent then.
  */
 export function requestText({ method, path, headers, body }: UpstreamRequest, host: string): string | undefined {
   const length = body?.length ?? 0;

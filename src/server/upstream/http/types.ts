@@ -1,41 +1,41 @@
-/** What sends requests to an origin and tells of their answers. */
+/** Interfaces to send requests to an origin and to receive their answers. */
 import type { UpstreamRequest } from "../ports.ts";
 
-/** Where one request is on its way. */
+/** A request in progress. */
 export interface Sending {
-  /** Nothing of the answer is wanted any more; `failed` follows at once. Does nothing once the handler's answer is over. */
+  /** Aborts the answer; `failed` follows immediately. Does nothing if the handler's answer has ended. */
   abort(handler: AnswerHandler): void;
 }
 
-/** Told of one answer: `connected`, `head`, `data` as often as bytes come, then `complete`; or `failed` instead of what is left. */
+/** Receiver of one answer: `connected`, `head`, `data` for each chunk, then `complete`; or `failed` instead of the rest. */
 export interface AnswerHandler {
-  /** The request goes out now. What fails before was never sent. Called again if the request is sent once more. */
+  /** The request is being sent. A failure before this call means that nothing was sent. Called again if the request is resent. */
   connected(sending: Sending): void;
-  /** A connection that was idle turned out to be closed: the request is sent once more over another one. */
+  /** An idle connection turned out to be closed: the request is sent again over another one. */
   disconnected?(): void;
   /**
-   * A final answer begins. `headers`: names and values in turn, a character a byte, as they were sent. `resume` is called
-   * when there is room again after `data` said that there is none.
+   * A final answer begins. `headers` are alternating names and values, one character per byte, as they were sent. `resume` is
+   * to be called when there is room again after `data` returned false.
    */
   head(status: number, statusText: string, headers: readonly string[], resume: () => void): void;
-  /** Bytes of the body, which are the receiver's. False: no more of them for now. */
+  /** Bytes of the body, owned by the receiver. Returns false if there is no room for more. */
   data(chunk: Buffer): boolean;
   complete(): void;
   failed(cause: Error): void;
 }
 
 export interface HttpClient {
-  /** Never throws. What `handler` throws ends its answer and its connection. */
+  /** Never throws. An exception of `handler` ends its answer and its connection. */
   dispatch(request: UpstreamRequest, handler: AnswerHandler): void;
-  /** Open connections. */
+  /** Number of open connections. */
   readonly connections: number;
-  /** What is under way ends in its own time; nothing new is taken. */
+  /** Accepts no new requests; those in progress finish. */
   close(): void;
-  /** Ends every connection; what is under way fails. */
+  /** Closes every connection; requests in progress fail. */
   destroy(): Promise<void>;
 }
 
-/** The other side, or the way to it, did not do what HTTP asks for. Its message may be shown. */
+/** The server, or the path to it, violated HTTP. The message may be shown. */
 export class HttpFault extends Error {
   readonly code: "UPSTREAM_CLOSED" | "UPSTREAM_SILENT" | "UPSTREAM_MALFORMED" | "UPSTREAM_ABORTED";
 

@@ -1,19 +1,19 @@
 /**
- * What an endpoint picker's answers say. Of them only the destination and, of a complete echo of the body, its `model` are
- * taken. Source: Endpoint Picker protocol 1.0.0; ext-proc reference, B.
+ * Parses an endpoint picker's answers. Only the destination is used, and the `model` of a complete echo of the body. Source:
+ * Endpoint Picker protocol 1.0.0; ext-proc reference, B.
  */
 import { type HeaderMutation__Output, type ProcessingResponse__Output, textIn } from "../../ext-proc/index.ts";
 
 export const DESTINATION = "x-gateway-destination-endpoint";
 
-/** A list of fallbacks is a few; who names thousands says nothing. */
+/** Maximum number of picked endpoints. A fallback list is short; thousands carry no information. */
 const MOST_PICKED = 64;
 
 export type Destination =
-  /** In the order of preference, as `address:port`. */
+  /** Endpoints in the order of preference, as `address:port`. */
   | { readonly kind: "endpoints"; readonly endpoints: readonly string[] }
   | { readonly kind: "none" }
-  /** Header and metadata name different ones. */
+  /** Header and metadata name different endpoints. */
   | { readonly kind: "contradiction" };
 
 export function destinationOf({ request_headers: answer, dynamic_metadata: metadata }: ProcessingResponse__Output) {
@@ -33,7 +33,7 @@ function judged(inHeader: string | undefined, inMetadata: string | undefined): D
   return endpoints.length === 0 ? { kind: "none" } : { kind: "endpoints", endpoints: [...new Set(endpoints)] };
 }
 
-/** The value that a mutation sets a header to; `name` in lower case. */
+/** Returns the value that a mutation sets a header to; `name` is in lower case. */
 export function headerSet(mutation: HeaderMutation__Output | undefined, name: string): string | undefined {
   for (const { header } of mutation?.set_headers ?? []) {
     if (header?.key?.toLowerCase() !== name) continue;
@@ -43,7 +43,7 @@ export function headerSet(mutation: HeaderMutation__Output | undefined, name: st
   return undefined;
 }
 
-/** An answer of the picker's own, which reaches the caller. */
+/** The picker's own answer, which the caller gets. */
 export interface PickerAnswer {
   readonly status: 429 | 503;
   readonly contentType: string;
@@ -51,10 +51,10 @@ export interface PickerAnswer {
   readonly body: Buffer;
 }
 
-/** Longer texts are no reason to be shown. */
+/** Maximum size of a text that is shown as a reason, in bytes. */
 const MAX_BODY_BYTES = 64 << 10;
 
-/** Undefined: the picker refused for a reason that says nothing of its pool's load. */
+/** Returns `undefined` if the picker refused for a reason unrelated to its pool's load. */
 export function shownAnswer({ immediate_response: answer }: ProcessingResponse__Output): PickerAnswer | undefined {
   const status = answer?.status?.code;
   if (status !== 429 && status !== 503) return undefined;

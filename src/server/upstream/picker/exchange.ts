@@ -1,6 +1,6 @@
 /**
- * One request told to an endpoint picker: asked where it goes, then told how it went. The stream stays open until the answer
- * is over, since the picker counts the request as running there for as long. Source: ext-proc reference, B.3.
+ * One request's exchange with an endpoint picker: it selects the destination, then learns the result. The stream stays open
+ * until the answer ends, since the picker counts the request as running for that time. Source: ext-proc reference, B.3.
  */
 import type {
   ExternalProcessorClient,
@@ -14,7 +14,7 @@ import type { UpstreamRequest } from "../ports.ts";
 import { destinationOf, headerSet, type PickerAnswer, shownAnswer } from "./answers.ts";
 import { modelIn } from "./model.ts";
 
-/** What pickers themselves cut bodies into, since some peers take no message above 64 KiB. */
+/** Chunk size that pickers use themselves, since some peers accept no message above 64 KiB. */
 const CHUNK_BYTES = 62_000;
 
 /** Body modes of ext_proc. */
@@ -25,7 +25,7 @@ const SUBSET_HINT = "envoy.lb.subset_hint";
 const SUBSET = "x-gateway-destination-endpoint-subset";
 const SERVED = "x-gateway-destination-endpoint-served";
 
-/** What of a request's headers a picker reads; no credential is among them, ours or the client's. */
+/** Request headers that a picker reads; none contains a credential, neither ours nor the client's. */
 const TOLD: ReadonlySet<string> = new Set([
   "content-type",
   "x-request-id",
@@ -36,13 +36,13 @@ const TOLD: ReadonlySet<string> = new Set([
 
 export interface Question {
   readonly request: UpstreamRequest;
-  /** `http` or `https`, and the value of `host`: of the pool. */
+  /** Scheme `http` or `https`, and the value of `host`, of the pool. */
   readonly scheme: string;
   readonly authority: string;
   readonly requestId: string | undefined;
-  /** Members of the subset that the request is confined to, as `address:port`; undefined: the whole pool. */
+  /** Members of the subset that the request is limited to, as `address:port`; `undefined` for the whole pool. */
   readonly subset: readonly string[] | undefined;
-  /** From the call's begin to the decision. */
+  /** Timeout from the start of the call to the decision, in milliseconds. */
   readonly timeoutMs: number;
 }
 
@@ -56,7 +56,7 @@ export type Pick =
 type Call = ReturnType<ExternalProcessorClient["Process"]>;
 
 export class Exchange {
-  /** Settles once, within the question's timeout. */
+  /** Settles once, within the timeout. */
   readonly pick: Promise<Pick>;
   /** Called once when the picker takes the request back before its answer has begun. */
   onEvicted: ((answer: PickerAnswer) => void) | undefined;
@@ -68,7 +68,7 @@ export class Exchange {
   #endpoints: readonly string[] | undefined;
   #isOver = false;
   #hasAnswer = false;
-  /** Chunks of the body were answered as they are: no echo comes. */
+  /** The picker returned chunks of the body unchanged: no echo follows. */
   #isUnchanged = false;
   #echo: Buffer[] = [];
   #echoBytes = 0;
@@ -105,7 +105,7 @@ export class Exchange {
     });
   }
 
-  /** The answer is over, or nobody wants it (`isCut`). */
+  /** Ends the exchange: the answer is complete, or it is no longer wanted (`isCut`). */
   ended(isCut: boolean): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -118,7 +118,7 @@ export class Exchange {
     this.#call.write(this.#hint === undefined ? message : { ...message, metadata_context: this.#hint });
   }
 
-  /** As fast as the picker reads. */
+  /** Sends the body as fast as the picker reads. */
   #sendBody(from: number): void {
     const body = this.#body;
     for (let at = from; body !== null && at < body.length; at += CHUNK_BYTES) {
@@ -156,7 +156,7 @@ export class Exchange {
       return;
     }
     this.#endpoints = destination.endpoints;
-    // Who sets a length means to send the body back; it follows at once.
+    // A picker that sets a length will send the body back right after.
     const echoes = headerSet(answer.request_headers?.response?.header_mutation, "content-length") !== undefined;
     if (!echoes || this.#isUnchanged || this.#body === null) this.#decided(this.#picked(undefined));
   }
@@ -171,7 +171,7 @@ export class Exchange {
     }
     const bytes = chunk.body ?? Buffer.alloc(0);
     this.#echoBytes += bytes.length;
-    // A longer one is no echo; the pick stands without it.
+    // A longer body is not an echo; the pick is used without it.
     if (this.#echoBytes <= 2 * (this.#body?.length ?? 0) + CHUNK_BYTES) this.#echo.push(bytes);
     else this.#echo = [];
     if (chunk.end_of_stream === true && this.#endpoints !== undefined) this.#decided(this.#picked(this.#modelOfEcho()));

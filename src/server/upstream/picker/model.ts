@@ -1,11 +1,11 @@
-/** The one thing of a request that a picker may change: which model is asked for. */
+/** The only part of a request that a picker may change: the requested model. */
 import { memberValue, replaceValue, scanObject } from "../../core/dialects/index.ts";
 import type { UpstreamRequest } from "../ports.ts";
 
-/** A longer one names no model. */
+/** Maximum length of a model's name. */
 const MAX_MODEL_LENGTH = 512;
 
-/** Top-level `model` of a body that is a JSON object. */
+/** Returns the top-level `model` of a body that is a JSON object. */
 export function modelIn(body: Buffer): string | undefined {
   const model = memberOf(body);
   return model !== undefined && model.length > 0 && model.length <= MAX_MODEL_LENGTH ? model : undefined;
@@ -19,14 +19,14 @@ function memberOf(body: Buffer): string | undefined {
     const value = memberValue(body, member);
     return typeof value === "string" ? value : undefined;
   } catch {
-    return undefined; // an escape that is none
+    return undefined; // Invalid escape.
   }
 }
 
-/** They are of the body as it was. RFC 9530; RFC 3230; RFC 1864. */
+/** Digests of the unmodified body. RFC 9530; RFC 3230; RFC 1864. */
 const DIGESTS: ReadonlySet<string> = new Set(["content-digest", "repr-digest", "digest", "content-md5"]);
 
-/** The same request for another model; as it is where its body names none that can be replaced. */
+/** Returns the same request for another model; unchanged if its body names none that can be replaced. */
 export function withModel(request: UpstreamRequest, model: string): UpstreamRequest {
   const { body, headers } = request;
   if (body === null || memberOf(body) === model) return request;

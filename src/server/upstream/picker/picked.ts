@@ -1,4 +1,4 @@
-/** Where an attempt at a pool goes when its picker is asked. Source: specification document 3, `picker`; decisions 13. */
+/** Selects the server of a pool by its picker. Source: specification document 3, `picker`; decisions 13. */
 import { performance } from "node:perf_hooks";
 import type { Member } from "../pools/member.ts";
 import type { MemberSet } from "../pools/member-set.ts";
@@ -46,7 +46,7 @@ export async function routeByPicker(
     case "picked": {
       const picked = pick.endpoints.flatMap((endpoint) => set.has(endpoint) ?? []);
       if (picked.length === 0) {
-        // It may not name servers that are none of the pool's; the pool itself is none the worse for it.
+        // The picker may not name servers outside the pool; round robin is used instead.
         told("outside");
         exchange.ended(true);
         return byTurns();

@@ -1,4 +1,4 @@
-/** The pickers of the configuration in force: one channel each, kept over reloads. */
+/** Pickers of the configuration in force: one channel each, kept over reloads. */
 import type { Instruments, Log } from "../../../base/index.ts";
 import { LATENCY_BOUNDS_SECONDS } from "../../../base/index.ts";
 import { type ExternalProcessorClient, type ExtProc, loadExtProc } from "../../ext-proc/index.ts";
@@ -17,19 +17,19 @@ export type PickOutcome =
   | "evicted";
 
 export interface Pickers {
-  /** A promise only until gRPC is loaded. */
+  /** Returns a promise only until gRPC is loaded. */
   ask(spec: PickerSpec, question: Question): Exchange | Promise<Exchange>;
-  /** What came of a question, or of the request later. */
+  /** Records the outcome of a query, or of the request later. */
   told(provider: string, outcome: PickOutcome, ms?: number): void;
-  /** From now on these, and no others; each is connected to ahead of the first question. */
+  /** Replaces the pickers; connects to each ahead of the first query. */
   keepOnly(specs: readonly PickerSpec[]): void;
   close(): void;
 }
 
-/** An answer is headers and a chunk of the echo. */
+/** Maximum size of an answer in bytes: headers and a chunk of the echo. */
 const MAX_MESSAGE_BYTES = 1 << 20;
 
-/** A failing picker is told of no oftener. */
+/** Minimum interval between log lines about a failing picker, in milliseconds. */
 const TELL_EVERY_MS = 60_000;
 
 const FAILURES: ReadonlyMap<PickOutcome, string> = new Map([
@@ -95,7 +95,7 @@ export function openPickers(options: {
       for (const [key, client] of clients) {
         if (kept.has(key)) continue;
         clients.delete(key);
-        client.close(); // what is under way goes on
+        client.close(); // Calls in progress continue.
       }
       if (specs.length === 0) return;
       void load().then((extProc) => {
@@ -112,7 +112,7 @@ export function openPickers(options: {
 const keyOf = ({ address, isEncrypted, skipsVerification }: PickerSpec): string =>
   `${isEncrypted ? "https" : "http"}://${address} ${skipsVerification}`;
 
-/** Credentials of requests have no way into it: it presents none. */
+/** The channel presents no credentials, and requests' credentials cannot reach it. */
 export function connectPicker(spec: PickerSpec, { grpc, ExternalProcessor }: ExtProc): ExternalProcessorClient {
   const { address, isEncrypted, skipsVerification } = spec;
   const unchecked = { rejectUnauthorized: false, checkServerIdentity: () => undefined };
@@ -122,13 +122,13 @@ export function connectPicker(spec: PickerSpec, { grpc, ExternalProcessor }: Ext
       ? grpc.credentials.createSsl(null, null, null, unchecked)
       : grpc.credentials.createSsl();
   return new ExternalProcessor(address, credentials, {
-    // The environment's proxy is for the world outside.
+    // The environment's proxy is for external hosts.
     "grpc.enable_http_proxy": 0,
     "grpc.enable_retries": 0,
     "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
     "grpc.initial_reconnect_backoff_ms": 500,
     "grpc.max_reconnect_backoff_ms": 5_000,
-    // A picker that is gone without a word is found out, though no answer is awaited just then.
+    // Detects a picker that vanished while no answer is awaited.
     "grpc.keepalive_time_ms": 30_000,
     "grpc.keepalive_timeout_ms": 5_000,
   });

@@ -1,18 +1,18 @@
 /**
- * Which addresses may be members of a pool. A name's answer comes from others: it must lead neither to the metadata service
- * of the cloud that the gateway runs in, nor back to the gateway. Private and loopback addresses are what one's own servers
- * have, and are dialled as those of a `base_url` are.
+ * Addresses that may not be members of a pool. DNS answers come from outside: they must lead neither to the metadata service of
+ * the cloud that the gateway runs in, nor back to the gateway. Private and loopback addresses are normal for own servers, and
+ * are allowed as in a `base_url`.
  */
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 
 interface Kind {
-  /** With its article, to stand before "address". */
+  /** Description with its article, to precede "address". */
   readonly words: string;
   readonly list: BlockList;
 }
 
-/** RFC 6890, RFC 4291; the last of the link-local ones is where a large cloud has its metadata service over IPv6. */
+/** RFC 6890, RFC 4291; the last link-local address is the IPv6 metadata service of a large cloud. */
 const KINDS: readonly Kind[] = [
   kind("an unspecified", ["0.0.0.0/8", "::/128"]),
   kind("a link-local", ["169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128"]),
@@ -33,7 +33,7 @@ function kind(words: string, networks: readonly string[]): Kind {
 
 const has = (list: BlockList, address: string): boolean => list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 
-/** What kind of address it is that nothing may be dialled at, with its article; undefined: it may. */
+/** Returns the kind of blocked address, with its article; `undefined` if the address is allowed. */
 export function fencedAs(address: string): string | undefined {
   const forms = [address, ...embedded(address)];
   return KINDS.find(({ list }) => forms.some((form) => has(list, form)))?.words;
@@ -42,7 +42,7 @@ export function fencedAs(address: string): string | undefined {
 export const isLoopback = (address: string): boolean =>
   [address, ...embedded(address)].some((form) => has(LOOPBACK, form));
 
-/** IPv4 addresses that an IPv6 address leads to: mapped (RFC 4291), translated (RFC 6052), 6to4 (RFC 3056). */
+/** Returns the IPv4 addresses that an IPv6 address leads to: mapped (RFC 4291), translated (RFC 6052), 6to4 (RFC 3056). */
 function embedded(address: string): readonly string[] {
   if (!isIPv6(address)) return [];
   const groups = groupsOf(address);
@@ -54,7 +54,7 @@ function embedded(address: string): readonly string[] {
   return first === 0x2002 ? [dotted(second, groups[2])] : [];
 }
 
-/** The eight groups of an IPv6 address, its zone left out. */
+/** Returns the eight groups of an IPv6 address, without its zone. */
 function groupsOf(address: string): readonly number[] {
   const [plain = ""] = address.split("%");
   const hex = plain.replace(/\d+\.\d+\.\d+\.\d+$/, (quad) => {
@@ -71,7 +71,10 @@ function groupsOf(address: string): readonly number[] {
 
 const dotted = (high = 0, low = 0): string => `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
 
-/** `host:port` of each listener, as bound. True for an address at which one of them answers. */
+/**
+ * `bound` contains `host:port` of each listener. Returns a function that returns true for an address at which one of them
+ * answers.
+ */
 export function ownListeners(bound: readonly string[]): (address: string, port: number) => boolean {
   const listeners = bound.flatMap((address) => {
     const at = address.lastIndexOf(":");

@@ -1,4 +1,4 @@
-/** One server of a pool: its connections, and how it fares. */
+/** One server of a pool: its connections and its health. */
 
 import type { LookupFunction } from "node:net";
 import { isIPv6 } from "node:net";
@@ -6,50 +6,53 @@ import { systemClock } from "../../../base/index.ts";
 import { type HttpClient, openHttpClient } from "../http/index.ts";
 import type { Server } from "../server.ts";
 
-/** After a failed connect others are asked first for so long, doubling; then one request tries it. */
+/**
+ * Time after a failed connect during which other servers are preferred, in milliseconds; doubles up to the maximum. Then one
+ * request tries it.
+ */
 const FIRST_REST_MS = 1_000;
 const LONGEST_REST_MS = 30_000;
 
-/** Servers of one's own are near: who has not connected by now is down, and another is asked. */
+/** Connect timeout of pool members, in milliseconds: own servers are near, so a slower one is down and another is tried. */
 export const MEMBER_CONNECT_MS = 2_000;
 
 export type MemberState = "ok" | "failing" | "idle" | "draining";
 
-/** The last connect that failed. */
+/** Last failed connect. */
 export interface ConnectFailure {
-  /** As the system, TLS or the client names it: `ECONNREFUSED`. */
+  /** Error code of the system, of TLS or of the client, such as `ECONNREFUSED`. */
   readonly code: string;
   /** Milliseconds since 1970. */
   readonly at: number;
 }
 
 export interface MemberOptions {
-  /** `scheme://host[:port]` of the pool: the name in TLS and `host`. */
+  /** Origin `scheme://host[:port]` of the pool: the name in TLS and `host`. */
   readonly origin: string;
   readonly address: string;
   readonly port: number;
   readonly ca: string | undefined;
-  /** Milliseconds; monotonic. */
+  /** Returns monotonic milliseconds. */
   readonly now: () => number;
-  /** It could not be connected to. */
+  /** Called after a failed connect. */
   readonly onUnreachable: () => void;
 }
 
 export class Member implements Server {
   readonly address: string;
-  /** `address:port`, IPv6 in brackets: as schedulers call it. */
+  /** Endpoint `address:port`, IPv6 in brackets, as schedulers write it. */
   readonly endpoint: string;
   readonly lookup: LookupFunction;
   readonly proxies = undefined;
   inFlight = 0;
   attempts = 0;
-  /** Connects that failed. */
+  /** Number of failed connects. */
   failures = 0;
   lastFailure: ConnectFailure | undefined;
-  /** Milliseconds since 1970; undefined: the last connect did not fail. */
+  /** Milliseconds since 1970; `undefined` if the last connect did not fail. */
   failingSince: number | undefined;
   readonly #options: MemberOptions;
-  /** Failed connects since the last that did not. */
+  /** Number of failed connects since the last successful one. */
   #failedInTurn = 0;
   #restsUntil = 0;
   #client: HttpClient | undefined;
@@ -74,7 +77,7 @@ export class Member implements Server {
     return this.attempts === 0 ? "idle" : "ok";
   }
 
-  /** True while others are to be asked first. */
+  /** Returns true while other servers are preferred. */
   rests(): boolean {
     return this.#restsUntil !== 0 && this.#options.now() < this.#restsUntil;
   }
@@ -85,7 +88,7 @@ export class Member implements Server {
     return this.#client;
   }
 
-  /** Open connections. */
+  /** Number of open connections. */
   get connections(): number {
     return this.#client?.connections ?? 0;
   }
@@ -93,7 +96,7 @@ export class Member implements Server {
   begun(): void {
     this.inFlight += 1;
     this.attempts += 1;
-    // Whoever tries it after a rest tries it alone.
+    // Only one request tries it after the pause.
     if (this.#restsUntil !== 0) this.#restsUntil = this.#options.now() + MEMBER_CONNECT_MS;
   }
 
@@ -118,7 +121,7 @@ export class Member implements Server {
     this.inFlight -= 1;
   }
 
-  /** What is under way ends in its own time; nothing new comes. */
+  /** Accepts no new requests; those in progress finish. */
   drain(): void {
     this.#isDraining = true;
     this.#client?.close();
@@ -129,9 +132,9 @@ export class Member implements Server {
   }
 }
 
-/** Words of an error may hold what was sent; its code is one of a few. */
+/** Only codes are shown: an error's message may contain what was sent. */
 const CODE = /^[A-Z][A-Z0-9_]{1,63}$/;
-/** Causes of causes that are looked through. */
+/** Maximum depth of nested causes. */
 const MOST_CAUSES = 4;
 
 function codeOf(error: unknown): string {

@@ -1,11 +1,14 @@
-/** What operators see of pools. Labels come from the configuration; no address of a server is one. */
+/** Metrics of pools. Labels come from the configuration and never contain a server's address. */
 import type { Instruments } from "../../../base/index.ts";
 
-/** `own`: a listener of this gateway; `rebound`: loopback, of a name that has been elsewhere; `fenced`: never dialled. */
+/**
+ * `own` is a listener of this gateway; `rebound` is loopback for a name that was elsewhere before; `fenced` is a blocked
+ * address.
+ */
 export type FencedWhy = "own" | "rebound" | "fenced";
 
 export interface PoolMetrics {
-  /** `subset`: empty for the whole pool. */
+  /** `subset` is empty for the whole pool. */
   members(provider: string, subset: string, count: number): void;
   resolved(provider: string, subset: string, outcome: "answered" | "failed"): void;
   left(provider: string, why: FencedWhy, count: number): void;

@@ -1,6 +1,6 @@
 /**
- * What a host name stands for, as programs of this machine would have it, and for how long: the hosts file, then the name
- * servers with the search list of `resolv.conf`, then whatever else the system asks. `getaddrinfo` alone tells no TTL.
+ * Resolves host names as programs of this machine do, with a TTL: the hosts file, then the name servers with the search list of
+ * `resolv.conf`, then the system resolver. `getaddrinfo` alone returns no TTL.
  *
  * Source: resolv.conf(5), hosts(5); RFC 1035.
  */
@@ -12,9 +12,9 @@ export type Family = 4 | 6;
 
 export type FamilyAnswer =
   | { readonly kind: "addresses"; readonly addresses: readonly string[]; readonly ttlMs: number }
-  /** There is no such name, or it has no address of this family. */
+  /** The name does not exist, or has no address of this family. */
   | { readonly kind: "none"; readonly ttlMs: number }
-  /** Nobody could tell. */
+  /** The resolution failed. */
   | { readonly kind: "failed"; readonly problem: string };
 
 export interface NameAnswer {
@@ -23,29 +23,29 @@ export interface NameAnswer {
 }
 
 export interface Names {
-  /** Never rejects. Takes as long as `limitMs` at most. */
+  /** Resolves a name. Never rejects, and takes at most `limitMs`. */
   look(host: string): Promise<NameAnswer>;
 }
 
 export interface NamesOptions {
-  /** `address` or `address:port` each, asked in this order; empty: those of the system. */
+  /** Servers, `address` or `address:port`, in the order of queries; empty for the system's. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
   readonly resolverFile?: string;
   readonly limitMs?: number;
 }
 
-/** For what tells no TTL: files, and the system's own lookup. */
+/** TTL in milliseconds for sources without one: files, and the system's own lookup. */
 const UNTOLD_TTL_MS = 5_000;
 
-/** An unanswered question is asked again once, after this; both times at every server. */
+/** Time after which an unanswered query is repeated once, in milliseconds; both times at every server. */
 const QUESTION_MS = 1_500;
 const LIMIT_MS = 5_000;
 
-/** A search list is rarely longer than that of a cluster, which has three to six. */
+/** Maximum length of a search list; a cluster's has three to six entries. */
 const MAX_SEARCHED = 8;
 
-/** A longer file is none of hosts. */
+/** Maximum size of a hosts file, in bytes. */
 const MAX_FILE_BYTES = 1 << 20;
 
 export function createNames({
@@ -66,7 +66,7 @@ export function createNames({
       try {
         for (const name of candidates) {
           answer = await asked(resolver, name);
-          // What cannot be told may not be passed over: a name further on in the list may be another's.
+          // A failed query may not be skipped: a later name in the search list may belong to another service.
           if (answer[4].kind !== "none" || answer[6].kind !== "none") return answer;
         }
       } finally {
@@ -92,7 +92,7 @@ async function answered(records: Promise<readonly { address: string; ttl?: numbe
   try {
     const found = await records;
     if (found.length === 0) return NONE;
-    // Of an answer of more than 256 records the rest comes without; all records of a name have one TTL (RFC 2181, 5.2).
+    // In an answer of more than 256 records, the rest comes without a TTL; all records of a name have the same (RFC 2181, 5.2).
     const ttls = found.flatMap(({ ttl }) => ttl ?? []);
     const seconds = ttls.length === 0 ? UNTOLD_TTL_MS / 1_000 : Math.min(...ttls);
     return { kind: "addresses", addresses: found.map(({ address }) => address), ttlMs: seconds * 1_000 };
@@ -114,7 +114,7 @@ const PROBLEMS: ReadonlyMap<string, string> = new Map([
 
 const wordsOf = (code: string | undefined): string => PROBLEMS.get(code ?? "") ?? code ?? "the lookup failed";
 
-/** Names the system knows otherwise: of the local link, of containers, of whatever is plugged into it. */
+/** Resolves names that only the system knows: of the local link, of containers, of name service plug-ins. */
 function systemAnswer(host: string, limitMs: number): Promise<NameAnswer> {
   return new Promise((resolve) => {
     const late: FamilyAnswer = { kind: "failed", problem: wordsOf("ETIMEOUT") };
@@ -138,7 +138,7 @@ function untold(addresses: readonly string[]): NameAnswer {
   return { 4: of(4), 6: of(6) };
 }
 
-/** Empty where there is none, or none that can be read. */
+/** Returns the text of a file; empty if it is missing or unreadable. */
 async function textOf(path: string): Promise<string> {
   try {
     const text = await readFile(path, "utf8");
@@ -158,7 +158,10 @@ const linesOf = (text: string): readonly (readonly string[])[] =>
 
 const withoutDot = (name: string): string => name.toLowerCase().replace(/\.$/, "");
 
-/** Undefined: the file does not have it. RFC 6761, section 6.3: `localhost` is this machine whatever servers say. */
+/**
+ * Returns `undefined` if the file does not contain the name. RFC 6761, section 6.3: `localhost` is this machine whatever
+ * servers answer.
+ */
 function listedIn(hosts: string, host: string): NameAnswer | undefined {
   const name = withoutDot(host);
   const addresses = linesOf(hosts)
@@ -168,7 +171,7 @@ function listedIn(hosts: string, host: string): NameAnswer | undefined {
   return name === "localhost" || name.endsWith(".localhost") ? untold(["127.0.0.1", "::1"]) : undefined;
 }
 
-/** The names that are asked for, in order; each ends in a dot, or c-ares would look further. */
+/** Returns the names to query, in order; each ends in a dot, since c-ares would search further otherwise. */
 export function searched(host: string, resolverText: string): readonly string[] {
   if (host.endsWith(".")) return [host];
   let domains: readonly string[] = [];

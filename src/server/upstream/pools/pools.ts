@@ -1,4 +1,4 @@
-/** Every pool of the configuration in force, with its members, kept over reloads. */
+/** Pools of the configuration in force, with their members, kept over reloads. */
 
 import { type Instruments, type Log, systemClock } from "../../../base/index.ts";
 import { type AskedFor, openPickers, routeByPicker } from "../picker/index.ts";
@@ -16,49 +16,52 @@ export interface PoolMember {
   readonly state: MemberState;
   readonly inFlight: number;
   readonly attempts: number;
-  /** Connects that failed. */
+  /** Number of failed connects. */
   readonly failures: number;
   readonly lastFailure: ConnectFailure | undefined;
-  /** Milliseconds since 1970; undefined: the last connect did not fail. */
+  /** Milliseconds since 1970; `undefined` if the last connect did not fail. */
   readonly failingSince: number | undefined;
-  /** Subsets that it is in, by name. */
+  /** Names of the subsets that contain it. */
   readonly subsets: readonly string[];
 }
 
 export interface Pools {
   /**
-   * A promise until the pool's name was first asked for, and where a picker is. `subset`: undefined for the whole pool.
-   * `asked`: what the picker is told.
+   * Selects a server. A promise until the pool's name was resolved for the first time, and always with a picker. `subset` is
+   * `undefined` for the whole pool. `asked` is passed to the picker.
    */
   route(spec: PoolSpec, subset: string | undefined, asked: AskedFor): Routed | Promise<Routed>;
-  /** From now on these, and no others. */
+  /** Replaces the pools. */
   keepOnly(specs: readonly PoolSpec[]): void;
-  /** Those of the whole pool and of its subsets, then those that have left and still answer. Undefined: no such pool. */
+  /**
+   * Returns the members of the whole pool and of its subsets, then those that left and still have requests. `undefined` if
+   * there is no such pool.
+   */
   members(provider: string): readonly PoolMember[] | undefined;
-  /** Open connections. */
+  /** Returns the number of open connections. */
   connections(): number;
   close(): Promise<void>;
 }
 
 export interface PoolsOptions {
-  /** `address[:port]` each; left out, those of the system. */
+  /** Servers, `address[:port]`; the system's by default. */
   readonly nameServers?: readonly string[];
   readonly instruments?: Instruments;
   readonly log?: Pick<Log, "warn" | "info">;
-  /** True for an address at which this gateway itself listens. */
+  /** Returns true for an address at which this gateway itself listens. */
   readonly isOwn?: (address: string, port: number) => boolean;
   readonly ca: string | undefined;
 }
 
 interface State {
   readonly spec: PoolSpec;
-  /** By what is resolved. */
+  /** By the name that is resolved. */
   readonly sets: Map<string, MemberSet>;
   readonly held: Map<string, { readonly member: Member; holders: number }>;
   readonly leaving: Set<Member>;
 }
 
-/** Of one spec, found without making a key. */
+/** Resolved names of one spec, found without building a key. */
 interface Resolved {
   readonly whole: MemberSet;
   readonly subsets: ReadonlyMap<string, MemberSet>;
@@ -124,7 +127,7 @@ export function openPools(options: PoolsOptions): Pools {
 
   const resolve = (spec: PoolSpec): Resolved => {
     const known = resolved.get(spec);
-    // Who began under a configuration that is in force no more finds its pool all the same.
+    // A request that began under a previous configuration still finds its pool.
     if (known !== undefined && !isClosed(known)) return known;
     const key = `${spec.provider}\0${spec.origin}`;
     let state = states.get(key);

@@ -1,4 +1,4 @@
-/** A pool as the deployment document writes it, read once a configuration. Source: specification document 3, `pool`. */
+/** A pool of the deployment document, parsed once per configuration. Source: specification document 3, `pool`. */
 import { isIP } from "node:net";
 import { parseDuration } from "../../../base/index.ts";
 import type { ProviderConfig } from "../../core/config/index.ts";
@@ -7,14 +7,14 @@ import { fencedAs } from "./fence.ts";
 type PoolConfig = NonNullable<ProviderConfig["pool"]>;
 
 export interface PoolSpec {
-  /** Whose pool it is. */
+  /** Provider that the pool belongs to. */
   readonly provider: string;
-  /** `scheme://host[:port]`: what members are called in TLS and in the `host` header, whatever their address. */
+  /** Origin `scheme://host[:port]`: the members' name in TLS and in the `host` header, whatever their address. */
   readonly origin: string;
-  /** What is resolved; an address without brackets. */
+  /** Host to resolve; an address without brackets. */
   readonly host: string;
   readonly port: number;
-  /** By name of the subset, what is resolved for it. */
+  /** Host to resolve for each subset, by the subset's name. */
   readonly subsets: ReadonlyMap<string, string>;
   readonly picker: PickerSpec | undefined;
 }
@@ -34,7 +34,7 @@ export type PoolProblem = { readonly path: readonly (string | number)[]; readonl
 /** RFC 1123 labels, with the underscore that some names of services have. */
 const HOST_NAME = /^(?=.{1,254}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*\.?$/i;
 
-/** `origin`: of `service`, which is a sound root. */
+/** `origin` is that of `service`, which is a valid root URL. */
 export function compilePool(provider: string, config: PoolConfig, origin: string): PoolSpec {
   const { hostname, protocol, port } = new URL(origin);
   return Object.freeze({
@@ -60,7 +60,7 @@ function compilePicker(picker: NonNullable<PoolConfig["picker"]>): PickerSpec {
 
 const bare = (host: string): string => (/^\[.*\]$/.test(host) ? host.slice(1, -1) : host);
 
-/** What of a pool no schema can say. Paths are below `pool`. */
+/** Returns the problems of a pool that a schema cannot express. Paths are below `pool`. */
 export function poolProblems(config: PoolConfig): readonly PoolProblem[] {
   const { hostname } = new URL(config.service);
   const hosts = [

@@ -1,18 +1,18 @@
-/** Members in turn; who could not be connected to lately comes after the others. */
+/** Round robin over the members; those with a recent failed connect come last. */
 import type { Route, Server, Watch } from "../server.ts";
 import type { Member } from "./member.ts";
 
-/** Members that one attempt is made at. Those that fail rest, so that the next request hardly meets one. */
+/** Maximum number of members per attempt. Failing ones are paused, so that later requests rarely meet one. */
 const MOST_TRIED = 16;
 
-/** A failed connect takes as long as two seconds; whoever waits has waited long enough after these. */
+/** Time after which no further server is tried, in milliseconds; a failed connect takes up to two seconds. */
 const MOST_TRYING_MS = 10_000;
 
 export class Turns {
   members: readonly Member[] = [];
   #at = 0;
 
-  /** The next whose turn it is, of those that `tried` does not hold. */
+  /** Returns the next member that is not in `tried`. */
   take(tried: ReadonlySet<Server> | undefined): Member | undefined {
     const { members } = this;
     let resting: Member | undefined;
@@ -27,11 +27,11 @@ export class Turns {
   }
 }
 
-/** What a picker chose. */
+/** Choice of a picker. */
 export interface Chosen extends Pick<Route, "model" | "watch"> {
   /** Tried before the others, in this order. */
   readonly preferred: readonly Member[];
-  /** Nobody else is tried. */
+  /** No other server is tried. */
   readonly alone: boolean;
 }
 

@@ -1,42 +1,39 @@
-/**
- * The addresses of one name, asked for again in the background as their TTL runs out. Nobody waits for it but who comes
- * before the first answer.
- */
+/** Addresses of one name, resolved again in the background when their TTL expires. Only requests before the first answer wait. */
 import type { Family, FamilyAnswer, Names } from "./names.ts";
 
-/** A TTL of nothing would ask without end; one of hours would keep those who have left for as long. */
+/** Limits of the TTL in milliseconds: a TTL of zero would query without end; one of hours would keep removed servers as long. */
 const MIN_TTL_MS = 1_000;
 const MAX_TTL_MS = 300_000;
 
-/** After a failure it is asked again so soon, doubling. */
+/** Delay before the next query after a failure, in milliseconds; doubles up to the maximum. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
 
 /**
- * How long the last good answer is kept against name servers that say there is nothing: those that are just starting say
- * so too. Against those that cannot tell it is kept for good.
+ * Time that the last good answer is kept when name servers report no addresses, in milliseconds: servers that are just starting
+ * report that too. While queries fail, it is kept indefinitely.
  */
 const NOTHING_BELIEVED_AFTER_MS = 30_000;
 
 export interface WatchedNameOptions {
   readonly names: Names;
-  /** Milliseconds; monotonic. */
+  /** Returns monotonic milliseconds. */
   readonly now: () => number;
-  /** After each answer, with the addresses that hold from now on and what is wrong, if anything is. */
+  /** Called after each answer, with the current addresses and the problem, if there is one. */
   readonly onAnswer: (addresses: readonly string[], problem: string | undefined) => void;
 }
 
 export interface WatchedName {
-  /** Once the first question is answered, with whatever. */
+  /** Resolves once the first query has finished, successful or not. */
   readonly first: Promise<void>;
-  /** Asks soon: what is known seems to be old. */
+  /** Queries soon, since the known addresses seem to be outdated. */
   hurry(): void;
   close(): void;
 }
 
 interface Known {
   addresses: readonly string[];
-  /** Since when there is said to be nothing; undefined: there is, or nobody can tell. */
+  /** Time since which the name has no addresses; `undefined` if it has some or the query failed. */
   nothingSince: number | undefined;
   problem: string | undefined;
   ttlMs: number;
@@ -94,7 +91,7 @@ export function watchName(host: string, { names, now, onAnswer }: WatchedNameOpt
   };
 }
 
-/** What an answer changes of what was known. `isElsewhere`: the name has addresses of the other family. */
+/** Applies an answer. `isElsewhere` is true if the name has addresses of the other family. */
 function take(known: Known, answer: FamilyAnswer, isElsewhere: boolean, now: number): void {
   known.problem = undefined;
   switch (answer.kind) {

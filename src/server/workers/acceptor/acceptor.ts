@@ -1,7 +1,7 @@
 /**
- * The listening socket of a data plane in several processes: connections are accepted here, unread, and each is handed to the
- * worker that has the fewest. One that a worker died over before it had taken it goes to another; no byte of it was read.
- * Not by the listener of `node:cluster`, which forgets what it was handing over. Source: hot-path reference, section 3.
+ * Listening socket of a data plane with several processes: accepts connections here, unread, and hands each to the worker with
+ * the fewest. If a worker dies before it took a connection, another gets it, since no byte was read. It does not use the
+ * listener of `node:cluster`, which loses connections that it was handing over. Source: hot-path reference, section 3.
  */
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
@@ -18,46 +18,46 @@ import {
 import { refuseConnection } from "../../dataplane/index.ts";
 import type { Worker } from "../supervisor/index.ts";
 
-/** A worker that takes longer for one gets no further one before it has taken it. */
+/** Time after which a worker gets no further connection until it has taken the current one, in milliseconds. */
 const SLOW_MS = 100;
-/** Connections that wait for a worker, and for how long: some are replaced within a second. */
+/** Maximum number of connections that wait for a worker, and their maximum wait: some workers are replaced within a second. */
 const MAX_WAITING = 1_024;
 const WAIT_MS = 10_000;
-/** Between two lines of the log about connections that are refused. */
+/** Interval between two log lines about refused connections, in milliseconds. */
 const TELL_MS = 10_000;
-/** One that had no descriptor left is tried again after so long. */
+/** Time until a worker without free descriptors is tried again, in milliseconds. */
 const REST_MS = 100;
 const NO_DESCRIPTOR = "the node process has no file descriptor left for them, see `ulimit -n`";
 
 export interface Acceptor {
-  /** Actual; nobody listens there before `listen`. */
+  /** Actual address; nothing listens there before `listen`. */
   readonly address: string;
   readonly port: number;
-  /** Hands connections to it from here on, until it is gone. */
+  /** Adds a worker that receives connections until it exits. */
   serve(worker: Worker): void;
-  /** Rejects with the system's error where the address cannot be had. */
+  /** Rejects with the system's error if the address cannot be bound. */
   listen(): Promise<void>;
-  /** Accepts no more; resolves once no connection is on its way to a worker, `limit` at the latest. */
+  /** Stops accepting; resolves once no connection is on its way to a worker, at the latest when `limit` aborts. */
   stop(limit: AbortSignal): Promise<void>;
-  /** Ends what nobody took. */
+  /** Closes the connections that no worker took. */
   close(): void;
 }
 
 interface Receiver {
   readonly worker: Worker;
-  /** Its connections, with those that it is to have. */
+  /** Number of its connections, including those assigned to it. */
   open: number;
   readonly queue: Socket[];
-  /** What it is being handed. */
+  /** Connection that is being handed over. */
   handing: Socket | undefined;
   slow: NodeJS.Timeout | undefined;
-  /** It has no descriptor left, and is given nothing for a while. */
+  /** Set while the worker has no free descriptor, and gets no connections. */
   rest: NodeJS.Timeout | undefined;
-  /** Since it last took one. */
+  /** True if it had no free descriptor since it last took a connection. */
   wasFull: boolean;
 }
 
-/** Rejects where `listen` is no address. `isPlain`: without TLS a client can read why it is refused. */
+/** Rejects if `listen` is not a valid address. With `isPlain` (no TLS), refused clients get a readable reason. */
 export async function openAcceptor(
   listen: string,
   isPlain: boolean,
@@ -67,7 +67,7 @@ export async function openAcceptor(
   const { host, port } = await placeOf(listen);
   const receivers = new Set<Receiver>();
   const waiting = new Set<Socket>();
-  /** Of each that waits, or has: when it is waited for no longer. */
+  /** Timeouts of connections that wait for a worker or are assigned to one. */
   const patience = new Map<Socket, NodeJS.Timeout>();
   let onIdle: (() => void) | undefined;
   let refused = 0;
@@ -82,7 +82,7 @@ export async function openAcceptor(
   const isIdle = (): boolean =>
     waiting.size === 0 && [...receivers].every(({ handing, queue }) => handing === undefined && queue.length === 0);
 
-  /** Of those that take what they are given, the one with the fewest. */
+  /** Returns the worker with the fewest connections among those that are taking theirs. */
   const chosen = (): Receiver | undefined => {
     let best: Receiver | undefined;
     for (const one of receivers) {
@@ -150,7 +150,7 @@ export async function openAcceptor(
     for (const socket of all) assign(socket);
   };
 
-  /** What it was to have beside the one that it does not take. */
+  /** Reassigns the queue of a worker that does not take its current connection. */
   const turnAway = (receiver: Receiver): void => {
     receiver.slow = undefined;
     receiver.worker.wonder();
@@ -169,7 +169,7 @@ export async function openAcceptor(
     }, REST_MS);
   };
 
-  /** One after the other: it is the pace of the worker that says how much it is given. */
+  /** Hands over one connection at a time: the worker's pace determines how many it gets. */
   const hand = async (receiver: Receiver): Promise<void> => {
     if (receiver.handing !== undefined) return;
     for (let socket = receiver.queue.shift(); socket !== undefined; socket = receiver.queue.shift()) {
@@ -189,7 +189,7 @@ export async function openAcceptor(
         break;
       }
       receiver.wasFull = false;
-      // Its descriptor alone: the connection is the worker's.
+      // Closes only this process's descriptor: the connection is the worker's.
       forget(socket);
       if (wasSlow) assignWaiting();
     }
@@ -197,7 +197,7 @@ export async function openAcceptor(
   };
 
   const server = createServer({ pauseOnConnect: true }, (socket) => {
-    // It may be reset while it waits.
+    // The connection may be reset while it waits.
     socket.on("error", () => undefined);
     if (descriptorsLeft(socket) < 1) refuse(socket, NO_DESCRIPTOR);
     else assign(socket);
@@ -218,7 +218,7 @@ export async function openAcceptor(
     async listen() {
       connectionsBegin();
       await listening(server, host, port);
-      // For example no descriptor left to accept with: the listener goes on, and accepts again when there is one.
+      // For example no free descriptor to accept with: the listener remains, and accepts again when there is one.
       server.on("error", (error) => log.warn("data plane failed to accept", { error }));
     },
     async stop(limit) {
@@ -235,7 +235,10 @@ export async function openAcceptor(
   };
 }
 
-/** Workers are told of it before anybody may connect: a port of the system's choice is chosen here, and given back. */
+/**
+ * Resolves the address before anything can connect, since workers learn it first. If the system chooses the port, it is
+ * reserved here and released again.
+ */
 async function placeOf(listen: string): Promise<{ readonly host: string; readonly port: number }> {
   const parsed = parseAddress(listen);
   if (parsed === undefined) throw new Error(`cannot listen: ${listen} is not host:port or :port`);

@@ -1,15 +1,15 @@
-/** Budgets of a worker: a ledger of its own, which borrows of the node's. */
+/** Budgets of a worker: its own ledger, which borrows from the node's. */
 import type { Clock, Instruments, Log } from "../../../base/index.ts";
 import type { GivenBack, ShareName } from "../../core/budgets/index.ts";
 import { type OpenBudgets, openBudgets, type UsageReports } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
 
-/** Between two reports of what is not urgent: what operators read of budgets is as old. */
+/** Interval of reports that are not urgent, in milliseconds: the maximum age of budgets that operators see. */
 const REPORT_MS = 50;
-/** Between two looks at what the cluster is; what ends an allowance is told at once. */
+/** Interval between checks of the cluster's state, in milliseconds; the end of an allowance is reported immediately. */
 const LOOK_MS = 250;
 
-/** What a worker knows of the cluster. */
+/** Cluster state that a worker knows. */
 interface ClusterState {
   readonly incarnation: number;
   readonly hasLeader: boolean;
@@ -58,7 +58,7 @@ export function borrowBudgets({ channel, clock, instruments, log }: BorrowedOpti
 
 export type LentOf = Pick<UsageReports, "incarnation" | "onIncarnation" | "hasLeader" | "logNow">;
 
-/** Lends to the worker at the other end. Gives the end, for when all that it wrote was taken. */
+/** Lends to a worker. Returns a function for after the worker's last output was read. */
 export function lendBudgets(channel: Channel, budgets: OpenBudgets, cluster: LentOf): () => void {
   const borrower = budgets.lendTo(
     async (name, signal) => ((await channel.ask("budgets.recall", name, signal)) ?? undefined) as GivenBack | undefined,

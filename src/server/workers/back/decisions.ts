@@ -1,11 +1,11 @@
-/** Records of requests of a worker, packed and told to the node a moment later. */
+/** Records of a worker's requests, packed and sent to the node after a moment. */
 import { type PackedChunk, RecordChunk, type RecordStore } from "../../core/rehearsal/index.ts";
 import type { DecisionSink } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
 
 const EVERY_MS = 500;
 
-/** A full chunk goes out at once, and what there is when the node asks for all (`catchUp`). */
+/** Sends a full chunk immediately, and the current one when the node asks for everything (`catchUp`). */
 export function sendRequestRecords(channel: Channel): DecisionSink {
   let chunk = new RecordChunk();
   let timer: NodeJS.Timeout | undefined;

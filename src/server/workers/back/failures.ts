@@ -1,12 +1,15 @@
-/** Callers that were not let in: counted each, and a few a second told of, since whoever tries keys must not keep the node busy. */
+/**
+ * Failed authentications: all are counted, and a few a second are reported in detail, so that guessing keys cannot keep the
+ * node busy.
+ */
 import type { AuthFailure, FailureSampler } from "../../audit/index.ts";
 import type { DecisionTrail } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
 import { gather } from "./gather.ts";
 
-/** Enumerations of ours. */
+/** Maximum number of kinds; they come from enumerations of our own. */
 const MAX_KINDS = 100;
-/** Of a kind, each time that it is told of. */
+/** Maximum number of detailed failures per kind and report. */
 const MAX_TOLD = 10;
 
 interface Failed {

@@ -1,15 +1,18 @@
-/** Sums up what happens often, to be told as one message a moment later. */
+/** Sums up frequent events, to be sent as one message after a moment. */
 import type { Channel } from "../channel/index.ts";
 
-/** What operators see is as old, and a process under full load tells it fifty times a second. */
+/** Interval in milliseconds: the maximum age of what operators see; a process under full load sends fifty messages a second. */
 const EVERY_MS = 20;
 
 export interface Gathered<Item> {
-  /** The item of this key, to be added to. */
+  /** Returns the item of this key, to add to. */
   at(key: string, make: () => Item): Item;
 }
 
-/** `limit`: of keys; past it, what is there goes out at once, and so it does when the node asks for all (`catchUp`). */
+/**
+ * `limit` is the maximum number of keys: beyond it everything is sent immediately, as when the node asks for everything
+ * (`catchUp`).
+ */
 export function gather<Item>(channel: Channel, type: string, limit: number): Gathered<Item> {
   let items = new Map<string, Item>();
   let timer: NodeJS.Timeout | undefined;

@@ -1,17 +1,18 @@
 /**
- * One bound over all processes of a node: each tells what it holds, and is told what the others do. So one request may take
- * all that is free, whichever process serves it; what is held is above the bound by no more than arrives within a look.
+ * One memory bound over all processes of a node: each reports what it has reserved, and learns what the others have. So one
+ * request may use all that is free, whichever process serves it; the bound is exceeded at most by what arrives between two
+ * checks.
  */
 import { type Admission, type Held, NOTHING_HELD } from "../../memory/index.ts";
 import type { Channel } from "../channel/index.ts";
 
 const LOOK_MS = 20;
-/** Less than this of a limit is not told: ordinary traffic says nothing. */
+/** Divisor of a limit: a smaller change is not reported, so that ordinary traffic causes no messages. */
 const PART = 128;
 
 type Holding = Pick<Admission, "limits" | "inFlight" | "bufferedBytes" | "besides">;
 
-/** Calls back with what is held, as soon as it is another. Gives the end. */
+/** Calls back when the reservations have changed considerably or dropped to zero. Returns a function that stops it. */
 function follow({ limits, inFlight, bufferedBytes }: Holding, changed: (held: Held) => void): () => void {
   let told = NOTHING_HELD;
   const looking = setInterval(() => {
@@ -28,19 +29,19 @@ function follow({ limits, inFlight, bufferedBytes }: Holding, changed: (held: He
   return () => clearInterval(looking);
 }
 
-/** Of a worker. Gives the end. */
+/** Reports a worker's reservations. Returns a function that stops it. */
 export function sendHeld(channel: Channel, admission: Holding): () => void {
   channel.on("held.others", (others) => admission.besides(others as Held));
   return follow(admission, (held) => channel.send("held", held, true));
 }
 
 export interface HeldByAll {
-  /** Of the worker at the other end. Gives the end, for when it is gone. */
+  /** Takes the reports of a worker. Returns a function for when the worker has exited. */
   take(channel: Channel): () => void;
   close(): void;
 }
 
-/** Of the node. `own`: what its process holds itself, such as of other proxies' traffic. */
+/** Opens the sum in the node. `own` is what its process has reserved itself, for example for other proxies' traffic. */
 export function openHeld(own: Holding): HeldByAll {
   const tellOwn = (others: Held): void => own.besides(others);
   const holders = new Map<object, { held: Held; readonly tell: (others: Held) => void }>();
@@ -54,7 +55,7 @@ export function openHeld(own: Holding): HeldByAll {
     const known = holders.get(holder);
     if (known === undefined) return;
     known.held = held;
-    // To it nothing has changed.
+    // Skips the sender, for which nothing has changed.
     tellAll(holder);
   };
   holders.set(own, { held: NOTHING_HELD, tell: tellOwn });

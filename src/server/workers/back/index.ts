@@ -1,4 +1,4 @@
-/** What workers give back to their node process. */
+/** Reports of workers to their node process. */
 export { borrowBudgets, type LentOf, lendBudgets } from "./budgets.ts";
 export { answerCatchUp, catchUp } from "./catch-up.ts";
 export {

@@ -1,11 +1,14 @@
-/** The log of a worker: its lines are written by the node, in one stream with the node's own. */
+/** Log of a worker: the node writes its lines, in one stream with its own. */
 import { createLogger, type Log, type LogLine } from "../../../base/index.ts";
 import type { Channel } from "../channel/index.ts";
 
-/** A line is not worth memory that requests need. */
+/** Maximum memory for lines, in bytes: requests need it more. */
 const MAX_WAITING_BYTES = 1 << 20;
 
-/** Lossy: while more than a mebibyte waits, lines are dropped, and the next one that goes says how many. */
+/**
+ * Sends log lines, with loss: while more than a mebibyte waits, lines are dropped, and the next one that is sent reports how
+ * many.
+ */
 export function sendLog(channel: Channel, level: Parameters<typeof createLogger>[0]["level"], now: () => number): Log {
   let dropped = 0;
   const sink = ({ level: of, message, fields }: LogLine): void => {
@@ -19,7 +22,7 @@ export function sendLog(channel: Channel, level: Parameters<typeof createLogger>
   return createLogger({ stream: { write: () => true }, isTerminal: false, level, now, tee: { sink } });
 }
 
-/** `worker`: its number, which each line carries. */
+/** `worker` is the worker's number, which is added to each line. */
 export function takeLog(channel: Channel, log: Log, worker: number): void {
   channel.on("log", (body) => {
     const [level, message, fields] = body as readonly [LogLine["level"], string, LogLine["fields"]];

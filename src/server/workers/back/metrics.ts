@@ -1,6 +1,6 @@
 /**
- * What workers count, added to what the node counts: each series is the sum over all processes, and no label tells them
- * apart. A counter never falls: what a worker that is gone had told last stays in the sum.
+ * Metrics of workers, added to those of the node: each series is the sum over all processes, without a label per process. A
+ * counter never decreases: the last report of a worker that has exited stays in the sum.
  */
 import {
   addReadings,
@@ -12,10 +12,10 @@ import {
 import type { Channel } from "../channel/index.ts";
 
 const EVERY_MS = 1_000;
-/** A scrape does not wait longer for a worker that is busy: it counts what that one told last. */
+/** Maximum wait of a scrape for a busy worker, in milliseconds; then its last report is used. */
 const SCRAPE_MS = 200;
 
-/** Of the node alone: a worker's ledger of budgets is a part of the node's, and whoever asks when it started means the node. */
+/** Metrics of the node alone: a worker's budget ledger is a part of the node's, and the start time means the node's. */
 const OF_NODE: ReadonlySet<string> = new Set([
   "gateway_build_info",
   "process_start_time_seconds",
@@ -25,7 +25,7 @@ const OF_NODE: ReadonlySet<string> = new Set([
   "gateway_budget_untold_units_total",
 ]);
 
-/** Gives the end: what was counted until then is told. */
+/** Returns a function that stops it after a last report. */
 export function sendMetrics(channel: Channel, instruments: Pick<Instruments, "read">): () => void {
   const read = (): readonly Reading[] => instruments.read().filter(({ name }) => !OF_NODE.has(name));
   const tell = (): void => channel.send("metrics", read());
@@ -37,7 +37,7 @@ export function sendMetrics(channel: Channel, instruments: Pick<Instruments, "re
   };
 }
 
-/** Gives the end, for when all that the worker wrote was taken. */
+/** Returns a function for after the worker's last output was read. */
 export function takeMetrics(channel: Channel, instruments: MergedInstruments): () => void {
   let last: readonly Reading[] = [];
   const source: ReadingSource = {

@@ -1,32 +1,32 @@
-/** What workers refused and finished, what was used, and which keys were used, told to the node. */
+/** Refusals, finished requests, usage and used keys of workers, reported to the node. */
 import type { FinishedRequest, FinishedSink, Refusal, Refusals, UsageLedger } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
 import { gather } from "./gather.ts";
 
-/** Callers by code and cause, until the next message. */
+/** Maximum number of callers by code and cause between two messages. */
 const MAX_REFUSED = 500;
-/** As many as the node lists, whichever worker finished them. */
+/** Maximum number of rows; equals the number that the node lists. */
 const MAX_FINISHED = 2_000;
 const LOOK_MS = 250;
-/** Of one look: so many are told as they come. */
+/** Number of rows between two checks up to which they are reported as they come. */
 const FEW = 500;
 const LATEST_MS = 2_000;
-/** So that requests go on between two. */
+/** Limited so that requests are served between two messages. */
 const ROWS_A_MESSAGE = 100;
-/** Callers by what they used, until the next message. */
+/** Maximum number of callers by usage between two messages. */
 const MAX_USES = 1_000;
-/** Keys that were used since the last message. */
+/** Maximum number of used keys between two messages. */
 const MAX_USED_KEYS = 1_000;
 
 interface Refused {
   readonly refusal: Refusal;
   count: number;
   last: string;
-  /** Of the last: in microseconds of the machine's monotonic clock, which all processes read alike. */
+  /** Time of the last one, in microseconds of the machine's monotonic clock, which all processes share. */
   at: number;
 }
 
-/** Only what records; nothing is read here. */
+/** Only records; nothing is read here. */
 export function sendRefusals(channel: Channel): Pick<Refusals, "refused"> {
   const gathered = gather<Refused>(channel, "refusals", MAX_REFUSED);
   return {
@@ -41,7 +41,7 @@ export function sendRefusals(channel: Channel): Pick<Refusals, "refused"> {
   };
 }
 
-/** Nobody there asks for what a key says beside its name. */
+/** Drops a key's metadata, which the node does not need. */
 const toldOf = ({ caller, ...others }: Refusal): Refusal => ({
   ...others,
   caller: caller?.key === undefined ? caller : { ...caller, key: { ...caller.key, metadata: {} } },
@@ -56,8 +56,8 @@ export function takeRefusals(channel: Channel, refusals: Pick<Refusals, "refused
 }
 
 /**
- * While there are few they are told a moment after. What is finished under load is mostly never read: the last are kept for
- * whoever asks (`catchUp`), and told by themselves every other second.
+ * Reports a few rows after a moment. Under load, most rows are never read: the last are kept for `catchUp`, and sent every
+ * other second.
  */
 export function sendFinished(channel: Channel): FinishedSink {
   let rows: FinishedRequest[] = [];
@@ -118,13 +118,13 @@ type Use = Parameters<UsageLedger["add"]>[0];
 type Tokens = NonNullable<Use["tokens"]>;
 type Summed = { -readonly [Key in keyof Use]: Use[Key] };
 
-/** Summed by whose it is and what it was used of. */
+/** Sums usage by caller and resource. */
 export function sendUse(channel: Channel): UsageLedger {
   const gathered = gather<Summed>(channel, "use", MAX_USES);
   return {
     add(use) {
       const { hop, kind, caller, profile, provider, model } = use;
-      // An issuer may write anything into the name of a caller: its length keeps it apart from what follows.
+      // An issuer may put anything into a caller's name: the length separates it from the rest.
       const who = `${caller.length}\0${caller}\0${profile}`;
       const key = `${hop}\0${kind}\0${use.tokens === undefined}\0${provider}\0${who}\0${model}`;
       const sum = gathered.at(key, () => ({ ...NOTHING, hop, kind, caller, profile, provider, model }));
@@ -141,7 +141,7 @@ export function sendUse(channel: Channel): UsageLedger {
 
 const NOTHING = { requests: 0, failed: 0, unmeasured: 0, units: 0, tokens: undefined };
 
-/** What was told of a cache is part of the input, be it told so or not. */
+/** Reported cache tokens count as part of the input, whether the provider includes them or not. */
 function sumOf(sum: Tokens | undefined, more: Tokens): Tokens {
   const { cachedInputTokens: cached, cacheCreationInputTokens: created } = more;
   const input = Math.max(more.inputTokens, cached + created);
@@ -165,7 +165,7 @@ interface UsedKey {
   at: number;
 }
 
-/** Of a key, and when it was used last, in milliseconds since 1970. */
+/** Reports keys with the time of their last use, in milliseconds since 1970. */
 export function sendKeyUse(channel: Channel): (id: string, at: number) => void {
   const gathered = gather<UsedKey>(channel, "key_use", MAX_USED_KEYS);
   return (id, at) => {

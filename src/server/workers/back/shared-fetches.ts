@@ -1,14 +1,14 @@
 /**
- * One fetch for all processes of a node: who asks first is told to fetch, who asks meanwhile waits for what comes of it. What
- * came is kept by the node for as long as its fetcher said. Source: hot-path reference, 3 (token caches).
+ * Shares a fetch between all processes of a node: the first that asks fetches, the others wait for its result. The node keeps a
+ * result as long as its fetcher specified. Source: hot-path reference, 3 (token caches).
  */
 import { type FetchShared, fetchAlone, type SharedValue } from "../../../base/index.ts";
 import type { Channel } from "../channel/index.ts";
 
-/** Longer than any fetch takes; then whoever waits fetches for itself. */
+/** Maximum wait in milliseconds, longer than any fetch; after it a process fetches for itself. */
 const WAIT_MS = 13_000;
 
-/** Of all that is kept, as JSON; what was used longest ago goes first. */
+/** Maximum total length of kept results, as JSON; the least recently used are dropped first. */
 const MAX_KEPT_LENGTH = 32 << 20;
 
 interface Question {
@@ -17,10 +17,10 @@ interface Question {
 }
 
 type Answer =
-  /** The asker fetches, and tells what came of it under this number. */
+  /** The asking process fetches, and reports the result under this number. */
   { readonly turn: number } | Omit<SharedValue<unknown>, "isOwn">;
 
-/** `value` is left out where the fetch rejected: whoever waits next has its turn. */
+/** `value` is omitted if the fetch rejected: the next process that waits fetches. */
 interface Told {
   readonly key: string;
   readonly number: number;
@@ -28,14 +28,14 @@ interface Told {
   readonly value?: unknown;
 }
 
-/** Of a worker. */
+/** Returns a worker's shared fetch. */
 export function fetchThrough(channel: Channel): FetchShared {
   return async (key, after, fetch) => {
     let answer: Answer;
     try {
       answer = (await channel.ask("fetch", { key, after } satisfies Question, AbortSignal.timeout(WAIT_MS))) as Answer;
     } catch {
-      // The node process is busy or gone, or whoever fetched hangs: a request is waiting here.
+      // The node process is busy or has exited, or the fetching process hangs: a request is waiting here.
       return await fetchAlone(key, after, fetch);
     }
     if (!("turn" in answer)) return { ...(answer as SharedValue<never>), isOwn: false };
@@ -78,11 +78,11 @@ interface UnderWay {
 }
 
 export interface SharedFetches {
-  /** Of the worker at the other end. Gives the end, for when it is gone. */
+  /** Serves a worker. Returns a function for when the worker has exited. */
   take(channel: Channel): () => void;
 }
 
-/** Of the node. `now`: milliseconds of the monotonic clock. */
+/** Opens the shared fetches of the node. `now` returns milliseconds of the monotonic clock. */
 export function openSharedFetches(now: () => number): SharedFetches {
   /** In the order of use. */
   const kept = new Map<string, Kept>();
@@ -125,7 +125,7 @@ export function openSharedFetches(now: () => number): SharedFetches {
     return { value: found.value, number: found.number, ageMs: ageOf(found.begunAt) };
   };
 
-  /** The next who waits fetches; nobody does: there is nothing under way. */
+  /** Lets the next waiting process fetch; if there is none, nothing is in progress. */
   const passOn = (key: string, { waiting }: UnderWay): void => {
     const [next] = waiting;
     if (next === undefined) {
@@ -157,7 +157,7 @@ export function openSharedFetches(now: () => number): SharedFetches {
   const told = (body: Told): void => {
     const { key, number, keepMs, value } = body;
     const under = underWay.get(key);
-    // Who took too long has been given up.
+    // Ignores a process that took too long and was given up.
     if (under?.turn.number !== number) return;
     if (!("value" in body)) {
       passOn(key, under);
@@ -167,7 +167,7 @@ export function openSharedFetches(now: () => number): SharedFetches {
     const { begunAt } = under.turn;
     for (const { resolve } of under.waiting) resolve({ value, number, ageMs: ageOf(begunAt) });
     const until = begunAt + keepMs;
-    // What failed leaves in place what another may still use.
+    // A result that may not be kept does not replace one that is still valid.
     if (until > now()) keep(key, { value, number, begunAt, until, length: JSON.stringify(value).length });
   };
 

@@ -1,14 +1,14 @@
-/** What workers meet at providers: summed there, and counted by the node as if it had met it. */
+/** Statistics of providers that workers use: summed there, and counted by the node like its own. */
 import type { AttemptFailure, ProviderStatistics, Statistics } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
 import { gather } from "./gather.ts";
 
-/** Pairs of provider and model; they come from the configuration. */
+/** Maximum number of pairs of provider and model; they come from the configuration. */
 const MAX_PAIRS = 1_000;
-/** A provider may say of its error only after an attempt has failed; as much of its body is waited for, unless one reads. */
+/** Maximum wait for the body of a provider's error after a failed attempt, in milliseconds. */
 const SAID_MS = 250;
 
-/** Since the message before. */
+/** Counts since the last message. */
 interface Met {
   readonly provider: string;
   readonly model: string | undefined;
@@ -18,7 +18,7 @@ interface Met {
   came: number;
   left: number;
   units: number;
-  /** Milliseconds to the first byte, of each that was answered. */
+  /** Milliseconds to the first byte of each answered attempt. */
   readonly answered: number[];
 }
 
@@ -28,13 +28,13 @@ interface ToldFailure {
   readonly failure: AttemptFailure;
 }
 
-/** Only what records; nothing is read here. */
+/** Only records; nothing is read here. */
 export type RecordedStatistics = Pick<Statistics, "of">;
 
 export function sendStatistics(channel: Channel): RecordedStatistics {
   const gathered = gather<Met>(channel, "statistics", MAX_PAIRS);
   const known = new Map<string, ProviderStatistics>();
-  /** Failures that are to be told once their errors have been read. */
+  /** Failures that are reported once their errors have been read. */
   const late = new Set<() => void>();
   channel.on("tell", () => {
     for (const tell of late) tell();
@@ -84,7 +84,7 @@ export function sendStatistics(channel: Channel): RecordedStatistics {
       const key = `${provider}\0${model ?? ""}`;
       let made = known.get(key);
       if (made === undefined) {
-        // Names of a configuration that is gone.
+        // Drops names of earlier configurations.
         if (known.size >= MAX_PAIRS) known.clear();
         made = recording(key, provider, model);
         known.set(key, made);
@@ -94,7 +94,7 @@ export function sendStatistics(channel: Channel): RecordedStatistics {
   };
 }
 
-/** Gives the end, for when all that the worker wrote was taken: what was under way there is over. */
+/** Returns a function for after the worker's last output was read: it ends the attempts that were in progress there. */
 export function takeStatistics(channel: Channel, statistics: Pick<Statistics, "of">): () => void {
   const underWay = new Map<string, { readonly at: ProviderStatistics; count: number }>();
   const times = (count: number, run: () => void): void => {
@@ -103,7 +103,7 @@ export function takeStatistics(channel: Channel, statistics: Pick<Statistics, "o
   channel.on("statistics", (body) => {
     for (const met of body as readonly Met[]) {
       const key = `${met.provider}\0${met.model ?? ""}`;
-      // The same over any change of the configuration, as long as something is under way there.
+      // Keeps the same statistics over a change of the configuration while an attempt is in progress there.
       const current = statistics.of(met.provider, met.model);
       const held = underWay.get(key);
       const at = held?.at ?? current;

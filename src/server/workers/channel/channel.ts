@@ -1,7 +1,7 @@
 /**
- * Between a worker and its node process: messages and questions in order, over one stream socket. What is sent within a
- * millisecond goes out as one frame, since a message by itself costs the sender as much as fifty of a frame; a question and
- * its answer go out at the end of the turn.
+ * Channel between a worker and its node process: ordered messages and questions over one stream socket. Messages of one
+ * millisecond are sent as one frame, since a single message costs the sender as much as a frame of fifty; a question and its
+ * answer are sent at the end of the turn.
  */
 import type { Socket } from "node:net";
 import { ChannelClosed, errorOf, faultOf } from "./faults.ts";
@@ -9,28 +9,30 @@ import { BrokenFrame, frameOf, frameReader, MAX_ENTRY_LENGTH, MAX_FRAME_BYTES, P
 
 const GATHER_MS = 1;
 const GATHER_BYTES = 64 * 1024;
-/** The other side reads what was sent last. */
+/** Time in which the peer reads the last messages, in milliseconds. */
 const CLOSE_MS = 1_000;
-/** Of all types together, before somebody listens to them: a worker opens its ports one after the other. */
+/** Maximum number of messages of all types that wait for a listener: a worker opens its ports one after the other. */
 const MAX_EARLY = 10_000;
 
 export interface Channel {
   /**
-   * Never throws; what a closed channel is given is dropped. `undefined` arrives as `null`, as in JSON. `isUrgent`: goes out
-   * at the end of the turn, before anything more is read.
+   * Sends a message. Never throws; a closed channel drops it. `undefined` arrives as `null`, as in JSON. With `isUrgent`, it is
+   * sent at the end of the turn, before anything else is read.
    */
   send(type: string, body: unknown, isUrgent?: boolean): void;
-  /** Rejects with `ChannelClosed`, the signal's reason, or what the other side threw: a `GatewayError` as one, else its message. */
+  /**
+   * Rejects with `ChannelClosed`, the signal's reason, or the peer's error: a `GatewayError` as one, any other by its message.
+   */
   ask(type: string, body: unknown, signal: AbortSignal): Promise<unknown>;
-  /** Each of several is called. What came before the first waits for it. */
+  /** Adds a listener; all are called. Messages that came before the first listener wait for it. */
   on(type: string, listener: (body: unknown) => void): void;
-  /** The one that answers questions of this type; `signal` is aborted when nobody waits for the answer any more. */
+  /** Sets the function that answers questions of this type; `signal` is aborted when the answer is no longer awaited. */
   answer(type: string, answerer: (body: unknown, signal: AbortSignal) => Promise<unknown> | unknown): void;
-  /** Bytes that wait to be taken by the other side. */
+  /** Returns the number of bytes that the peer has not taken yet. */
   waitingBytes(): number;
-  /** Once everything that the other side wrote has been taken. */
+  /** Resolves once everything that the peer wrote has been read. */
   readonly closed: Promise<void>;
-  /** What was sent goes out before, for a second at most. */
+  /** Closes the channel after sending what is queued, within one second. */
   close(): Promise<void>;
 }
 
@@ -42,8 +44,8 @@ interface Asked {
 }
 
 /**
- * Kinds of entries: a message, a question with its number, its answer, its failure, that nobody waits for it, and a part of
- * the JSON of one that is longer than a frame.
+ * Kinds of entries: a message, a question with its number, its answer, its failure, its cancellation, and a part of an entry
+ * whose JSON is longer than a frame.
  */
 type Entry =
   | readonly ["m", string, unknown]
@@ -53,7 +55,7 @@ type Entry =
   | readonly ["x", number]
   | readonly ["p", isLast: boolean, text: string];
 
-/** `onBroken`: the other side, or this one, sent what cannot be carried; the channel ends. */
+/** `onBroken` is called if the peer or this process sent something that cannot be carried; the channel is closed. */
 export function openChannel(socket: Socket, onBroken: (error: Error) => void): Channel {
   const listeners = new Map<string, ((body: unknown) => void)[]>();
   const answerers = new Map<string, Answerer>();
@@ -196,7 +198,7 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
       breakOff(error instanceof Error ? error : new BrokenFrame(String(error)));
     }
   });
-  // What is lost with the other side is told by `closed`.
+  // `closed` reports the loss of the peer.
   socket.on("error", () => undefined);
 
   const closed = new Promise<void>((resolve) => {

@@ -1,22 +1,22 @@
-/** Frames of a channel: u32 length, big-endian, then as many bytes of UTF-8 JSON, which hold one array. */
+/** Frames of a channel: u32 length, big-endian, then that many bytes of UTF-8 JSON, which is one array. */
 
 const HEAD_BYTES = 4;
 
-/** Of the JSON of one frame. */
+/** Maximum size of one frame's JSON, in bytes. */
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 
-/** Of an entry that is longer, a frame has a part: characters, each of which is six bytes of JSON at most. */
+/** Length of one part of a longer entry, in characters; a character takes at most six bytes of JSON. */
 export const PART_LENGTH = 2 * 1024 * 1024;
 
-/** Of an entry, in characters: ten times what a configuration may hold. */
+/** Maximum length of an entry in characters: ten times the maximum of a configuration. */
 export const MAX_ENTRY_LENGTH = 256 * 1024 * 1024;
 
-/** The other side sent what is no frame of ours; nothing that follows can be understood. */
+/** The peer sent an invalid frame; nothing after it can be parsed. */
 export class BrokenFrame extends Error {
   override readonly name = "BrokenFrame";
 }
 
-/** `entries`: JSON texts, `bytes` of UTF-8 with a separator each. */
+/** `entries` are JSON texts, together `bytes` long in UTF-8 with one separator each. */
 export function frameOf(entries: readonly string[], bytes: number): Buffer {
   const length = bytes + 1;
   const frame = Buffer.allocUnsafe(HEAD_BYTES + length);
@@ -25,7 +25,10 @@ export function frameOf(entries: readonly string[], bytes: number): Buffer {
   return frame;
 }
 
-/** Takes bytes as they come; calls back with the entries of each frame that is whole. Throws `BrokenFrame`. */
+/**
+ * Returns a function that takes bytes as they arrive and calls back with the entries of each complete frame. Throws
+ * `BrokenFrame`.
+ */
 export function frameReader(onEntries: (entries: readonly unknown[]) => void): (chunk: Buffer) => void {
   let chunks: Buffer[] = [];
   let held = 0;

@@ -1,17 +1,17 @@
 /**
- * One worker's records: room is lent before they are made, and each is acknowledged once it was handed to the thread that
+ * Records of one worker: it gets credit before records are made, and each is acknowledged once it was handed to the thread that
  * writes it.
  */
 import { type AuditQueue, type FedRecords, openCredit, RECORD_OVERHEAD_BYTES } from "../../audit/index.ts";
 import type { Channel } from "../channel/index.ts";
 import type { Recorded, Sent } from "./protocol.ts";
 
-/** Of all workers together; the rest of the queue is for what the node itself records. */
+/** Maximum credit of all workers together, in bytes; the rest of the queue is for the node's own records. */
 const ALL_BYTES = 32 << 20;
-/** Of one: some thousand records, more than are made while an answer is under way. */
+/** Maximum credit of one worker in bytes: some thousand records, more than are made during one round trip. */
 const MAX_CREDIT_BYTES = 2 << 20;
 const AGAIN_MS = 20;
-/** A hundred syncs a second leave the disk to the raft log. */
+/** Minimum time between two syncs in milliseconds: a hundred a second leave disk capacity for the raft log. */
 const GROUP_MS = 10;
 const GROUP_RECORDS = 256;
 
@@ -19,7 +19,7 @@ export interface TakeOptions {
   readonly queue: AuditQueue;
   /** Workers that share the queue. */
   readonly workers: number;
-  /** Takes a group of records in order. */
+  /** Receives a group of records in order. */
   fed(records: FedRecords, recorded: readonly Recorded[]): void;
 }
 
@@ -33,7 +33,7 @@ export function takeRecords(channel: Channel, { queue, workers, fed }: TakeOptio
   let group: Sent[] = [];
   let groupTimer: NodeJS.Timeout | undefined;
   let timer: NodeJS.Timeout | undefined;
-  /** In quarters, so that a record costs no message. */
+  /** Grants credit in quarters, so that not every record costs a message. */
   const give = (): void => {
     const more = most - (given - used);
     if (more < most / 4) return;

@@ -1,4 +1,4 @@
-/** The intake thread as the node process has it. */
+/** The intake thread, as seen by the node process. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { startThread } from "../../../base/index.ts";
 import type { AuditTrail } from "../../audit/index.ts";
 import type { FromIntake, IntakeAddress, IntakeOptions, Recorded } from "./protocol.ts";
 
-/** Systems take 104 to 108 bytes. */
+/** Maximum length of a socket path, in bytes; systems allow 104 to 108. */
 const MAX_PATH_BYTES = 103;
 const CLOSE_LIMIT_MS = 3_000;
 
@@ -26,12 +26,15 @@ export interface OpenIntakeOptions {
   readonly trail: Pick<AuditTrail, "openFeed">;
   /** Workers that share the queue. */
   readonly workers: number;
-  /** Directory of its socket, of this process alone; one below the system's temporary one where it is left out or cannot be used. */
+  /**
+   * Directory of its socket, used by this process alone; if it is omitted or unusable, a directory in the system's temporary
+   * one.
+   */
   readonly dir: string | undefined;
   recorded(record: Recorded): void;
 }
 
-/** Rejects where no socket can be made. A failure later ends the trail. */
+/** Rejects if no socket can be created. A later failure closes the trail. */
 export async function openIntake({ trail, workers, dir, recorded }: OpenIntakeOptions): Promise<Intake> {
   const feed = trail.openFeed();
   const token = randomBytes(16).toString("hex");
@@ -99,17 +102,17 @@ function socketPaths(dir: string | undefined): { readonly paths: readonly string
   const own = dir === undefined ? undefined : join(dir, "workers.sock");
   const paths: string[] = [];
   if (own !== undefined && Buffer.byteLength(own) <= MAX_PATH_BYTES) {
-    // What a crash left: the directory is locked against a second process.
+    // Removes what a crash left behind; the directory is locked against a second process.
     rmSync(own, { force: true });
     paths.push(own);
   }
   let folder: string | undefined;
   try {
-    // Created for its owner alone.
+    // Accessible to its owner only.
     folder = mkdtempSync(join(tmpdir(), "gateway-"));
     paths.push(join(folder, "workers.sock"));
   } catch {
-    // No temporary directory that can be written: the other one.
+    // Without a writable temporary directory, the other path is used.
   }
   return {
     paths,

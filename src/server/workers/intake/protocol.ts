@@ -1,27 +1,27 @@
-/** What the node process, its intake thread and workers say to each other about audit records. */
+/** Messages between the node process, its intake thread and workers about audit records. */
 import type { MessagePort } from "node:worker_threads";
 import type { AuditEventName } from "../../audit/index.ts";
 
 export interface IntakeOptions {
   /** Paths to listen on, in order of preference: the first that works is used. */
   readonly paths: readonly string[];
-  /** A connection says it first. */
+  /** Secret that a connection must send first. */
   readonly token: string;
   /** Workers that share the queue. */
   readonly workers: number;
-  /** Of the audit queue. */
+  /** Memory of the audit queue. */
   readonly queue: SharedArrayBuffer;
-  /** Takes the records. */
+  /** Port to the thread that writes the records. */
   readonly port: MessagePort;
 }
 
-/** Where a worker hands its records over. */
+/** Address to which a worker sends its records. */
 export interface IntakeAddress {
   readonly path: string;
   readonly token: string;
 }
 
-/** What a record says to the statistics of the node. */
+/** Part of a record that the node's statistics use. */
 export interface Recorded {
   readonly event: AuditEventName;
   readonly controls: readonly string[];
@@ -32,7 +32,7 @@ export type FromIntake =
   | { readonly kind: "listening"; readonly path: string }
   | { readonly kind: "refused"; readonly problems: readonly string[] }
   | { readonly kind: "recorded"; readonly records: readonly Recorded[] }
-  /** All that workers wrote has been handed on. */
+  /** Everything that workers wrote has been passed on. */
   | { readonly kind: "closed" };
 
 /** A record on its way from a worker. */

@@ -1,6 +1,6 @@
 /**
- * The audit trail of a worker. A request whose decision cannot be recorded is refused before anything of it goes out: without
- * room in the queue of the node, or when records are not acknowledged.
+ * Audit trail of a worker. A request whose decision cannot be recorded is refused before anything of it is sent: if the node's
+ * queue has no room, or if records are not acknowledged.
  */
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -10,11 +10,11 @@ import type { DecisionRecord } from "../../dataplane/index.ts";
 import { type Channel, openChannel } from "../channel/index.ts";
 import type { IntakeAddress, Sent } from "./protocol.ts";
 
-/** Age of a record at which the trail counts as unavailable: five looks, 250 ms. */
+/** Age of a record at which the trail counts as unavailable: five checks, 250 ms. */
 const LOOK_MS = 50;
 const LOOKS = 5;
 
-/** `onBroken`: as of `openChannel`. Rejects where nobody listens. */
+/** `onBroken` is that of `openChannel`. Rejects if nothing listens. */
 export async function connectIntake(
   { path, token }: IntakeAddress,
   signal: AbortSignal,
@@ -27,15 +27,15 @@ export async function connectIntake(
   return channel;
 }
 
-/** `now`: milliseconds since 1970. */
+/** `now` returns milliseconds since 1970. */
 export function sendDecisions(channel: Channel, now: () => number): (record: DecisionRecord) => void {
-  /** Bytes that were ever given, and used. */
+  /** Total bytes of credit granted, and used. */
   let given = 0;
   let used = 0;
-  /** Records that were ever sent, and acknowledged. */
+  /** Total records sent, and acknowledged. */
   let sent = 0;
   let taken = 0;
-  /** What had been sent at the last looks, the oldest first. */
+  /** Numbers of sent records at the last checks, the oldest first. */
   const looks = Array.from({ length: LOOKS }, () => 0);
   channel.on("audit.credit", (bytes) => {
     given = Number(bytes);
@@ -43,7 +43,7 @@ export function sendDecisions(channel: Channel, now: () => number): (record: Dec
   channel.on("audit.taken", (count) => {
     taken = Number(count);
   });
-  // Looks and not time: a process that was held up itself reads the acknowledgements that wait before its next look.
+  // Counts checks instead of time: a process that was delayed itself reads waiting acknowledgements before its next check.
   const looking = setInterval(() => {
     looks.shift();
     looks.push(sent);

@@ -1,5 +1,5 @@
 /**
- * The intake thread of a node process: takes the audit records of workers and hands them to the thread that writes them.
+ * Intake thread of a node process: takes the audit records of workers and passes them to the thread that writes them.
  *
  * The main thread compiles configurations and answers operators, which may take seconds. Records do not wait for it: a worker
  * refuses requests when its records are not acknowledged for a quarter of a second.
@@ -11,7 +11,7 @@ import { openChannel } from "../channel/index.ts";
 import { takeRecords } from "./connection.ts";
 import type { FromIntake, IntakeOptions } from "./protocol.ts";
 
-/** What a dead worker left in its socket is read at once. */
+/** Time to read what a dead worker left in its socket, in milliseconds. */
 const CLOSE_MS = 1_000;
 
 const options = workerData as IntakeOptions;
@@ -47,7 +47,7 @@ function accept(socket: Socket): void {
   open.add(closed);
 }
 
-/** Resolves with why it cannot listen there, undefined where it does. */
+/** Resolves with the reason why it cannot listen there; `undefined` if it listens. */
 function listen(server: Server, path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const onError = (error: Error): void => resolve(error.message);
@@ -80,7 +80,7 @@ async function begin(): Promise<void> {
       problems.push(problem);
       continue;
     }
-    // For example no descriptor left: it accepts again when there is one.
+    // For example no free descriptor: it accepts again when there is one.
     server.on("error", () => undefined);
     parent?.once("message", () => void close(server));
     tell({ kind: "listening", path });

@@ -1,13 +1,14 @@
 /**
- * What a child process writes to its stdout and stderr, such as the last words of Node, as lines of the node's log.
+ * Logs what a child process writes to its stdout and stderr, such as Node's last messages before a crash, as lines of the
+ * node's log.
  *
- * A child has pipes of its own: Node makes stdout and stderr blocking for all who share them when it starts a child with
- * them, and again when that child ends.
+ * A child has its own pipes: Node makes stdout and stderr blocking for all processes that share them when it starts a child
+ * with them, and again when that child ends.
  */
 import type { Readable } from "node:stream";
 import type { Log, LogFields } from "../../../base/index.ts";
 
-/** Of one process: its last words are some twenty lines. */
+/** Maximum number of lines per process; a crash writes some twenty. */
 const MAX_LINES = 200;
 const MAX_LINE_LENGTH = 2_000;
 

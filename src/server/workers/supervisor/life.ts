@@ -1,29 +1,29 @@
 /**
- * Whether another process makes progress. It is silent while it loads or compiles, which takes seconds of a processor and, on
- * a machine with little of it, minutes by the clock. So silence is judged by the processor time that it used meanwhile: none
- * for many looks is a process that stands still, much of it one that turns in circles.
+ * Detects whether another process makes progress. It is silent while it loads or compiles, which takes seconds of a processor
+ * and, on a machine with little of it, minutes of wall-clock time. So silence is judged by the processor time used meanwhile:
+ * none for many checks means that the process hangs, much of it means an endless loop.
  */
 import { readFileSync } from "node:fs";
 
 export interface LifeBounds {
-  /** Looks without a sign of life and without any use of a processor. */
+  /** Number of checks without a sign of life and without processor use. */
   readonly looks: number;
   /** Processor time used since the last sign of life, in milliseconds. */
   readonly busyMs: number;
 }
 
 export interface Life {
-  /** It said something. */
+  /** Records a sign of life. */
   heard(): void;
   end(): void;
 }
 
-/** Of Linux: USER_HZ is 100 wherever Node.js runs. */
+/** Clock tick of Linux in milliseconds: USER_HZ is 100 wherever Node.js runs. */
 const TICK_MS = 10;
-/** After `comm`, which may hold spaces: fields 14 and 15 of proc(5). */
+/** Index of `utime` after `comm`, which may contain spaces: fields 14 and 15 of proc(5). */
 const UTIME = 11;
 
-/** Milliseconds of processor time that a process has used; `undefined` where the system does not tell. */
+/** Returns the milliseconds of processor time that a process has used; `undefined` if the system does not report it. */
 export function processorTime(pid: number): number | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -40,7 +40,7 @@ export interface LifeOptions {
   readonly used: () => number | undefined;
 }
 
-/** `still` is called once, with why the process is taken for one that makes no progress. */
+/** `still` is called once, with the reason, if the process makes no progress. */
 export function openLife({ everyMs, bounds, used }: LifeOptions, still: (why: string) => void): Life {
   let atSign = used();
   let last = atSign;

@@ -1,15 +1,16 @@
 /**
- * How long another process may be silent, counted in looks and not in time: whoever was held up itself, as a machine that was
- * moved or a debugger does it, must not end others for it. What they said meanwhile is read before the next look.
+ * Limits how long another process may be silent, counted in checks and not in time: a process that was stopped itself, by a
+ * migration of the machine or a debugger, must not kill others for it. Their messages from the meantime are read before the
+ * next check.
  */
 
 export interface Looks {
-  /** It said something: from the beginning again. */
+  /** Records a sign of life, and starts the count again. */
   heard(): void;
   end(): void;
 }
 
-/** `silent` is called once, after `most` looks in which nothing was heard. */
+/** `silent` is called once, after `most` checks without a message. */
 export function openLooks(
   { everyMs, most }: { readonly everyMs: number; readonly most: number },
   silent: () => void,

@@ -1,12 +1,12 @@
-/** Whether this process gets a small part of a processor, as under a quota or beside many others. */
+/** Detects whether this process gets only a small share of a processor, because of a quota or of many other processes. */
 import { setImmediate as turn } from "node:timers/promises";
 
-/** Several periods of a quota, of 100 ms each, or turns of a scheduler. */
+/** Processor time to spend in milliseconds: several quota periods of 100 ms each, or scheduler turns. */
 const SPENT_MS = 12;
 const SCARCE_PART = 0.25;
 const MOST_TURNS = 100_000;
 
-/** Spends some milliseconds of a processor, and compares them with the clock. */
+/** Spends some milliseconds of processor time, and compares them with the clock. */
 export async function isProcessorScarce(): Promise<boolean> {
   const cpu = process.cpuUsage();
   const startedAt = performance.now();

@@ -1,4 +1,4 @@
-/** One process of the data plane: its start, its channel, its signs of life and its end. */
+/** One process of the data plane: its start, channel, heartbeat and end. */
 import { type ChildProcess, fork } from "node:child_process";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,7 @@ import { type LifeBounds, openLife, processorTime } from "./life.ts";
 import type { Beat, Handover, Worker } from "./types.ts";
 
 const LOOK_MS = 1_000;
-/** One that starts waits for disks, and loads and compiles in one go. */
+/** Limits during the start: a starting worker waits for disks, and loads and compiles in one go. */
 const STARTING: LifeBounds = { looks: 30, busyMs: 300_000 };
 const SERVING: LifeBounds = { looks: 10, busyMs: 10_000 };
 
@@ -21,22 +21,23 @@ export interface WorkerProcess {
   readonly log: Log;
 }
 
-/** Resolves once the process has said hello. Rejects when it ends before, or is of another version. */
+/** Starts a worker; resolves once it has sent its greeting. Rejects if it ends before, or has another version. */
 export async function startWorker({ program, number, version, env, log }: WorkerProcess): Promise<Worker> {
   const child = fork(fileURLToPath(program), {
     env,
     execArgv: ["--enable-source-maps"],
-    // Descriptor 3 is a pipe in both directions: the channel. Connections go over the other, with their descriptors.
+    // Descriptor 3 is the channel, a pipe in both directions. Connections are sent over the IPC channel, with their
+    // descriptors.
     stdio: ["ignore", "pipe", "pipe", "pipe", "ipc"],
   });
   for (const output of [child.stdout, child.stderr]) {
     if (output !== null) logOutput(output, log, { worker: number, pid: child.pid });
   }
-  // Sent to a process that has just died.
+  // Caused by sending to a process that has just died.
   child.on("error", () => undefined);
   const exited = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
-    // Of one that could not be started at all.
+    // The process could not be started at all.
     child.once("error", () => child.pid === undefined && resolve());
   });
   let last: Beat | undefined;
@@ -85,8 +86,9 @@ export async function startWorker({ program, number, version, env, log }: Worker
 }
 
 /**
- * That a connection was taken is told by the channel, whose end is told too; that of the other way is not always. One for
- * which there was no descriptor left does not arrive at all, nor does its number: what is sent after it does.
+ * Hands connections to a worker. The channel reports whether a connection was taken, and also reports its own end; Node's IPC
+ * channel does not always. A connection without a free descriptor does not arrive at all, and neither does its number; later
+ * messages do.
  */
 function handOver(child: ChildProcess, channel: Channel): Pick<Worker, "take" | "wonder"> {
   const handed = new Map<number, (how: Handover) => void>();
@@ -109,7 +111,7 @@ function handOver(child: ChildProcess, channel: Channel): Pick<Worker, "take" | 
       last += 1;
       const number = last;
       const answer = new Promise<Handover>((resolve) => handed.set(number, resolve));
-      // It stays open here until it is taken there.
+      // Stays open here until the worker has taken it.
       child.send(number, socket, { keepOpen: true }, () => undefined);
       return answer;
     },

@@ -1,4 +1,4 @@
-/** Keeps so many processes of the data plane as there are to be. Source: hot-path reference, section 3. */
+/** Keeps the configured number of data plane processes running. Source: hot-path reference, section 3. */
 
 import { setTimeout as pause } from "node:timers/promises";
 import { anySignal } from "../../../base/index.ts";
@@ -8,16 +8,16 @@ import type { Standing, Supervisor, SupervisorOptions, Worker } from "./types.ts
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 30_000;
-/** One that served for so long did not fail at its start; a second is also what one that ends is to be missed for at most. */
+/** Time after which a worker did not fail at its start, in milliseconds; also the maximum delay of a replacement. */
 const STOOD_MS = 1_000;
 const NONE_SERVES = "workers";
 
-/** From the first that serves on, the others are waited for so long: nobody is let in before. */
+/** Maximum wait for the other workers after the first one serves, in milliseconds; no connection is accepted before. */
 const OTHERS_MS = 5_000;
 
 /**
- * Resolves when all serve, or `OTHERS_MS` after the first does; the others follow. Where processor time is scarce they are
- * loaded one after the other. Rejects where none could be started, each twice.
+ * Resolves when all workers serve, or `OTHERS_MS` after the first; the others follow. If processor time is scarce, they are
+ * loaded one after the other. Rejects if none could be started in two attempts each.
  */
 export async function openSupervisor(options: SupervisorOptions): Promise<Supervisor> {
   const { count, begin, onGone, now, instruments, log, reasons } = options;
@@ -57,7 +57,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
       worker.kill(`it could not be brought to serve: ${error instanceof Error ? error.message : String(error)}`);
       const by = await worker.gone;
       onGone(worker);
-      // Of one that ended by itself the error says no more than that.
+      // If the worker ended without being asked to, the error adds nothing to that.
       throw ending.signal.aborted ? new Error(`worker ${number} ended while it started (${by})`) : error;
     }
     worker.serves();
@@ -80,7 +80,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
 
   const replace = (number: number): void => {
     if (over.signal.aborted) return;
-    // What could not be started counts too: one that never serves again must not look like one that is well.
+    // A failed start counts as a restart too: a worker that never serves again must not look healthy.
     restarts.inc();
     restarted += 1;
     const pause = pauses.get(number) ?? FIRST_PAUSE_MS;
@@ -117,7 +117,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
     await Promise.all(left.map(({ gone }) => gone));
   };
 
-  /** Rejects where none could be started; one of several is tried again and again. */
+  /** Rejects if none could be started; if only some fail, they are tried again. */
   const startAll = async (): Promise<void> => {
     const numbers = Array.from({ length: count }, (_, at) => at + 1);
     const failures = new Map<number, unknown>();

@@ -2,30 +2,30 @@ import type { Socket } from "node:net";
 import type { Instruments, Log } from "../../../base/index.ts";
 import type { Channel } from "../channel/index.ts";
 
-/** A process of the data plane, as its node process has it. */
+/** A process of the data plane, as seen by its node process. */
 export interface Worker {
-  /** 1 and up; one that takes the place of another has its number. */
+  /** Number from 1; a replacement keeps the number. */
   readonly number: number;
   readonly pid: number;
   readonly channel: Channel;
-  /** What it said of itself last, each second. */
+  /** Returns its last heartbeat, sent each second. */
   beat(): Beat | undefined;
-  /** A connection of which no byte was read. */
+  /** Hands over a connection of which no byte was read. */
   take(connection: Socket): Promise<Handover>;
-  /** Has a process that says nothing of what it was handed last tell whether that has come. */
+  /** Makes a process that does not acknowledge its last connection report whether that has arrived. */
   wonder(): void;
-  /** It was brought to serve: from here on it gives a sign of life each second. */
+  /** Called when it serves: from here on it sends a heartbeat each second. */
   serves(): void;
-  /** At once; another takes its place. */
+  /** Kills the process immediately; another replaces it. */
   kill(why: string): void;
-  /** Resolves once the process has ended and all that it wrote was taken: with the signal or the status that it ended by. */
+  /** Resolves once the process has ended and all its output was read, with its signal or exit status. */
   readonly gone: Promise<string>;
 }
 
-/** `lost`: the process had no descriptor for it, and `gone`: it ended, without having taken it. */
+/** `lost` means that the process had no descriptor for the connection, `gone` that it ended without having taken it. */
 export type Handover = "taken" | "lost" | "gone";
 
-/** What a worker tells each second. Numbers since its start only grow. */
+/** Heartbeat of a worker, sent each second. Totals since its start only grow. */
 export interface Beat {
   readonly connections: number;
   readonly requests: number;
@@ -35,41 +35,44 @@ export interface Beat {
 }
 
 export interface SupervisorOptions {
-  /** What a worker runs. */
+  /** Program of a worker. */
   readonly program: URL;
   readonly count: number;
-  /** Of the gateway: a worker of another is refused. */
+  /** Version of the gateway: a worker of another is refused. */
   readonly version: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Brings one to where it serves. Rejects: it is ended, and another is tried. */
+  /** Prepares a worker to serve. If it rejects, the worker is killed and replaced. */
   begin(worker: Worker, signal: AbortSignal): Promise<void>;
-  /** Of one that was begun, once all that it wrote was taken. */
+  /** Called for a worker that was begun, once all its output was read. */
   onGone(worker: Worker): void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly instruments: Instruments;
   readonly log: Log;
-  /** Of readiness. */
+  /** Readiness reasons. */
   readonly reasons: Set<string>;
 }
 
-/** How the processes of the data plane stand. */
+/** Status of the data plane's processes. */
 export interface Standing {
-  /** How many there are to be. */
+  /** Configured number of workers. */
   readonly wanted: number;
   readonly serving: number;
-  /** Times that one was to take the place of another, since the node process began. */
+  /** Number of replacements since the node process began. */
   readonly restarts: number;
-  /** Of one that ended by itself; undefined: none has. `at`: milliseconds since 1970; `by`: a signal, a status or why. */
+  /**
+   * Last worker that ended without being asked to; `undefined` if none has. `at` is in milliseconds since 1970; `by` is a
+   * signal, an exit status or a reason.
+   */
   readonly lastEnd: { readonly at: number; readonly by: string } | undefined;
 }
 
 export interface Supervisor {
   standing(): Standing;
-  /** Those that serve. */
+  /** Returns the workers that serve. */
   serving(): readonly Worker[];
-  /** From here on none is replaced. */
+  /** Stops replacing workers. */
   stopping(): void;
-  /** Ends what is left. */
+  /** Kills the remaining workers. */
   close(): Promise<void>;
 }

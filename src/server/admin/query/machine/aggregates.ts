@@ -1,6 +1,6 @@
 /**
- * Aggregates, as the engine calls them: with a group's first values (stage 1), with each that follows (2), and for the
- * end (3), then without a state when there was no row. NULLs do not count, but as rows.
+ * Aggregates in the engine's protocol: called with a group's first values (stage 1), with each that follows (2), and at the end
+ * (3), then without a state if there was no row. NULLs do not count, except as rows.
  */
 
 import type { AggregateName, Value } from "../plan.ts";
@@ -14,7 +14,7 @@ interface Rule {
   readonly start: () => State;
   readonly add: (state: State, value: Exclude<Value, null>, more: Cell, budget: Budget) => void;
   readonly end: (state: State) => Value;
-  /** Of no row. */
+  /** Result for no rows. */
   readonly empty: Value;
 }
 
@@ -82,7 +82,7 @@ const RULES: Readonly<Record<Exclude<AggregateName, "first" | "count_rows">, Rul
 type Stage = 1 | 2 | 3;
 export type EngineAggregate = (...args: readonly unknown[]) => unknown;
 
-/** By the name the engine calls them; those that count each value once have `_D` behind it. */
+/** Aggregates by their name in the engine; those that count each distinct value once end in `_D`. */
 export function openAggregates(budget: Budget): Readonly<Record<string, EngineAggregate>> {
   const of = (rule: Rule, isDistinct: boolean): EngineAggregate => {
     const add = (state: State, value: Cell, more: Cell): State => {
@@ -116,7 +116,7 @@ export function openAggregates(budget: Budget): Readonly<Record<string, EngineAg
   }
   const rows = of(RULES.count, false);
   aggregates[engineName("count_rows", false)] = (_value, more, state, stage) => rows(true, more, state, stage);
-  // The first value may be NULL, and is then the group's.
+  // The first value may be NULL, and is then the group's value.
   aggregates[engineName("first", false)] = (value, _more, state, stage) => {
     if (stage !== 1) return stage === 2 ? state : ((state as { readonly first: Cell } | undefined)?.first ?? null);
     budget.group();

@@ -1,13 +1,13 @@
-/** The rows of an answer as JSON text, part by part, and its columns. */
+/** Formats the rows of an answer as JSON text, part by part, and its columns. */
 
 import type { Plan, SqlType } from "../plan.ts";
 import { StatementError } from "./budget.ts";
 import type { Row } from "./engine.ts";
 
 const MAX_ROWS = 100_000;
-/** UTF-16 units of the whole answer. */
+/** Maximum length of the whole answer, in UTF-16 units. */
 const MAX_LENGTH = 64 * 1024 * 1024;
-/** What the other thread reads in one go. */
+/** Length of one part, which the other thread reads in one go. */
 const PART_LENGTH = 128 * 1024;
 
 export interface Answer {
@@ -47,7 +47,7 @@ function* partsOf(rows: readonly Row[], width: number): Generator<string> {
   yield `[${part.join(",")}]`;
 }
 
-/** As it is declared or follows from an operation; else that of the values, where they are of one. */
+/** Returns the declared type, or the one that follows from an operation; otherwise that of the values, if they have the same. */
 function typeOf(known: SqlType, rows: readonly Row[], column: string): SqlType {
   if (known !== "unknown") return known;
   const types = new Set(rows.map((row) => valueType(row[column])).filter((type) => type !== "unknown"));

@@ -1,7 +1,7 @@
 /**
- * What one statement may hold in the worker. The heap of the worker is bounded as well, but JavaScript that finds its heap
- * full within one large allocation ends the process and not the thread (tried: Node.js 20, a large JSON text): so rows and
- * texts are counted, and a statement ends well before. All together they come to about half of the worker's heap.
+ * Memory limit of one statement in the worker. The heap of the worker is limited as well, but if V8 runs out of heap within one
+ * large allocation, the process ends and not the thread (tried: Node.js 20, a large JSON text): so rows and texts are counted,
+ * and a statement ends well before. The limits together are about half of the worker's heap.
  */
 
 /** Why a statement was ended, or why it has no answer. */
@@ -15,30 +15,30 @@ export class StatementError extends Error {
   }
 }
 
-/** Values that rows between and at the end hold; a row counts for three more. 8 bytes each. */
+/** Maximum number of values in intermediate and final rows, of 8 bytes each; a row counts for three more. */
 const MAX_CELLS = 6_000_000;
-/** UTF-16 units of all texts that functions made, kept or not. */
+/** Maximum length of all texts that functions made, kept or not, in UTF-16 units. */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 const MAX_TEXT_LENGTH = 1024 * 1024;
 const ROW_CELLS = 3;
-/** What the engine keeps of a group besides its values. */
+/** Cost of a group in the engine besides its values, in cells. */
 const GROUP_CELLS = 16;
-/** UTF-16 units of a text that stand for the 8 bytes of a value, over what a short one costs. */
+/** UTF-16 units of a text that cost as much as one value (8 bytes), beyond a short text. */
 const CHARACTERS_A_CELL = 8;
 
 export interface Budget {
-  /** Nothing is held: a statement begins. */
+  /** Resets the count at the start of a statement. */
   begin(): void;
-  /** Counts a row of so many values. Throws over the bound, as all of these do. */
+  /** Counts a row of `width` values. Throws above the limit, as do all of these. */
   row(width: number): void;
   group(): void;
-  /** A text that is kept beside the rows. */
+  /** Counts a text that is kept beside the rows. */
   kept(text: string): void;
-  /** Counts a text that is about to be made. */
+  /** Counts a text before it is made. */
   text(length: number): void;
-  /** What is held now. */
+  /** Amount counted at present. */
   readonly held: number;
-  /** Everything counted since `held` was read is gone but so many rows. */
+  /** Releases everything counted since `held` was read, except `rows` rows. */
   settle(held: number, rows: number, width: number): void;
 }
 

@@ -1,26 +1,26 @@
 /**
- * How values compare, and the texts that stand for them where they are looked up or sorted.
+ * Comparison of values, and the texts that represent them in lookups and sorting.
  *
- * NULL compares with nothing. Numbers and booleans compare as numbers, texts by their UTF-16 units. A text beside a number
- * is the number it spells (parameters of the command line are texts), else it is greater than every number.
+ * NULL compares with nothing. Numbers and booleans compare as numbers, texts by their UTF-16 units. A text compared with a
+ * number is parsed as a number (parameters of the command line are texts); if it is none, it is greater than every number.
  */
 
 import { createHash } from "node:crypto";
 import type { Value } from "../plan.ts";
 
-/** Of a row: absent where a left join found nothing. */
+/** Value of a row: absent if a left join found nothing. */
 export type Cell = Value | undefined;
 
 const NUMBER = /^ *[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)? *$/;
 
-/** The number that a text spells. */
+/** Parses a text as a number; `undefined` if it is none. */
 export function spelled(text: string): number | undefined {
   if (text.length > 64 || !NUMBER.test(text)) return undefined;
   const value = Number(text);
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** Below, at or above 0; null when either is NULL. */
+/** Returns a number below, equal to or above 0; null if either is NULL. */
 export function compare(a: Cell, b: Cell): number | null {
   if (a == null || b == null) return null;
   if (typeof a === "string") return typeof b === "string" ? order(a, b) : -beside(b, a);
@@ -29,7 +29,7 @@ export function compare(a: Cell, b: Cell): number | null {
 
 const order = <T extends string | number>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** `false`. */
+/** Length of the word `false`. */
 const LONGEST_WORD = 5;
 
 function beside(value: number | boolean, text: string): number {
@@ -46,10 +46,10 @@ export function isEqual(a: Cell, b: Cell): boolean | null {
   return order === null ? null : order === 0;
 }
 
-/** A longer text is looked up by its digest, so that what is kept of it is small. UTF-16 units. */
+/** Length in UTF-16 units above which a text is looked up by its digest, to limit the memory. */
 const MAX_KEY_LENGTH = 128;
 
-/** Different for values that are not the same; NULL is the same as NULL. No text of an object's prototype is one. */
+/** Returns a key that differs for different values; NULL equals NULL. No key is a property of an object's prototype. */
 export function keyText(values: readonly Cell[]): string {
   return values.map(keyPart).join("");
 }
@@ -68,7 +68,7 @@ function keyPart(value: Cell): string {
   }
 }
 
-/** For a lookup by equality: what holds a NULL is found by nothing, whichever side it stands on. */
+/** Keys for a lookup by equality: a key with a NULL matches nothing on the other side. */
 export const leftKey = (...values: readonly Cell[]): string =>
   values.some((it) => it == null) ? "L" : keyText(values);
 export const rightKey = (...values: readonly Cell[]): string =>
@@ -76,19 +76,19 @@ export const rightKey = (...values: readonly Cell[]): string =>
 
 const bytes = new DataView(new ArrayBuffer(8));
 
-/** Where the kind of a value sorts: NULLs, then numbers and booleans, then texts; or NULLs at the end. */
+/** Returns the sort rank of a value's kind: NULLs, then numbers and booleans, then texts; or NULLs at the end. */
 export function sortKind(value: Cell, isNullLeast: boolean): number {
   if (value == null) return isNullLeast ? 0 : 3;
   return typeof value === "string" ? 2 : 1;
 }
 
-/** A text that sorts as the value does among those of its kind. Of a text it is that text and no copy: it may be long. */
+/** Returns a text that sorts as the value does within its kind. A text is returned itself, not copied: it may be long. */
 export function sortText(value: Cell): string {
   if (value == null) return "";
   if (typeof value === "string") return value;
   bytes.setFloat64(0, Number(value) + 0);
   const isNegative = (bytes.getUint8(0) & 0x80) !== 0;
-  // The bits of a positive number sort by themselves, those of a negative one the other way round.
+  // The bits of a positive number sort in order, those of a negative one in reverse.
   const high = isNegative ? ~bytes.getUint32(0) : bytes.getUint32(0) | 0x80000000;
   const low = isNegative ? ~bytes.getUint32(4) : bytes.getUint32(4);
   return hex(high) + hex(low);

@@ -1,10 +1,9 @@
 /**
- * alasql, locked down: it is given statements of our own making only, and of what it can do only what those need is left.
+ * Restricted alasql: it gets only statements that we generate, and only the features that those need remain.
  *
- * A statement's text holds names of our own and operations as calls; every value, literals too, is a parameter. Its tree
- * is checked all the same before it is compiled to JavaScript: this is the second wall, should the first one have a hole.
- * Left to itself it runs back-quoted text as code, reads and writes files and URLs named in FROM and INTO, and takes texts
- * of rows for the keys of plain objects.
+ * A statement's text contains names of our own and operations as calls; every value, literals too, is a parameter. Its tree is
+ * checked all the same before it is compiled to JavaScript, as a second line of defense. Unrestricted, alasql runs back-quoted
+ * text as code, reads and writes files and URLs named in FROM and INTO, and uses texts of rows as keys of plain objects.
  */
 
 import { AGGREGATES, OPERATIONS } from "../plan.ts";
@@ -17,11 +16,11 @@ export type Compiled = (parameters: Parameters) => readonly Row[];
 type EngineFunction = (...args: readonly never[]) => unknown;
 
 export interface Engine {
-  /** Throws when the text is not one SELECT of the known kind: a fault of ours. */
+  /** Throws if the text is not one SELECT of the known form, which is an internal error. */
   compile(text: string): Compiled;
 }
 
-/** What this module uses of it; its own types say much more. */
+/** Part of alasql that this module uses; its own types contain much more. */
 interface AlaSql {
   readonly parse: (text: string) => { readonly statements: readonly unknown[] };
   fn: Record<string, EngineFunction>;
@@ -32,7 +31,7 @@ interface AlaSql {
   readonly stdlib: Record<string, unknown>;
   readonly stdfn: Record<string, unknown>;
   readonly options: Record<string, unknown>;
-  /** The classes of its tree, by name. */
+  /** Classes of its tree, by name. */
   readonly yy: Readonly<Record<string, unknown>>;
 }
 
@@ -40,7 +39,7 @@ interface Select {
   compile(database: string): (parameters: Parameters, done: () => void) => unknown;
 }
 
-/** Functions that are no operation of a plan: what counts rows, keys, conditions and sub-queries. */
+/** Engine functions that are not operations of a plan: counting of rows, keys, conditions and sub-queries. */
 export const ENGINE_FUNCTIONS = [
   "TRUE",
   "ROW",
@@ -91,7 +90,7 @@ const AGGREGATE_FUNCTIONS: ReadonlySet<string> = new Set(
 );
 const NAME = /^[a-z]\d{1,6}$/;
 
-/** What may stand in each kind of node. */
+/** Allowed properties of each kind of node. */
 const KEYS: Readonly<Record<string, ReadonlySet<string>>> = {
   Select: new Set(["columns", "from", "joins", "where", "group", "order", "explain"]),
   Column: new Set(["columnid", "tableid", "as"]),

@@ -1,4 +1,4 @@
-/** Runs plans over rows with the locked-down SQL engine. Loaded in the worker only. */
+/** Runs plans over rows with the restricted SQL engine. Loaded in the worker only. */
 
 export { answerOf } from "./answer.ts";
 export { StatementError } from "./budget.ts";

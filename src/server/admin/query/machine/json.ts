@@ -1,6 +1,6 @@
 /**
- * Reading JSON text: `->>` and the length of an array. What is no JSON, or has no such member, gives NULL. The text of a
- * member is a new one, and counted as every text that is made.
+ * Reads JSON text: `->>` and the length of an array. Invalid JSON, or a missing member, gives NULL. The text of a member is a
+ * new one, and counted as such.
  */
 
 import type { Value } from "../plan.ts";
@@ -16,7 +16,10 @@ function parsed(text: Cell): unknown {
   }
 }
 
-/** By key of an object, or by number of an array's item, from 0 or from -1 backwards. Texts as they are. */
+/**
+ * Returns the value at a key of an object, or at an index of an array, from 0 or from -1 backwards. Texts are returned
+ * unquoted.
+ */
 export function jsonText(budget: Budget, text: Cell, key: Cell): Value {
   if (key == null) return null;
   const container = parsed(text);

@@ -1,6 +1,6 @@
 /**
- * LIKE: `%` is any text, `_` one character, case counts. Time is at most the product of the two lengths; text and pattern
- * are read where they stand, since a list of their characters would take many times their room.
+ * LIKE: `%` matches any text, `_` one character; case-sensitive. Time is at most the product of the two lengths; text and
+ * pattern are read in place, since a list of their characters would take many times their memory.
  */
 
 import type { Value } from "../plan.ts";
@@ -19,7 +19,7 @@ export function isLike(value: Cell, pattern: Cell, escaping?: Cell): Value {
   return matches(textOf(value), parts, escapedBy);
 }
 
-/** The character is taken as it is, behind the one that escapes. */
+/** The character after an escape is literal. */
 function checkEnd(pattern: string, escapedBy: string): void {
   let at = 0;
   while (at < pattern.length) {
@@ -29,7 +29,7 @@ function checkEnd(pattern: string, escapedBy: string): void {
   }
 }
 
-/** Only the last `%` is ever taken back: what an earlier one could take more of, this one can too. */
+/** Only the last `%` needs backtracking: it can match whatever an earlier one could match in addition. */
 function matches(text: string, pattern: string, escapedBy: string | undefined): boolean {
   let at = 0;
   let part = 0;

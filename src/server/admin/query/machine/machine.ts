@@ -1,8 +1,8 @@
 /**
- * Runs a plan: each SELECT, grouping and ordering is a statement of its own to the engine, over the rows of what it reads.
+ * Runs a plan: each SELECT, grouping and ordering is a separate statement for the engine, over the rows of its sources.
  *
- * A statement is compiled once, when it is first run. What a sub-query comes to is kept by the values of its slots: it is
- * run once for all rows that give the same. Nothing is kept from one plan to the next.
+ * A statement is compiled once, at its first run. The result of a sub-query is cached by the values of its slots: it runs once
+ * for all rows with the same values. Nothing is kept between plans.
  */
 
 import type { Expr, Plan, Relation, SelectRelation, Value } from "../plan.ts";
@@ -14,13 +14,13 @@ import { mayHold } from "./sieve.ts";
 import { groupsStatement, orderStatement, rowsStatement, type Statement } from "./statement.ts";
 import { isAmong, openOperations, truth } from "./values.ts";
 
-/** Results of one sub-query that are kept; each is small. */
+/** Maximum number of cached results of one sub-query; each is small. */
 const MAX_KEPT = 10_000;
 
 export interface Machine {
-  /** `tables`: rows of the plan's tables, their columns in its order. `now`: RFC 3339. */
+  /** Runs a plan. `tables` are the rows of the plan's tables, with columns in its order. `now` is in RFC 3339. */
   run(plan: Plan, tables: readonly (readonly Row[])[], now: string): readonly Row[];
-  /** For what comes before `run`: whether a condition over one column of source 0 may be true of a value of it. */
+  /** Returns a filter for use before `run`: whether a condition over one column of source 0 may be true for a value of it. */
   openSieve(now: string): (condition: Expr, value: Value) => boolean;
 }
 
@@ -29,7 +29,7 @@ interface SubQuery {
   readonly kept: Map<string, unknown>;
 }
 
-/** Rows for the values of the slots of the sub-query it stands in. */
+/** Returns rows for the slot values of the enclosing sub-query. */
 type Runner = (outer: readonly Cell[]) => readonly Row[];
 
 export async function openMachine(): Promise<Machine> {
@@ -80,7 +80,7 @@ export async function openMachine(): Promise<Machine> {
       }
       const shared: (readonly Row[])[] = [];
       const context: Context = { engine, tables, shared, now, budget };
-      // All before the statement itself: what they hold is held until its end.
+      // Common tables run before the statement itself; their rows are kept until its end.
       for (const relation of plan.shared) shared.push(runner(relation, context)([]));
       return runner(plan.query, context)([]);
     },
@@ -112,7 +112,7 @@ function scalar(rows: readonly Row[]): Cell {
   return (rows[0]?.["c0"] ?? null) as Cell;
 }
 
-/** Sets of the lists that were looked into, for a value and items of one kind; the list is of one statement. */
+/** Sets for look-ups in lists of one kind; cached per list of a statement. */
 const looked = new WeakMap<readonly Cell[], { readonly kind: string; readonly set: ReadonlySet<Cell> } | undefined>();
 
 function among(value: Cell, items: readonly Cell[]): Value {
@@ -145,7 +145,7 @@ function runner(relation: Relation, context: Context): Runner {
   }
 }
 
-/** What was held on the way is gone when its rows are there. */
+/** Releases the memory of intermediate results when the rows are complete. */
 function settled(width: number, { budget }: Context, run: Runner): Runner {
   return (outer) => {
     const { held } = budget;
@@ -155,7 +155,7 @@ function settled(width: number, { budget }: Context, run: Runner): Runner {
   };
 }
 
-/** A statement of the engine over sources, compiled when first run. */
+/** Returns a runner of an engine statement over sources, compiled at the first run. */
 function statementRunner(write: () => Statement, sources: readonly Runner[], { engine, now }: Context): Runner {
   const compiled = once(() => {
     const { text, parameters } = write();

@@ -1,4 +1,4 @@
-/** A condition over a single column, computed for a value of it without the engine: what is not true of it goes nowhere. */
+/** Evaluates a condition over a single column for a value, without the engine: rows for which it is not true are not sent on. */
 
 import type { Expr, Value } from "../plan.ts";
 import type { Cell } from "./compare.ts";
@@ -10,7 +10,7 @@ interface Given {
   readonly now: string;
 }
 
-/** True also where it cannot be computed: the statement then says what is wrong with it. */
+/** Returns true also if the condition cannot be evaluated: the statement then reports the error. */
 export function mayHold(condition: Expr, value: Value, given: Given): boolean {
   try {
     return truth(computed(condition, value, given)) === true;

@@ -1,16 +1,16 @@
-/** The engine's text of one step of a plan, and the parameters it goes with. Sources are `s0`, `s1`, …, columns `c0`, … */
+/** Generates the engine's text of one step of a plan, with its parameters. Sources are `s0`, `s1`, …, columns `c0`, … */
 
 import type { Aggregate, Expr, Source, Value } from "../plan.ts";
 import { engineName } from "./aggregates.ts";
 import { functionName } from "./engine.ts";
 
-/** Parameters are `v…` for values that stay, `o…` for the slots of a sub-query, `t…` for rows, `n0` for the moment. */
+/** Parameters are `v…` for constant values, `o…` for the slots of a sub-query, `t…` for rows, `n0` for the current time. */
 export interface Statement {
   readonly text: string;
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** What stands for a sub-query among the parameters. */
+/** Returns the parameter that represents a sub-query. */
 export type SubQueries = (query: Extract<Expr, { kind: "query" }>) => unknown;
 
 interface Writer {
@@ -80,7 +80,7 @@ function fromText(sources: readonly Source[], { expr }: Writer): string {
 
 const TRUE: Expr = { kind: "value", value: true satisfies Value };
 
-/** Rows to rows. Each row that is kept is counted with its width. */
+/** Generates a statement from rows to rows. Each row that is kept is counted with its width. */
 export function rowsStatement(
   sources: readonly Source[],
   where: Expr | undefined,
@@ -94,10 +94,13 @@ export function rowsStatement(
   return { text: `SELECT ${columns.join(",")} ${from} WHERE ${condition}`, parameters: writer.parameters };
 }
 
-/** Of a group that is asked for nothing (`SELECT 1 FROM t HAVING true`): the engine takes no SELECT without columns. */
+/** Aggregate of a group that needs none (`SELECT 1 FROM t HAVING true`): the engine requires at least one column. */
 const NOTHING_ASKED: readonly Aggregate[] = [{ name: "count_rows", args: [], isDistinct: false }];
 
-/** Rows to groups: their keys, then their aggregates. Without keys one group, of no rows too. */
+/**
+ * Generates a statement from rows to groups: their keys, then their aggregates. Without keys there is one group, even of no
+ * rows.
+ */
 export function groupsStatement(
   sources: readonly Source[],
   where: Expr | undefined,
@@ -121,7 +124,7 @@ export function groupsStatement(
   return { text: `SELECT ${columns.join(",")} ${from}${condition}${by}`, parameters: writer.parameters };
 }
 
-/** Rows of one source in an order. */
+/** Generates a statement that orders the rows of one source. */
 export function orderStatement(
   keys: readonly { readonly column: number; readonly isDescending: boolean; readonly nullsFirst: boolean }[],
   width: number,

@@ -1,4 +1,4 @@
-/** Operations on texts. Positions and lengths are in characters (code points), the first is 1. What is made is counted. */
+/** Text operations. Positions and lengths are in characters (code points), from 1. Results are counted. */
 
 import type { Operation, Value } from "../plan.ts";
 import { type Budget, StatementError } from "./budget.ts";
@@ -19,10 +19,13 @@ function wholeNumber(value: Exclude<Value, null>): number {
   return number;
 }
 
-/** UTF-16 units of the character that begins there. Half a pair is a character by itself. */
+/** Returns the number of UTF-16 units of the character at `at`. Half a surrogate pair counts as a character. */
 export const unitsAt = (text: string, at: number): 1 | 2 => ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1);
 
-/** Of the first `units` of the text. Counted without a list of them, which would take many times the text. */
+/**
+ * Returns the number of characters in the first `units` of the text. Counts without a list of them, which would take many times
+ * the text's memory.
+ */
 function lengthOf(text: string, units = text.length): number {
   if (!SURROGATES.test(text)) return units;
   let count = 0;
@@ -30,14 +33,17 @@ function lengthOf(text: string, units = text.length): number {
   return count;
 }
 
-/** Where the character of that number stands, the first being 0; the end where there are not so many. */
+/** Returns the position of the character with this number, from 0; the end if the text is shorter. */
 function offsetOf(text: string, character: number): number {
   let at = 0;
   for (let count = 0; count < character && at < text.length; count++) at += unitsAt(text, at);
   return at;
 }
 
-/** From position `start`, so many characters; those before the first count and are not there. */
+/**
+ * Returns `length` characters from position `start`, which is counted from 1; positions before the first character count, but
+ * are empty.
+ */
 function part(text: string, start: number, length: number): string {
   if (length < 0) throw new StatementError("The length of a part of a text is negative.");
   const [from, to] = [Math.max(0, start - 1), Math.max(0, start - 1 + length)];

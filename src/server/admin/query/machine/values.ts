@@ -1,7 +1,7 @@
 /**
- * What each operation does to values. NULL in gives NULL out but where SQL says otherwise; a condition is true, false or
- * NULL. Division by zero and a CAST of what is none of the type give NULL, so that the branches of a CASE, which are all
- * computed, cannot end a statement.
+ * Implements the operations on values. NULL in gives NULL out except where SQL defines otherwise; a condition is true, false or
+ * NULL. Division by zero and a CAST of an invalid value give NULL, so that the branches of a CASE, which are all computed,
+ * cannot end a statement.
  */
 
 import type { Operation, Value } from "../plan.ts";
@@ -61,7 +61,7 @@ const comparison =
     return order === null ? null : holds(order);
   };
 
-/** `ends`: the value that decides alone. */
+/** `ends` is the value that decides alone. */
 function combined(conditions: readonly Cell[], ends: boolean): Value {
   let isKnown = true;
   for (const condition of conditions) {
@@ -72,7 +72,7 @@ function combined(conditions: readonly Cell[], ends: boolean): Value {
   return isKnown ? !ends : null;
 }
 
-/** Whether it is one of these; NULL when it is not and one of them, or itself, is NULL. */
+/** Returns whether the value is one of these; NULL if it is not and one of them, or itself, is NULL. */
 export function isAmong(value: Cell, items: readonly Cell[]): boolean | null {
   if (items.length === 0) return false;
   let isKnown = true;
@@ -96,7 +96,7 @@ function castNumber(value: Cell): number | null {
   return typeof value === "string" ? (spelled(value) ?? null) : Number(value);
 }
 
-/** As numbers are read: a word with room for blanks around it. */
+/** Maximum length of a boolean's text: a word with room for blanks around it, as for numbers. */
 const LONGEST_BOOLEAN = 64;
 
 function castBoolean(value: Cell): Value {
@@ -108,7 +108,7 @@ function castBoolean(value: Cell): Value {
   return ["false", "f", "no", "0"].includes(word) ? false : null;
 }
 
-/** Half away from zero, in decimal: 1.005 to two places is 1.01. */
+/** Rounds half away from zero, in decimal: 1.005 to two places is 1.01. */
 function rounded(value: number, places: number): number {
   const digits = Math.min(15, Math.max(-15, Math.trunc(places)));
   const shifted = Number(`${Math.abs(value).toExponential().replace(/e.*/, "")}e${exponentOf(value) + digits}`);
@@ -121,7 +121,7 @@ const exponentOf = (value: number): number => Number(value.toExponential().repla
 const TIME =
   /^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:[Zz]|[+-][0-9]{2}:[0-9]{2}))?$/;
 
-/** Seconds since 1970 of an RFC 3339 time or of the beginning of a UTC day. */
+/** Returns seconds since 1970 of an RFC 3339 time or of the beginning of a UTC day. */
 function epoch(value: Cell): Value {
   if (typeof value !== "string" || !TIME.test(value)) return null;
   const ms = Date.parse(value);

@@ -1,6 +1,6 @@
 /**
- * Entities of one window from the scores of its tokens: words, then groups of words. As Hugging Face transformers does it
- * (`TokenClassificationPipeline`), with the schemes that end entities too. Source: guardrails reference, 3.1.
+ * Builds entities of one window from the scores of its tokens: words, then groups of words. Follows Hugging Face transformers
+ * (`TokenClassificationPipeline`), with the schemes that mark ends too. Source: guardrails reference, 3.1.
  */
 
 import type { Tokens } from "../text/tokens.ts";
@@ -10,26 +10,29 @@ import type { Output } from "./types.ts";
 
 export type Aggregation = "none" | "simple" | "first" | "average" | "max";
 
-/** A label of the model, taken apart. */
+/** A label of the model, split into its parts. */
 export interface Tag {
-  /** Without the prefix of the scheme; empty is nothing (`O`). */
+  /** Label without the prefix of the scheme; empty for none (`O`). */
   readonly name: string;
-  /** `B`, and `S` and `U` of what is a whole entity. */
+  /** True for `B`, and for `S` and `U`, which mark a whole entity. */
   readonly begins: boolean;
-  /** `E`, `L`, `S`, `U`: what follows is another entity. */
+  /** True for `E`, `L`, `S`, `U`: the next token belongs to another entity. */
   readonly ends: boolean;
 }
 
-/** Token indices are of the whole text, the last one included. */
+/** Token indices within the whole text; `last` is inclusive. */
 export interface Entity {
   readonly first: number;
   readonly last: number;
-  /** Index of the label that it begins with. */
+  /** Index of its first label. */
   readonly label: number;
   readonly score: number;
 }
 
-/** A label without a prefix continues. `B-` and `I-` always are prefixes, others where labels have the name after it too. */
+/**
+ * Splits labels. A label without a prefix continues an entity. `B-` and `I-` are always prefixes, others if there are labels
+ * with the same name after them.
+ */
 export function tagsOf(labels: readonly string[]): readonly Tag[] {
   const known = new Set(labels);
   return labels.map((label) => {
@@ -42,7 +45,7 @@ export function tagsOf(labels: readonly string[]): readonly Tag[] {
   });
 }
 
-/** What is nothing is left out. */
+/** Returns the entities of a window; omits tokens without one. */
 export function entitiesOf(
   tokens: Tokens,
   { from, to }: TokenWindow,

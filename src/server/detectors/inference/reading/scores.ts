@@ -1,11 +1,11 @@
-/** Numbers that models give, as scores. */
+/** Conversion of model outputs to scores. */
 
-/** Scores of one model differ by some 1e-5 with what else is in a batch. Source: guardrails reference, 3.1. */
+/** Scores of one model vary by some 1e-5 with the other texts of a batch. Source: guardrails reference, 3.1. */
 export const rounded = (score: number): number => Math.round(score * 10_000) / 10_000;
 
 export const sigmoid = (logit: number): number => 1 / (1 + Math.exp(-logit));
 
-/** Of `size` logits at `at`, into `scores` from 0. */
+/** Computes the softmax of `size` logits at `at`, into `scores` from 0. */
 export function softmax(logits: Float32Array, at: number, size: number, scores: Float64Array): void {
   let highest = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < size; i++) highest = Math.max(highest, logits[at + i] as number);
@@ -18,7 +18,7 @@ export function softmax(logits: Float32Array, at: number, size: number, scores: 
   for (let i = 0; i < size; i++) scores[i] = (scores[i] as number) / sum;
 }
 
-/** The first of the highest; what is not a number is never the highest. */
+/** Returns the first of the highest; NaN is never the highest. */
 export function argmax(scores: Float64Array, size: number): number {
   let best = 0;
   for (let i = 1; i < size; i++) {
@@ -27,7 +27,7 @@ export function argmax(scores: Float64Array, size: number): number {
   return best;
 }
 
-/** IEEE 754 binary16, as some graphs give their output. */
+/** Converts IEEE 754 binary16, in which some graphs give their output. */
 export function fromHalf(bits: Uint16Array): Float32Array {
   const values = new Float32Array(bits.length);
   bits.forEach((half, at) => {

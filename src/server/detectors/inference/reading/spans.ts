@@ -1,9 +1,9 @@
-/** What of a text a verdict over windows covers. */
+/** Part of a text that a verdict over windows covers. */
 
 import type { Tokens } from "../text/tokens.ts";
 import type { TokenWindow } from "../text/windows.ts";
 
-/** From the first window to the last; what stands in front of the first token and behind the last one belongs to them. */
+/** Returns the span from the first window to the last; text before the first token and after the last one is included. */
 export function hull(
   { starts, ends, textLength }: Tokens,
   windows: readonly TokenWindow[],

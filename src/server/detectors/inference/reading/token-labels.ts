@@ -9,9 +9,9 @@ import type { Output, Read, Reader } from "./types.ts";
 
 export interface TokenLabelsSpec {
   readonly type: "nlp";
-  /** Of the model, in index order. */
+  /** Labels of the model, in index order. */
   readonly labels: readonly string[];
-  /** By the label without its prefix, or with it under `none`: what is reported; a name that is absent is not. */
+  /** Reported names by label without its prefix, or with it under `none`; an absent label is not reported. */
   readonly names: Readonly<Record<string, string>>;
   readonly aggregation: Aggregation;
 }
@@ -46,7 +46,7 @@ export function createTokenLabels({ labels, names, aggregation }: TokenLabelsSpe
 
 const SPACE = /\s/;
 
-/** Tokens of some tokenizers begin with the white space before them. */
+/** Removes white space: tokens of some tokenizers begin with the white space before them. */
 function trimmed(text: string, from: number, to: number): { readonly start: number; readonly end: number } {
   let [start, end] = [from, to];
   while (start < end && SPACE.test(text[start] as string)) start += 1;

@@ -1,6 +1,6 @@
 /**
- * Findings of an embedding model (`embed`): the topic whose examples are nearest, where it leads over the other topics and
- * over ordinary traffic. Source: guardrails reference, 3.3.
+ * Findings of an embedding model (`embed`): the topic whose examples are nearest, if it leads over the other topics and over
+ * ordinary traffic. Source: guardrails reference, 3.3.
  */
 
 import type { Tokens } from "../text/tokens.ts";
@@ -15,15 +15,15 @@ export interface TopicsSpec {
   readonly background: readonly string[];
   readonly temperature: number;
   readonly pooling: Pooling;
-  /** Topics that are not asked for still count against the others. */
+  /** Topics that are not reported still compete with the others. */
   readonly reported: readonly string[];
-  /** Lower scores are no findings. */
+  /** Minimum score of a finding. */
   readonly floor: number;
 }
 
 export type Pooling = "mean" | "cls";
 
-/** Of unit length; one of zeros stays as it is. */
+/** Returns a vector of unit length; a zero vector stays zero. */
 export function vectorOf({ data, at, rows, width, used }: Output, pooling: Pooling): Float64Array {
   const vector = new Float64Array(width);
   const pooled = rows === 1 || pooling === "cls" ? 1 : used;
@@ -37,7 +37,7 @@ export function vectorOf({ data, at, rows, width, used }: Output, pooling: Pooli
   return vector;
 }
 
-/** By window of each example; examples of a topic that are long have several. */
+/** Vectors by window of each example; long examples have several. */
 export interface Embedded {
   readonly topics: readonly (readonly Float64Array[])[];
   readonly background: readonly Float64Array[];
@@ -54,9 +54,9 @@ function nearest(vector: Float64Array, examples: readonly Float64Array[]): numbe
 }
 
 export interface Lead {
-  /** Index of the topic that is nearest. */
+  /** Index of the nearest topic. */
   readonly topic: number;
-  /** From 0 to 1; one half where it does not lead. */
+  /** From 0 to 1; one half if it does not lead. */
   readonly score: number;
 }
 

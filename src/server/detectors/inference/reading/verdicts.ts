@@ -8,10 +8,10 @@ import type { Output, Read, Reader } from "./types.ts";
 
 export interface VerdictsSpec {
   readonly type: "classify";
-  /** By label of the model, in index order: what is reported; null: it means that nothing was found, or is not asked for. */
+  /** Reported names by label of the model, in index order; null if the label means that nothing was found, or is not selected. */
   readonly names: readonly (string | null)[];
   readonly activation: "softmax" | "sigmoid";
-  /** Lower scores are no findings. */
+  /** Minimum score of a finding. */
   readonly floor: number;
 }
 

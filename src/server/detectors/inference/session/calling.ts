@@ -1,4 +1,4 @@
-/** Calls that the thread of a session has made for it. */
+/** Server calls that the process makes for the thread of a session. */
 
 import { DetectorError } from "../../../core/guardrails/index.ts";
 import type { Calling, Failure, SessionWorker, ToSession } from "./protocol.ts";
@@ -6,11 +6,11 @@ import type { AskServer } from "./served/calls.ts";
 
 export interface CallsOf {
   readonly take: (message: Calling) => void;
-  /** Those under way are given up. */
+  /** Aborts the calls in progress. */
   readonly close: () => void;
 }
 
-/** `server`: of a graph that is served; no other thread calls. */
+/** `server` is for a served graph; no other thread makes calls. */
 export function callsOf(worker: Pick<SessionWorker, "postMessage">, server: AskServer | undefined): CallsOf {
   const under = new Map<number, AbortController>();
   const make = async ({ call, ask }: Extract<Calling, { readonly kind: "call" }>): Promise<void> => {

@@ -1,11 +1,11 @@
-/** The process of a session whose graph is in memory: a crash of the runtime, which is native code, ends this process alone. */
+/** Process of a session whose graph is in memory: a crash of the runtime, which is native code, ends only this process. */
 import type { SessionSpec, ToSession } from "./protocol.ts";
 import { runSession } from "./run-session.ts";
 
-// They come to the whole group of processes; who asks says when this one ends.
+// Signals reach the whole process group; the parent decides when this process ends.
 for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => undefined);
 process.title = "gateway model";
-// With who asks, however that ended, and also within a run of the graph.
+// Ends with the parent, however that ended, and even during a run of the graph.
 process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
 process.once("message", (spec: SessionSpec) =>
   runSession(spec, {

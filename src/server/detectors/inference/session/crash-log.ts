@@ -1,4 +1,4 @@
-/** Log lines about processes of models that ended by themselves or had to be ended. */
+/** Log lines about model processes that crashed or had to be killed. */
 import type { Log } from "../../../../base/index.ts";
 import type { SessionSpec } from "./protocol.ts";
 
@@ -17,7 +17,7 @@ export type LogEndedProcess = (ended: EndedProcess) => void;
 
 export const LOG_NOTHING: LogEndedProcess = () => undefined;
 
-/** `now`: milliseconds, from any beginning. */
+/** `now` returns milliseconds from any origin. */
 export function createCrashLog(log: Pick<Log, "error">, now: () => number = () => performance.now()): LogEndedProcess {
   /** Models with a line in the last minute. */
   const recent = new Map<string, { readonly at: number; unlogged: number }>();

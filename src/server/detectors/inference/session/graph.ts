@@ -1,4 +1,4 @@
-/** A graph of ONNX that this thread runs. Source: dependencies reference, 4. */
+/** An ONNX graph that this thread runs. Source: dependencies reference, 4. */
 
 import { fromHalf } from "../reading/scores.ts";
 import type { Output, Reader } from "../reading/types.ts";
@@ -16,7 +16,7 @@ import {
 } from "./shapes.ts";
 
 export async function openGraph(runtime: Runtime, path: string, threads: number): Promise<Graph> {
-  // It writes of shapes to standard error otherwise, with parts of what it was fed.
+  // Otherwise it writes shapes to standard error, with parts of its input.
   runtime.env.logLevel = "fatal";
   const session = await runtime.InferenceSession.create(path, {
     executionProviders: ["cpu"],
@@ -25,7 +25,7 @@ export async function openGraph(runtime: Runtime, path: string, threads: number)
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
     logSeverityLevel: 4,
-    // Threads that wait would keep their processors.
+    // Spinning threads would keep their processors busy while they wait.
     extra: { session: { intra_op: { allow_spinning: "0" } } },
   });
   checkInputs(session.inputMetadata);

@@ -1,18 +1,18 @@
-/** What operators see of the sessions of models. One set a process. */
+/** Metrics of model sessions. One set per process. */
 import type { Instruments } from "../../../../base/index.ts";
 
 export interface SessionMetrics {
-  /** A thread was at work so long. */
+  /** Records the time that a thread worked, in seconds. */
   readonly worked: (seconds: number) => void;
-  /** A thread was stopped because it did not stop by itself in time, or ended by itself. */
+  /** Records that a thread was stopped because it did not stop in time, or that it ended unexpectedly. */
   readonly ended: (why: "stopped" | "crashed") => void;
   readonly refused: () => void;
 }
 
 export interface SessionReadings {
-  /** Requests that wait for a session. */
+  /** Returns the number of requests that wait for a session. */
   readonly waiting: () => number;
-  /** Sessions in memory. */
+  /** Returns the number of sessions in memory. */
   readonly sessions: () => number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The two native packages that models need, which an installation without model detectors does not have: `onnxruntime-node`
- * runs graphs, `tokenizers` makes tokens of texts. Loaded in the threads that use them.
+ * The two native packages that models need, which an installation without model detectors lacks: `onnxruntime-node` runs
+ * graphs, `tokenizers` tokenizes texts. Loaded in the threads that use them.
  */
 
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
@@ -17,15 +17,14 @@ export const VERSIONS: Readonly<Record<PackageName, string>> = {
   tokenizers: "0.23.2",
 };
 
-/** What can be given to `require`; undefined: it is not there. */
+/** Path for `require`, or the reason why the package is missing. */
 export type Located =
   | { readonly kind: "found"; readonly path: string }
   | { readonly kind: "absent"; readonly message: string };
 
 /**
- * `path`: the configuration's `library` or `tokenizer_library`: the folder of the package, or any file in it, such as the
- * shared library. Left out, the package is where Node.js finds it: beside the program, in NODE_PATH, or in a global folder
- * that it names.
+ * `path` is the configuration's `library` or `tokenizer_library`: the folder of the package, or any file in it, such as the
+ * shared library. Without it, Node.js looks up the package: beside the program, in NODE_PATH, or in a global folder.
  */
 export function locate(name: PackageName, path: string | undefined): Located {
   if (path !== undefined) return locateAt(name, resolve(path));
@@ -36,11 +35,14 @@ export function locate(name: PackageName, path: string | undefined): Located {
   }
 }
 
-/** Neither package needs its scripts: one of them fetches libraries for graphics cards, and fails where it cannot. */
+/**
+ * Returns the install command. Neither package needs its scripts: one of them downloads libraries for graphics cards, and fails
+ * if it cannot.
+ */
 const installOf = (name: PackageName): string =>
   installLine({ wanted: `${name}@${VERSIONS[name]}`, withoutScripts: true });
 
-/** A folder or file lies so deep in a package at most. */
+/** Maximum depth of a folder or file in a package. */
 const MOST_PARENTS = 6;
 
 function locateAt(name: PackageName, given: string): Located {
@@ -86,9 +88,9 @@ export interface Runtime {
   readonly Tensor: new (type: string, data: BigInt64Array | Int32Array, dims: readonly number[]) => RuntimeTensor;
 }
 
-/** What is used of a tokenizer beyond what makes tokens. */
+/** Methods of a tokenizer beside the encoding. */
 export interface LoadedTokenizer extends Encoder {
-  /** What files of tokenizers may carry, and would cut texts off. */
+  /** Turns off a setting in tokenizer files that would truncate texts. */
   disableTruncation(): void;
   disablePadding(): void;
 }

@@ -1,15 +1,15 @@
-/** A session's process as who asks it has it, with the face of a thread. */
+/** A session's process, with the interface of a thread. */
 import { type ChildProcess, fork } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { fileURLToPath } from "node:url";
 import { programOf } from "../../../../base/index.ts";
 import type { SessionSpec, SessionWorker, ToSession } from "./protocol.ts";
 
-/** MiB of objects; tensors and weights are not counted. */
+/** Heap limit in MiB, for objects; tensors and weights are not included. */
 const MAX_HEAP = 512;
-/** One that was told to end may be within a run of its graph, which nothing else stops. */
+/** Time after which a process that was told to end is killed, in milliseconds: a run of its graph cannot be stopped otherwise. */
 const END_MS = 1_000;
-/** Of the environment; what else there is may be a secret. */
+/** Environment variables that are passed on; others may contain secrets. */
 const PASSED = ["PATH", "LD_LIBRARY_PATH", "TMPDIR"];
 
 const PROGRAM = {
@@ -20,7 +20,7 @@ const PROGRAM = {
 const running = new Set<ChildProcess>();
 let isWatched = false;
 
-/** None outlives this process, not even one that hangs in its graph. */
+/** Kills all processes when this one ends, even one that hangs in its graph. */
 function watch(child: ChildProcess): void {
   running.add(child);
   child.once("exit", () => running.delete(child));
@@ -37,7 +37,7 @@ export function startSessionProcess(spec: SessionSpec): SessionWorker {
     env,
     execArgv: ["--enable-source-maps", `--max-old-space-size=${MAX_HEAP}`],
     serialization: "advanced",
-    // Stdout and stderr that a child shares are made blocking for all who have them.
+    // Not inherited: Node makes shared stdout and stderr blocking for all processes that have them.
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
   watch(child);
@@ -50,7 +50,7 @@ export function startSessionProcess(spec: SessionSpec): SessionWorker {
     events.emit("exit");
   };
   child.once("exit", (status, signal) => over(new Error(`the process ended (${signal ?? `status ${status}`})`)));
-  // One that could not be started.
+  // The process could not be started.
   child.on("error", (error) => child.pid === undefined && over(error));
   child.on("message", (message) => events.emit("message", message));
   child.send(spec, () => undefined);

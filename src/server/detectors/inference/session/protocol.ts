@@ -1,50 +1,50 @@
-/** What passes between a session's thread and who asks it. */
+/** Messages between a session's thread and its caller. */
 
 import type { TokenLabelsSpec } from "../reading/token-labels.ts";
 import type { TopicsSpec } from "../reading/topics.ts";
 import type { Read } from "../reading/types.ts";
 import type { VerdictsSpec } from "../reading/verdicts.ts";
 
-/** Detectors that are open in one thread. Of more, both sides forget the one that was opened first. */
+/** Maximum number of open detectors per thread. Beyond it, both sides forget the one that was opened first. */
 export const MOST_READERS = 64;
 
-/** A graph in memory, or on a server. Where a package is, is as `require` takes it; paths of files are absolute. */
+/** A graph in memory, or on a server. Package paths are in the form that `require` takes; file paths are absolute. */
 export interface SessionSpec {
   readonly graph: FileGraph | ServedGraph;
   readonly tokenizers: string;
-  /** Changes when the files do, or how the server is asked. */
+  /** Changes with the files, or with the server's settings. */
   readonly identity: string;
 }
 
 export interface FileGraph {
   readonly kind: "file";
   readonly path: string;
-  /** Within one run. */
+  /** Number of threads within one run. */
   readonly threads: number;
   readonly runtime: string;
 }
 
-/** By the v2 inference protocol. */
+/** Graph on a server of the v2 inference protocol. */
 export interface ServedGraph {
   readonly kind: "served";
   readonly origin: string;
-  /** Paths at the origin: of the server's metadata, and of the model's. */
+  /** Paths of the server's metadata and of the model's, at the origin. */
   readonly server: string;
   readonly model: string;
 }
 
-/** How one detector reads texts with it. */
+/** How one detector reads texts with the graph. */
 export interface ReaderSpec {
   readonly tokenizer: string;
   readonly maxTokens: number;
   readonly stride: number;
   readonly stripsMarks: boolean;
-  /** In front of every window. */
+  /** Text before every window. */
   readonly prefix: string;
   readonly reading: TokenLabelsSpec | VerdictsSpec | TopicsSpec;
 }
 
-/** `key`: of the detector's object in the configuration. */
+/** `key` is one of the detector's object in the configuration. */
 export interface SessionProblem {
   readonly key: "model" | "tokenizer" | "labels" | "stride" | "max_tokens" | "library" | "tokenizer_library";
   readonly message: string;
@@ -53,38 +53,38 @@ export interface SessionProblem {
 export type ToSession =
   | { readonly kind: "open"; readonly id: number; readonly reader: string; readonly spec: ReaderSpec }
   | { readonly kind: "read"; readonly id: number; readonly reader: string; readonly texts: readonly string[] }
-  /** The one with this id is no longer wanted. */
+  /** The question with this id is no longer needed. */
   | { readonly kind: "cancel"; readonly id: number }
-  /** What a call to the server came to. */
+  /** Result of a call to the server. */
   | { readonly kind: "answered"; readonly call: number; readonly answer: ServerAnswer }
   | { readonly kind: "unanswered"; readonly call: number; readonly failure: Failure }
-  /** Nothing is wanted any more: the thread ends by itself, as soon as the graph is not running. */
+  /** The session is no longer needed: the thread ends as soon as the graph is not running. */
   | { readonly kind: "end" };
 
 export type Question = Extract<ToSession, { readonly kind: "open" | "read" }>;
 
-/** Its words hold nothing of a text and nothing that a server said. */
+/** Failure whose message contains no text and no server output. */
 export interface Failure {
   readonly kind: "failed" | "timeout" | "overloaded";
   readonly message: string;
 }
 
-/** A call that the thread has made for it: connections are those of the process. */
+/** A call that the process makes for the thread, since connections belong to the process. */
 export interface ServerAsk {
   readonly method: "GET" | "POST";
   readonly path: string;
-  /** Names and values in turn, beside those of the configuration. */
+  /** Names and values, alternating, in addition to the configured ones. */
   readonly headers: readonly string[];
   readonly body: Uint8Array<ArrayBuffer> | null;
-  /** Longest answer, in bytes. */
+  /** Maximum size of the answer, in bytes. */
   readonly maxBytes: number;
 }
 
 export interface ServerAnswer {
   readonly status: number;
-  /** `Inference-Header-Content-Length`, where the answer has it once. */
+  /** Value of `Inference-Header-Content-Length`, if the answer has exactly one. */
   readonly headerLength: string | undefined;
-  /** Empty of an answer that is no success. */
+  /** Empty unless the answer is a success. */
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
@@ -92,18 +92,18 @@ export type FromSession = Told | Calling;
 
 export type Calling =
   | { readonly kind: "call"; readonly call: number; readonly ask: ServerAsk }
-  /** Its answer is no longer wanted. */
+  /** The answer is no longer needed. */
   | { readonly kind: "hang-up"; readonly call: number };
 
 export type Told =
-  /** The first, of id 0: the graph is loaded, or why it is not. */
+  /** First message, with id 0: the graph is loaded, or the reason why it is not. */
   | { readonly kind: "opened"; readonly id: number; readonly problem: SessionProblem | undefined }
   | { readonly kind: "found"; readonly id: number; readonly found: readonly (readonly Read[])[] }
   | { readonly kind: "failed"; readonly id: number; readonly failure: Failure };
 
-/** What is used of a thread, or of a process that takes its place. */
+/** Interface of a thread, or of a process in its place. */
 export interface SessionWorker {
-  /** Of a process. */
+  /** Set for a process. */
   readonly pid?: number | undefined;
   on(event: "message", listener: (message: FromSession) => void): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;

@@ -1,4 +1,6 @@
-/** Texts through one graph: tokens, windows, batches, and what a detector reads in the outputs. Runs in a session's thread. */
+/**
+ * Runs texts through one graph: tokens, windows, batches, and a detector's reading of the outputs. Runs in a session's thread.
+ */
 
 import { inTurn } from "../../wire/in-turn.ts";
 import { createTokenLabels } from "../reading/token-labels.ts";
@@ -14,8 +16,8 @@ import { type Graph, GraphError, type Row, widthProblem } from "./shapes.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /**
- * Sequences in one run, and tokens of them together: bounds the memory of a run, and the time until a request can end. Long
- * sequences gain nothing from company on a processor: with 2,048 tokens in a run each took a tenth longer.
+ * Maximum number of sequences in one run, and of their tokens: limits the memory of a run, and the time until a request can
+ * end. Long sequences gain nothing from batching on a CPU: with 2,048 tokens in a run each took a tenth longer.
  */
 const MOST_ROWS = 16;
 const MOST_TOKENS = 512;
@@ -26,21 +28,21 @@ export type OpenedReader =
   | { readonly kind: "opened"; readonly read: ReadTexts }
   | { readonly kind: "refused"; readonly problem: SessionProblem };
 
-/** How texts become sequences of tokens. */
+/** Conversion of texts to sequences of tokens. */
 export interface Sequencing {
   readonly tokenizer: Tokenizer;
   readonly spec: ReaderSpec;
   readonly frame: Frame;
   /** Tokens of the prefix. */
   readonly prefix: readonly number[];
-  /** Most tokens of the text in one window. */
+  /** Maximum number of the text's tokens in one window. */
   readonly payload: number;
 }
 
-/** It is another model than the reader was opened with. */
+/** The model differs from the one the reader was opened with. */
 export class ModelChanged extends GraphError {}
 
-/** Before anything is known of the graph. */
+/** Computes the sequencing before anything is known about the graph. */
 export async function sequencingOf(tokenizer: Tokenizer, spec: ReaderSpec): Promise<Sequencing | SessionProblem> {
   const { maxTokens, stride } = spec;
   const frame = await learnFrame(tokenizer.encoder);
@@ -56,7 +58,7 @@ export async function sequencingOf(tokenizer: Tokenizer, spec: ReaderSpec): Prom
   return { tokenizer, spec, frame, prefix, payload };
 }
 
-/** The graph is run once, on as long a sequence as it will be given. */
+/** Runs the graph once, with a sequence of the maximum length. */
 export async function openReader(graph: Graph, sequencing: Sequencing, signal: AbortSignal): Promise<OpenedReader> {
   const { maxTokens } = sequencing.spec;
   const { sequenceLength } = graph;
@@ -99,7 +101,7 @@ interface Running extends Sequencing {
 const wantsOf = ({ reading: { type } }: ReaderSpec): Reader["wants"] =>
   type === "nlp" ? "tokens" : type === "classify" ? "text" : "either";
 
-/** Values in a row of the output. */
+/** Returns the number of values in a row of the output. */
 async function triedWidth(running: Running, signal: AbortSignal): Promise<number> {
   const { graph, spec, tokenizer, payload } = running;
   const wants = wantsOf(spec);
@@ -123,7 +125,7 @@ export const messageOf = (error: unknown): string =>
 
 interface Created {
   readonly reader: Reader;
-  /** Of the model that it goes with; undefined: any. */
+  /** Version of the model that it belongs to; `undefined` for any. */
   readonly version: string | undefined;
 }
 
@@ -131,7 +133,7 @@ async function createReader(running: Running, signal: AbortSignal): Promise<Crea
   const { reading } = running.spec;
   if (reading.type === "nlp") return { reader: createTokenLabels(reading), version: undefined };
   if (reading.type === "classify") return { reader: createVerdicts(reading), version: undefined };
-  // Vectors of two models are not near or far from one another.
+  // Vectors of different models are not comparable.
   const versions = new Set<string | undefined>();
   const embed = async (texts: readonly string[]): Promise<readonly Float64Array[][]> =>
     await readAll(running, "either", texts, signal, ([, , windows]) => {
@@ -153,7 +155,7 @@ async function createReader(running: Running, signal: AbortSignal): Promise<Crea
 
 type Tokenized = readonly [text: string, tokens: Tokens, windows: readonly TokenWindow[]];
 
-/** Windows of all texts are run together, the long with the long. */
+/** Runs the windows of all texts together, sorted by length. */
 async function readAll<Result>(
   running: Running,
   wants: Reader["wants"],
@@ -188,8 +190,8 @@ async function readAll<Result>(
 }
 
 /**
- * A score that is no number is below every threshold, and would pass for nothing found. What a label cannot be may have
- * minus infinity; a vector has none.
+ * Throws on a value that is not finite: NaN is below every threshold and would look like no finding. An impossible label may
+ * have minus infinity; a vector may not.
  */
 function checkNumbers({ data, at, width, used }: Output, wants: Reader["wants"]): void {
   for (let place = at; place < at + used * width; place++) {
@@ -208,7 +210,7 @@ interface Waiting {
 
 const lengthOf = ({ window }: Waiting): number => window.to - window.from;
 
-/** Of sequences that descend by length. None is filled up to more than twice its length. */
+/** Returns batches of sequences in descending length. No sequence is padded to more than twice its length. */
 function batchesOf(waiting: readonly Waiting[], canBatch: boolean): readonly (readonly Waiting[])[] {
   const batches: (readonly Waiting[])[] = [];
   for (let from = 0; from < waiting.length; ) {

@@ -1,4 +1,4 @@
-/** A session where it runs, a process or a thread of its own: one graph in memory or on a server, and the tokenizers of those who read with it. */
+/** A session in its own process or thread: one graph in memory or on a server, and the tokenizers of its readers. */
 
 import { setPriority } from "node:os";
 import { openGraph } from "./graph.ts";
@@ -24,18 +24,18 @@ const problemOf = (key: SessionProblem["key"], error: unknown): SessionProblem =
   error instanceof GraphError ? { key: error.key, message: error.message } : { key, message: messageOf(error) };
 
 /**
- * Whoever is not inspected comes first where processors are scarce. On Linux alone this is of the thread that calls, and of
- * those that it starts; elsewhere it would be of the process.
+ * Lower priority, so that traffic without inspection comes first if processors are scarce. Only on Linux does this apply to the
+ * calling thread and those that it starts; elsewhere it would apply to the process.
  */
 const PRIORITY = 10;
 
 type Open = (sequencing: Sequencing, signal: AbortSignal) => Promise<OpenedReader>;
 
-/** The way to who asks. */
+/** Connection to the caller. */
 export interface SessionPort {
   postMessage(message: FromSession, transfer?: readonly ArrayBuffer[]): void;
   onMessage(listener: (message: ToSession) => void): void;
-  /** Nothing else keeps the process or thread. */
+  /** Closes the port, which is the only thing that keeps the process or thread alive. */
   close(): void;
 }
 
@@ -45,7 +45,7 @@ export function runSession({ graph: source, tokenizers: library }: SessionSpec, 
 
   const readers = new Map<string, OpenedReader>();
   const tokenizers = new Map<string, Promise<Tokenizer>>();
-  /** What is under way, by its id. */
+  /** Questions in progress, by id. */
   const current = new Map<number, AbortController>();
   const calls = createCalls(tell);
 
@@ -75,15 +75,18 @@ export function runSession({ graph: source, tokenizers: library }: SessionSpec, 
     }
   }
 
-  /** Nothing else keeps the thread. */
+  /** Closes the port, which is the only thing that keeps the thread alive. */
   function end(): void {
     for (const controller of current.values()) controller.abort();
     port.close();
   }
 
-  /** The server is asked when there is something to read: a configuration stands whether its servers do or not. */
+  /**
+   * Opens a served graph. The server is called when there is something to read: a configuration is valid whether its servers
+   * are up or not.
+   */
   function served(source: Extract<SessionSpec["graph"], { readonly kind: "served" }>): Open {
-    // Whoever waits for it may be gone before it is done; each call has its own limit.
+    // The open is shared and may outlive the request that waits for it; each call has its own limit.
     const { signal } = new AbortController();
     return async (sequencing) => {
       const open = async () => openReader(await openServedGraph(calls.ask, source, signal), sequencing, signal);
@@ -91,7 +94,7 @@ export function runSession({ graph: source, tokenizers: library }: SessionSpec, 
     };
   }
 
-  /** Of a graph in memory, whoever asks waits for an answer before asking again. */
+  /** Answers a question. For a graph in memory, the caller waits for an answer before it asks again. */
   async function answer(message: Question, open: Open): Promise<void> {
     const { id, reader } = message;
     const controller = new AbortController();
@@ -121,7 +124,7 @@ export function runSession({ graph: source, tokenizers: library }: SessionSpec, 
     return "key" in sequencing ? { kind: "refused", problem: sequencing } : open(sequencing, signal);
   }
 
-  /** Detectors of one model share its tokenizer, which takes memory. */
+  /** Shares a tokenizer between the detectors of one model, since it takes memory. */
   async function tokenizerOf(file: string): Promise<Tokenizer | SessionProblem> {
     let failing: SessionProblem["key"] = "tokenizer_library";
     try {
@@ -139,7 +142,7 @@ export function runSession({ graph: source, tokenizers: library }: SessionSpec, 
   void begin();
 }
 
-/** What the runtime says may hold parts of what it was fed. */
+/** Hides the runtime's message, which may contain parts of its input. */
 function failureOf(error: unknown, signal: AbortSignal): Failure {
   if (signal.aborted) return { kind: "failed", message: "it was given up" };
   if (error instanceof CallFailure) return { kind: error.kind, message: error.message };

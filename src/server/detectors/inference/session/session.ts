@@ -1,7 +1,7 @@
 /**
- * A graph with a process of its own (a thread if it is on a server), for all detectors that read with it. Requests wait in turn; one that is given up leaves the
- * queue, and the thread stops what it does for it between two runs of the graph. A thread that ends, or does not stop, is
- * replaced. Source: design decisions, section 12.
+ * A graph with its own process (a thread if it is on a server), shared by all its detectors. Requests wait in a queue; an
+ * aborted one leaves it, and the thread stops its work for it between two runs of the graph. A thread that ends, or does not
+ * stop, is replaced. Source: design decisions, section 12.
  */
 
 import { DetectorError } from "../../../core/guardrails/index.ts";
@@ -16,20 +16,23 @@ import { openThread, type SessionThread, type StartSessionThread, startSessionWo
 /** Source: design decisions, section 12. */
 export const MOST_WAITING = 64;
 
-/** Of a graph on a server, which reads for several at once; of one in memory, one at a time. */
+/** Maximum concurrent requests for a graph on a server; a graph in memory handles one at a time. */
 const MOST_AT_SERVER = 32;
 
-/** A run of a graph, which nothing can stop, takes far less. */
+/**
+ * Time until a thread that does not stop is ended, in milliseconds; a run of a graph, which cannot be interrupted, takes far
+ * less.
+ */
 const GRACE_MS = 10_000;
 
-/** Loading a graph, or what a detector reads with it; large ones take some ten seconds. */
+/** Time limit for loading a graph, or a detector's files, in milliseconds; large ones take some ten seconds. */
 const OPEN_LIMIT_MS = 120_000;
 
-/** After a thread ended that had read nothing, or could not be used. */
+/** Delay after a thread ended that had read nothing or could not be used, in milliseconds; doubles up to the maximum. */
 const FIRST_BACKOFF_MS = 1_000;
 const MOST_BACKOFF_MS = 60_000;
 
-/** Threads that were ended and still are in a run of their graph; each has the graph in memory. */
+/** Maximum number of ended threads that are still in a run of their graph; each has the graph in memory. */
 const MOST_LINGERING = 2;
 
 export type Reads = readonly (readonly Read[])[];
@@ -37,12 +40,12 @@ export type Reads = readonly (readonly Read[])[];
 export interface Session {
   /** Resolves with why the detector cannot read with it. Rejects with a `DetectorError`, or with the signal's reason. */
   readonly open: (name: string, spec: ReaderSpec, signal: AbortSignal) => Promise<SessionProblem | undefined>;
-  /** For each text. Rejects with a `DetectorError`, or with the signal's reason. */
+  /** Returns the findings for each text. Rejects with a `DetectorError`, or with the signal's reason. */
   readonly read: (name: string, spec: ReaderSpec, texts: readonly string[], signal: AbortSignal) => Promise<Reads>;
   readonly isIdle: boolean;
-  /** Texts of requests that wait. */
+  /** Number of texts of waiting requests. */
   readonly waiting: number;
-  /** The thread ends; a request that comes later starts another. */
+  /** Ends the thread; a later request starts another. */
   readonly end: () => void;
 }
 
@@ -51,18 +54,18 @@ export interface SessionOptions {
   readonly metrics?: SessionMetrics;
   readonly start?: StartSessionThread;
   readonly logEnded?: LogEndedProcess;
-  /** Of a graph that is served. */
+  /** Server of a served graph. */
   readonly server?: AskServer;
-  /** Milliseconds, from any beginning. */
+  /** Returns milliseconds from any origin. */
   readonly now?: () => number;
-  /** Nothing is under way any more. */
+  /** Called when nothing is in progress. */
   readonly onIdle?: () => void;
 }
 
 interface Job {
   readonly name: string;
   readonly spec: ReaderSpec;
-  /** Undefined: the reader is opened, and no more. */
+  /** `undefined` to only open the reader. */
   readonly texts: readonly string[] | undefined;
   readonly settle: (outcome: Outcome) => void;
   isGivenUp: boolean;
@@ -78,7 +81,7 @@ const NO_ANSWER: Failure = { kind: "failed", message: "it gave no answer" };
 
 export function createSession(spec: SessionSpec, options: SessionOptions = {}): Session {
   const isServed = spec.graph.kind === "served";
-  // A graph in memory runs native code on texts of callers.
+  // A separate process, since a graph in memory runs native code on callers' texts.
   const ordinary = isServed ? startSessionWorker : startSessionProcess;
   const { graceMs = GRACE_MS, metrics = NO_SESSION_METRICS, start = ordinary } = options;
   const { now = () => performance.now(), onIdle, server, logEnded = LOG_NOTHING } = options;
@@ -86,7 +89,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
   const atOnce = isServed ? MOST_AT_SERVER : 1;
   const queue: Job[] = [];
   let thread: SessionThread | undefined;
-  /** Names of the detectors that are open in the thread, with what is wrong with them. */
+  /** Open detectors of the thread by name, with their problems. */
   let readers = new Map<string, Promise<SessionProblem | undefined>>();
   const current = new Map<Job, { readonly id: number; grace: NodeJS.Timeout | undefined }>();
   let ids = 0;
@@ -119,7 +122,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
     logEnded({ spec, reason, againInMs: backoffMs });
   };
 
-  /** Throws where it cannot be had now. */
+  /** Returns the thread, started if necessary. Throws if it cannot be started now. */
   const running = (): SessionThread => {
     if (thread !== undefined && !thread.isEnded) return thread;
     if (now() < notBefore) throw new Error(`the ${kind} ended again and again, and is not started for a while`);
@@ -129,12 +132,12 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
     readers = new Map();
     const opened = openThread(spec, start, server);
     thread = opened;
-    // Also between two requests.
+    // Detects a crash between two requests too.
     void opened.gone.then(() => thread === opened && drop("crashed"));
     return opened;
   };
 
-  /** Not for the sake of one request: those after it need it too. */
+  /** Awaits an opening; not tied to one request, since later requests need it too. */
   const opening = async <Result>(answer: Promise<Result>): Promise<Result> => {
     const limit = setTimeout(() => drop("stopped"), OPEN_LIMIT_MS).unref();
     try {
@@ -172,7 +175,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
     }
   };
 
-  /** Once in a thread, for all who wait for it. Rejects with a `DetectorError`, or when the thread ends. */
+  /** Opens a reader, once per thread for all that wait for it. Rejects with a `DetectorError`, or when the thread ends. */
   const readerOn = (on: SessionThread, name: string, reader: ReaderSpec): Promise<SessionProblem | undefined> => {
     const known = readers.get(name);
     if (known !== undefined) return known;
@@ -188,7 +191,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
     return own;
   };
 
-  /** The thread is told, and ended where it does not heed it. */
+  /** Cancels the job in the thread, and ends the thread if it does not react. */
   const giveUp = (job: Job): void => {
     const under = current.get(job);
     if (under === undefined || under.grace !== undefined) return;
@@ -206,12 +209,12 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
       try {
         outcome = await carryOut(job);
       } catch (error) {
-        // The thread's own end, of which the request is told no more than that.
+        // The thread ended; its requests learn only that.
         if (thread?.isEnded === true) drop("crashed");
         const why = error instanceof Error ? `the model's ${kind}: ${error.message}` : `the model's ${kind} ended`;
         outcome = error instanceof DetectorError ? { kind: "failed", error } : failed({ kind: "failed", message: why });
       }
-      // What waits for a server is not at work.
+      // Waiting for a server does not count as work.
       if (!isServed) metrics.worked((now() - began) / 1_000);
       job.settle(outcome);
     }
@@ -250,7 +253,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
         },
       };
       signal.addEventListener("abort", onAbort, { once: true });
-      // A configuration waits for it.
+      // First in the queue, since a configuration waits for it.
       if (texts === undefined) queue.unshift(job);
       else queue.push(job);
       void work();

@@ -1,6 +1,6 @@
 /**
- * The sessions of a process: one for each graph with its options, whoever reads with it. Those that no detector in force uses
- * end when they have had nothing to do for a while; a rehearsal or a request of an earlier configuration starts them again.
+ * Sessions of a process: one for each graph with its options, shared by all its readers. Sessions that no detector in force
+ * uses end after some time without work; a rehearsal or a request of an earlier configuration starts them again.
  */
 
 import { createHash } from "node:crypto";
@@ -12,22 +12,22 @@ import type { AskServer } from "./served/calls.ts";
 import { createSession, type Session, type SessionOptions } from "./session.ts";
 import { type AskSession, isShared, sharedSession } from "./shared.ts";
 
-/** A configuration that was tried may be put in force right after. */
+/** Time that an unused session is kept, in milliseconds: a configuration that was tested may be put in force right after. */
 const IDLE_MS = 10_000;
 
 export interface Sessions {
-  /** `server`: of a graph that is served; for equal specs it asks alike. */
+  /** Returns the session of a spec. `server` is for a served graph; equal specs must have equivalent servers. */
   readonly of: (spec: SessionSpec, server?: AskServer) => Session;
-  /** From now on those of these keys are kept, and no others. */
+  /** Keeps only the sessions with these keys. */
   readonly keep: (keys: ReadonlySet<string>) => void;
 }
 
 export interface SessionsOptions extends Omit<SessionOptions, "metrics" | "onIdle" | "server" | "logEnded"> {
   readonly idleMs?: number;
-  /** Another process has the graphs in memory; left out, this one. */
+  /** Asks another process that has the graphs in memory; omitted if this one has them. */
   readonly elsewhere?: AskSession | undefined;
   readonly metrics?: (readings: SessionReadings) => SessionMetrics;
-  /** Left out where nobody serves. */
+  /** Omitted where nothing is served. */
   readonly log?: Log | undefined;
 }
 

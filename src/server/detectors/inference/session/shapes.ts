@@ -1,29 +1,32 @@
-/** What graphs take and give, wherever they run: token sequences in, rows of numbers out. Source: dependencies reference, 4; model-hub reference, 2.2. */
+/**
+ * Inputs and outputs of graphs, wherever they run: token sequences in, rows of numbers out. Source: dependencies reference, 4;
+ * model-hub reference, 2.2.
+ */
 
 import type { Output, Reader } from "../reading/types.ts";
 import type { SessionProblem } from "./protocol.ts";
 
-/** Tokens of a text with what stands around them. */
+/** Tokens of a text with the special tokens around them. */
 export interface Row {
   readonly ids: Int32Array;
   readonly types: Uint8Array;
-  /** Rows of the output in front of the text's. */
+  /** Number of rows of the output before the text's. */
   readonly before: number;
 }
 
 export interface Graph {
-  /** Undefined: any. */
+  /** `undefined` for any. */
   readonly sequenceLength: number | undefined;
   readonly canBatch: boolean;
-  /** Runs for one request that it is given at once. */
+  /** Maximum number of concurrent runs for one request. */
   readonly atOnce: number;
-  /** For each row, in order. Rejects with the signal's reason where it can be stopped. */
+  /** Returns the output for each row, in order. Rejects with the signal's reason if it can be stopped. */
   readonly run: (rows: readonly Row[], wants: Reader["wants"], signal: AbortSignal) => Promise<readonly Output[]>;
-  /** Why the output cannot be what a detector wants, as far as the graph says. */
+  /** Returns why the output cannot be what a detector needs, as far as the graph declares it. */
   readonly check: (reader: Pick<Reader, "wants" | "width">) => SessionProblem | undefined;
 }
 
-/** Its words hold nothing of a text. */
+/** Error whose message contains nothing of a text. */
 export class GraphError extends Error {
   readonly key: SessionProblem["key"];
   constructor(key: SessionProblem["key"], message: string) {
@@ -35,15 +38,15 @@ export class GraphError extends Error {
 /** An input or output. */
 export interface Tensor {
   readonly name: string;
-  /** Such as `int64`, `float32`. */
+  /** Data type, such as `int64` or `float32`. */
   readonly type?: string;
-  /** A name: any length. */
+  /** A name stands for any length. */
   readonly shape?: readonly (number | string)[];
 }
 
 const FED: ReadonlySet<string> = new Set(["input_ids", "attention_mask", "token_type_ids", "position_ids"]);
 
-/** Throws where a text does not give what the graph takes. */
+/** Throws if the graph requires an input that a text does not provide. */
 export function checkInputs(inputs: readonly Tensor[]): void {
   const names = inputs.map(({ name }) => name);
   const listed = names.map((name) => `\`${name}\``).join(", ") || "none";
@@ -79,7 +82,7 @@ export interface Feed {
   readonly dims: readonly [batch: number, sequence: number];
 }
 
-/** Shorter rows are filled up at their end, where the attention mask is 0. */
+/** Pads shorter rows at their end, where the attention mask is 0. */
 export function feedsOf(inputs: readonly Tensor[], rows: readonly Row[]): readonly Feed[] {
   const longest = sequencesOf(inputs).sequenceLength ?? Math.max(...rows.map(({ ids }) => ids.length));
   const size = rows.length * longest;
@@ -98,17 +101,17 @@ export function feedsOf(inputs: readonly Tensor[], rows: readonly Row[]): readon
   });
 }
 
-/** Preferred names, then the first output of the right rank. */
+/** Preferred names; otherwise the first output of the right rank is used. */
 const NAMES: Readonly<Record<Reader["wants"], readonly string[]>> = {
   tokens: ["logits"],
   text: ["logits"],
-  // `pooler_output`, which many graphs give too, is no embedding of a text.
+  // `pooler_output`, which many graphs have too, is not an embedding of a text.
   either: ["sentence_embedding", "last_hidden_state", "token_embeddings"],
 };
 
 const RANKS: Readonly<Record<Reader["wants"], readonly number[]>> = { tokens: [3], text: [2], either: [3, 2] };
 
-/** Throws where there is none. */
+/** Throws if there is none. */
 export function outputOf(outputs: readonly Tensor[], wants: Reader["wants"]): Tensor {
   const fitting = outputs.filter(({ shape = [] }) => shape.length === 0 || RANKS[wants].includes(shape.length));
   const named = NAMES[wants].flatMap((name) => fitting.find((output) => output.name === name) ?? []);
@@ -143,11 +146,11 @@ export interface Given {
   readonly name: string;
   readonly dims: readonly number[];
   readonly data: Float32Array;
-  /** Of the model, where a server tells. */
+  /** Version of the model, if a server reports it. */
   readonly version?: string | undefined;
 }
 
-/** What one run gave, for each row; `longest`: tokens of a row with its padding. */
+/** Returns the outputs of one run for each row. `longest` is the padded length of a row in tokens. */
 export function outputsOf(
   rows: readonly Row[],
   longest: number,

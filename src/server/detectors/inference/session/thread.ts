@@ -1,6 +1,7 @@
 /**
- * A session's thread or process as who asks it has it, and the calls that it has made for it. A thread is never ended from
- * outside, but told to end: the runtime aborts the whole process when its thread is ended while a graph is loaded or runs.
+ * A session's thread or process, as seen by its caller, and the calls that it makes through the caller. A thread is never
+ * terminated from outside, but told to end: the runtime aborts the whole process if its thread is terminated while a graph is
+ * loaded or runs.
  */
 
 import { beginNativeCall, startThread } from "../../../../base/index.ts";
@@ -8,17 +9,17 @@ import { callsOf } from "./calling.ts";
 import type { FromSession, Question, SessionProblem, SessionSpec, SessionWorker, Told, ToSession } from "./protocol.ts";
 import type { AskServer } from "./served/calls.ts";
 
-/** MiB of objects; tensors and weights are not counted. A long text has tokens of some hundred bytes each. */
+/** Heap limits in MiB, for objects; tensors and weights are not included. A long text has tokens of some hundred bytes each. */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 };
 
 export interface SessionThread {
-  /** Resolves with why the graph cannot be used; rejects when the thread ends before. */
+  /** Resolves with the reason why the graph cannot be used, if there is one; rejects if the thread ends before. */
   readonly opened: Promise<SessionProblem | undefined>;
-  /** It crashed, or was told to end. */
+  /** True if it crashed or was told to end. */
   readonly isEnded: boolean;
-  /** Why it crashed; `undefined` if it has not, or was told to end. */
+  /** Reason of a crash; `undefined` if it has not crashed, or was told to end. */
   readonly failure: Error | undefined;
-  /** Resolves once it is gone; one that was told to end goes when its graph does not run. */
+  /** Resolves once it has ended; after an order to end, when its graph does not run. */
   readonly gone: Promise<void>;
   /** Rejects when the thread ends. */
   readonly ask: (question: Question) => Promise<Told>;
@@ -37,7 +38,7 @@ export const startSessionWorker = (spec: SessionSpec, limits: Partial<typeof LIM
     { argv: [], env: {}, stdin: false, workerData: spec, resourceLimits: { ...LIMITS, ...limits } },
   );
 
-/** A process may be ended within one. */
+/** A process may be killed during a native call. */
 const NO_CALL = (): void => undefined;
 
 interface Asked {
@@ -46,12 +47,12 @@ interface Asked {
   readonly endCall: () => void;
 }
 
-/** `server`: of a graph that is served. */
+/** `server` is for a served graph. */
 export function openThread(spec: SessionSpec, start: StartSessionThread, server?: AskServer): SessionThread {
   const worker = start(spec);
   const calls = callsOf(worker, server);
   const kind = worker.pid === undefined ? "thread" : "process";
-  /** What it has not answered, wanted or not. */
+  /** Questions without an answer, even if it is no longer needed. */
   const asked = new Map<number, Asked>();
   let isEnded = false;
   let failure: Error | undefined;
@@ -78,7 +79,7 @@ export function openThread(spec: SessionSpec, start: StartSessionThread, server?
     }
     const one = asked.get(message.id);
     asked.delete(message.id);
-    // A process does not stay for threads that have nothing to do.
+    // Idle threads do not keep the process alive.
     if (asked.size === 0) worker.unref();
     one?.endCall();
     one?.resolve(message);

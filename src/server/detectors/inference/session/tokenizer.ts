@@ -1,4 +1,4 @@
-/** A `tokenizer.json`, loaded. */
+/** Loads a `tokenizer.json`. */
 
 import { readFile } from "node:fs/promises";
 import type { Encoder, WordRule } from "../text/tokens.ts";
@@ -9,17 +9,17 @@ export interface Tokenizer {
   readonly rule: WordRule;
 }
 
-/** Rejects with what is wrong with the file. */
+/** Rejects with the problem of the file. */
 export async function openTokenizer({ Tokenizer }: TokenizerPackage, path: string): Promise<Tokenizer> {
   const json = await readFile(path, "utf8");
   const loaded = Tokenizer.fromString(json);
-  // Whole texts are encoded, and cut into windows here.
+  // Texts are encoded whole, and split into windows here.
   loaded.disableTruncation();
   loaded.disablePadding();
   return { encoder: loaded, rule: ruleOf(JSON.parse(json)) };
 }
 
-/** Of the model in the file: its kinds name the unknown token by text or by id. */
+/** Returns the rule of the model in the file: some kinds name the unknown token by text, others by id. */
 function ruleOf(file: {
   readonly model?: {
     readonly continuing_subword_prefix?: string | null;

@@ -1,4 +1,4 @@
-/** The thread of a session whose graph is on a server. */
+/** Thread of a session whose graph is on a server. */
 import { parentPort, workerData } from "node:worker_threads";
 import type { SessionSpec } from "./protocol.ts";
 import { runSession } from "./run-session.ts";

@@ -1,18 +1,18 @@
 /**
- * Arabic texts are written with and without vowel marks and tatweel, and models are trained on those without: they are taken
- * out before a text is tokenized, and what is found is mapped back. Places are UTF-16 units. Source: guardrails reference,
- * 2.7 (`strip_marks`).
+ * Arabic is written with and without vowel marks and tatweel, and models are trained without: the marks are removed before a
+ * text is tokenized, and findings are mapped back. Positions are UTF-16 units. Source: guardrails reference, 2.7
+ * (`strip_marks`).
  */
 
 const MARKS =
   /[\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u08d3-\u08e1\u08e3-\u08ff]+/g;
 
-/** A text as a tokenizer is given it. */
+/** A text in the form that a tokenizer gets. */
 export interface TokenizedView {
   readonly text: string;
-  /** Place in the original text of a place in this one. */
+  /** Returns the place in the original text of a place in this one. */
   readonly startOf: (place: number) => number;
-  /** Of an end: marks that follow the last unit before it belong to it. */
+  /** Returns the place of an end: marks after the last unit before it are included. */
   readonly endOf: (place: number) => number;
 }
 
@@ -22,7 +22,7 @@ export const unchanged = (text: string): TokenizedView => ({ text, startOf: same
 
 export function withoutMarks(text: string): TokenizedView {
   const kept: string[] = [];
-  /** Where in the view something was taken out, and how many units were up to and with it; both ascend. */
+  /** Places in the view where something was removed, and the number of units removed up to there; both ascending. */
   const cuts: number[] = [];
   const taken: number[] = [];
   let from = 0;
@@ -36,7 +36,7 @@ export function withoutMarks(text: string): TokenizedView {
   }
   if (total === 0) return unchanged(text);
   kept.push(text.slice(from));
-  /** Units taken out at or before the place; of an end, in front of it. */
+  /** Returns the number of units removed at or before the place. */
   const before = (place: number): number => {
     let low = 0;
     let high = cuts.length;
@@ -47,7 +47,7 @@ export function withoutMarks(text: string): TokenizedView {
     }
     return low === 0 ? 0 : (taken[low - 1] as number);
   };
-  // Marks in front of a unit follow the one before it: a start is behind them, and so is an end.
+  // Marks before a unit belong to the previous unit, so starts and ends are both after them.
   const original = (place: number): number => place + before(place);
   return { text: kept.join(""), startOf: original, endOf: original };
 }

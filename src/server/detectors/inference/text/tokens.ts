@@ -1,11 +1,11 @@
 /**
- * A text as tokens of a model: ids, places in the text, and where words begin. Places are UTF-16 units of the original text.
- * Source: guardrails reference, 3.1; dependencies reference, 5.
+ * Tokens of a text for a model: ids, positions in the text, and beginnings of words. Positions are UTF-16 units of the original
+ * text. Source: guardrails reference, 3.1; dependencies reference, 5.
  */
 
 import type { TokenizedView } from "./marks.ts";
 
-/** What is used of the package `tokenizers`. Offsets are code points of the text that was encoded. */
+/** Part of the package `tokenizers` that is used. Offsets are code points of the encoded text. */
 export interface Encoder {
   encode(
     text: string,
@@ -20,11 +20,11 @@ export interface Encoder {
   idToToken(id: number): string | null;
 }
 
-/** What of a tokenizer decides which tokens are one word. */
+/** Properties of a tokenizer that determine which tokens form a word. */
 export interface WordRule {
-  /** `##` of WordPiece; empty where tokens do not say that they continue a word. */
+  /** Prefix `##` for WordPiece; empty if tokens do not mark that they continue a word. */
   readonly continuingPrefix: string;
-  /** -1: none. An unknown token is a word by itself. */
+  /** -1 for none. An unknown token is a word by itself. */
   readonly unknownId: number;
 }
 
@@ -33,15 +33,15 @@ export interface Tokens {
   readonly ids: Int32Array;
   readonly starts: Int32Array;
   readonly ends: Int32Array;
-  /** 1 where a word begins. */
+  /** 1 for a token that begins a word. */
   readonly begins: Uint8Array;
-  /** UTF-16 units of the original text. */
+  /** Length in UTF-16 units of the original text. */
   readonly textLength: number;
 }
 
 /**
- * UTF-16 units that are encoded at once: bounds what the arrays of one call take, and what a run of white space costs, for
- * which byte-level tokenizers take time by its square (8 K take seconds).
+ * Number of UTF-16 units that are encoded at once: limits the arrays of one call, and the cost of a run of white space, for
+ * which byte-level tokenizers need quadratic time (8 K take seconds).
  */
 const PIECE_LENGTH = 2_048;
 
@@ -81,7 +81,7 @@ export async function tokensOf(
   return { length, ids, starts, ends, begins, textLength: originalLength };
 }
 
-/** Long texts are cut in front of white space, which tokenizers take as the beginning of what follows it. */
+/** Splits long texts before white space, which tokenizers treat as the beginning of the following word. */
 function* piecesOf(text: string): Generator<readonly [from: number, to: number]> {
   for (let from = 0; from < text.length; ) {
     let to = from + PIECE_LENGTH;
@@ -89,7 +89,7 @@ function* piecesOf(text: string): Generator<readonly [from: number, to: number]>
     else {
       let cut = to;
       while (cut > from + 1 && !(SPACE.test(text[cut] as string) && !SPACE.test(text[cut - 1] as string))) cut -= 1;
-      // Without white space: between two characters.
+      // Without white space, splits between two characters.
       if (cut > from + 1) to = cut;
       else if (isLowSurrogate(text.charCodeAt(to))) to -= 1;
     }
@@ -121,7 +121,7 @@ async function encodePiece(text: string, from: number, to: number, encoder: Enco
   return { ids, starts, ends };
 }
 
-/** UTF-16 place of each code point, and of the end; undefined where they are the same. */
+/** Returns the UTF-16 place of each code point, and of the end; `undefined` if they are the same. */
 export function placesOfCodePoints(text: string): Int32Array | undefined {
   if (!/[\ud800-\udbff]/.test(text)) return undefined;
   const places = new Int32Array(text.length + 1);
@@ -135,8 +135,9 @@ export function placesOfCodePoints(text: string): Int32Array | undefined {
 }
 
 /**
- * A token continues a word where the tokenizer says so; where it never does, when no white space stands at its start.
- * Punctuation at the edges of what stands between white space is a word of its own. Source: guardrails reference, 3.1.
+ * Returns where words begin. A token continues a word if the tokenizer marks it so; if it never marks any, when no white space
+ * is at its start. Punctuation at the edges of white-space-separated parts is a separate word. Source: guardrails reference,
+ * 3.1.
  */
 function wordBeginnings(
   text: string,
@@ -171,7 +172,7 @@ function wordBeginnings(
   return begins;
 }
 
-/** For places that do not descend: a number for each run of edge punctuation and each core of a word. */
+/** Returns a function for ascending places: a number for each run of edge punctuation and each core of a word. */
 function partsOfWords(text: string): (place: number) => number {
   let word = 0;
   let end = 0;
@@ -182,7 +183,7 @@ function partsOfWords(text: string): (place: number) => number {
     while (at < text.length && SPACE.test(text[at] as string)) at += 1;
     if (at >= end) {
       let start = at;
-      // A token may begin within a word, where a piece or an empty token came before.
+      // A token may begin within a word if a new piece or an empty token came before.
       while (start > end && !SPACE.test(text[start - 1] as string)) start -= 1;
       end = at;
       while (end < text.length && !SPACE.test(text[end] as string)) end += 1;
@@ -204,15 +205,15 @@ const before = (text: string, at: number): number =>
 const isPunctuation = (text: string, at: number): boolean =>
   PUNCTUATION.test(String.fromCodePoint(text.codePointAt(at) as number));
 
-/** Special tokens that stand around every sequence, and the type of each token. */
+/** Special tokens around every sequence, and the type of each token. */
 export interface Frame {
   readonly before: readonly number[];
   readonly after: readonly number[];
-  /** Type ids of those before, of the text, of those after. */
+  /** Type ids of the tokens before, of the text, and of those after. */
   readonly types: readonly [before: readonly number[], text: number, after: readonly number[]];
 }
 
-/** Learned from what the tokenizer puts around a word. A tokenizer without a post-processor puts nothing. */
+/** Learns what the tokenizer adds around a word. A tokenizer without a post-processor adds nothing. */
 export async function learnFrame(encoder: Encoder): Promise<Frame> {
   const encoding = await encoder.encode("a", null, { addSpecialTokens: true });
   const ids = encoding.getIds();
@@ -229,7 +230,7 @@ export async function learnFrame(encoder: Encoder): Promise<Frame> {
   };
 }
 
-/** Ids of a text by itself, without what stands around it. */
+/** Returns the ids of a text alone, without special tokens. */
 export async function idsOf(text: string, encoder: Encoder): Promise<readonly number[]> {
   if (SPACES_ONLY.test(text)) return [];
   return (await encoder.encode(text, null, { addSpecialTokens: false })).getIds();

@@ -1,14 +1,14 @@
-/** A long text as overlapping windows of tokens, none cut off. Source: guardrails reference, 3.1. */
+/** Splits a long text into overlapping windows of tokens, without truncation. Source: guardrails reference, 3.1. */
 
-/** Token indices, end exclusive. */
+/** Token indices; the end is exclusive. */
 export interface TokenWindow {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * `payload`: most tokens of the text in one window, above `stride`, which is how many of them two windows share. The last
- * window may be shorter. None of a text without tokens.
+ * `payload` is the maximum number of the text's tokens in one window, above `stride`, the number of tokens that two windows
+ * share. The last window may be shorter. Returns none for a text without tokens.
  */
 export function windowsOf(count: number, payload: number, stride: number): readonly TokenWindow[] {
   const windows: TokenWindow[] = [];

@@ -1,6 +1,6 @@
 /**
- * Custom recognizers to recognizers, or what is wrong in them. Source: specification document 3, `custom_recognizers[]`.
- * Expressions run in linear time in both modes, and all is bounded: how many, how large, how many examples.
+ * Compiles custom recognizers, or returns their problems. Source: specification document 3, `custom_recognizers[]`. Expressions
+ * run in linear time in both modes; number, size and examples are limited.
  */
 
 import { CATEGORIES, type Category } from "../../../core/guardrails/index.ts";

@@ -1,4 +1,4 @@
-/** Literals that are found as whole words: of two that begin at one place the first listed wins, and none overlap. */
+/** Searches for literals as whole words: of two that begin at one place the first listed wins, and matches do not overlap. */
 
 import type { SearchPattern } from "../types.ts";
 import { viewsOf } from "../view.ts";
@@ -11,7 +11,7 @@ interface Node {
 
 const WORD = /[\p{L}\p{M}\p{N}_]/u;
 
-/** UTF-16 units; bounds the time for each character of a text. */
+/** Maximum length of a literal in UTF-16 units; limits the time for each character of a text. */
 export const LONGEST_LITERAL = 256;
 
 export function denyList(literals: readonly string[], isCaseSensitive: boolean, score: number): SearchPattern {
@@ -68,7 +68,7 @@ function firstListed(root: Node, text: string, start: number): { entry: number; 
   return best;
 }
 
-/** Characters of a word stand on both sides of a place. */
+/** Returns whether word characters are on both sides of a place. */
 function isJoined(text: string, at: number): boolean {
   return at > 0 && at < text.length && isWord(text, at - 1) && isWord(text, at);
 }
@@ -79,7 +79,7 @@ function isWord(text: string, at: number): boolean {
   return WORD.test(String.fromCodePoint(text.codePointAt(at)!));
 }
 
-/** Of the same length, so that places are those of the text. */
+/** Returns lower case of the same length, so that places match the text. */
 function lower(text: string): string {
   const folded = text.toLowerCase();
   if (folded.length === text.length) return folded;

@@ -1,6 +1,6 @@
 /**
- * Examples of a custom recognizer, run when the document is loaded. With a validator each value that is found is altered
- * one digit at a time and must then not be found. Messages show no text of an example.
+ * Runs the examples of a custom recognizer when the document is loaded. With a validator, each matched value is altered one
+ * digit at a time and must then not match. Messages contain no text of an example.
  */
 
 import type { Finding } from "../../../core/guardrails/index.ts";

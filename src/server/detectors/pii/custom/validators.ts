@@ -14,7 +14,7 @@ import {
 export type CustomRecognizer = NonNullable<DetectorConfig["custom_recognizers"]>[number];
 export type Validator = NonNullable<CustomRecognizer["validator"]>;
 
-/** The configuration was checked: what a kind needs is there. */
+/** The configuration was validated: a kind has everything it needs. */
 export function validatorOf(validator: Validator): (value: string) => boolean {
   const strip = new Set(validator.strip ?? "");
   const check = checkOf(validator);

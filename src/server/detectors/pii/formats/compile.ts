@@ -1,4 +1,4 @@
-/** How values of the types of a document are written, from the patterns that find them. */
+/** Formats of the values of a document's types, from the patterns that find them. */
 
 import type { Guardrails } from "../../../core/config/index.ts";
 import type { FormatOf, ValueFormat } from "../../../core/guardrails/index.ts";
@@ -15,7 +15,7 @@ import { ALPHANUMERICS, type PatternFormat, pick } from "./types.ts";
 
 const PHONES = "PHONE_NUMBER";
 
-/** Each format is compiled when it is first asked for. */
+/** Compiles each format at its first use. */
 export function compileFormats({ detectors }: Pick<Guardrails, "detectors">): FormatOf {
   const known = new Map<string, ValueFormat | undefined>();
   return (label) => {
@@ -38,7 +38,7 @@ function builtIn(label: string, detectors: Detectors): readonly PatternFormat[] 
   return BUILT_IN.filter(({ entity }) => entity === label).flatMap(({ patterns }) => patterns.flatMap(patternFormat));
 }
 
-/** What is found by code that is not told how far it goes is left out. */
+/** Returns the formats of a pattern. A search written as code has none. */
 function patternFormat(pattern: Pattern): readonly PatternFormat[] {
   if (pattern.kind === "shape") return [shapeFormat(pattern)];
   if (pattern.kind === "search") return [];
@@ -58,7 +58,7 @@ function custom(label: string, detectors: Detectors): readonly PatternFormat[] {
             const search = (engineOf(prefilter) ?? pure()).custom(regex, isCaseSensitive);
             return expressionOf({ regex, isCaseSensitive, search, isValid: validator && validatorOf(validator) });
           } catch {
-            // The detector refuses it, and says why.
+            // The detector refuses the pattern, with the reason.
             return [];
           }
         }),
@@ -82,7 +82,7 @@ function pure() {
 
 const WEAKEST = ["none", "form", "check"] as const;
 
-/** Of a type that several patterns find, over texts as they came. */
+/** Joins the formats of a type that several patterns find, over unmodified texts. */
 function joined(patterns: readonly PatternFormat[]): ValueFormat {
   return {
     classesOf(value) {

@@ -1,14 +1,14 @@
-/** Values of a regular expression: what stands where is read from the program that it compiles to. */
+/** Format of a regular expression's values: the characters at each place are read from its compiled program. */
 
 import { compileLinear } from "../linear.ts";
 import { type Instruction, instructionHolds, isCharacter, OP, type Program, takes } from "../program.ts";
 import type { Search } from "../search.ts";
 import { ALPHANUMERICS, type PatternFormat, pick } from "./types.ts";
 
-/** Longer texts are values of no format. Characters. */
+/** Maximum length of a value in characters; longer texts have no format. */
 const LONGEST_VALUE = 256;
 
-/** Classes of characters that a sample may have, beside ASCII letters and digits. */
+/** Characters that a sample may contain, beside ASCII letters and digits. */
 const PRINTABLE = Array.from({ length: 0x5f }, (_, at) => String.fromCharCode(0x20 + at));
 
 export interface ExpressionTerms {
@@ -16,15 +16,15 @@ export interface ExpressionTerms {
   readonly isCaseSensitive: boolean;
   /** Finds it in running text. */
   readonly search: Search;
-  /** Left out: nothing is checked. */
+  /** Omitted if nothing is checked. */
   readonly isValid?: ((value: string) => boolean) | undefined;
 }
 
-/** Throws on what is not RE2 syntax. */
+/** Throws on invalid RE2 syntax. */
 export function expressionFormat({ regex, isCaseSensitive, search, isValid }: ExpressionTerms): PatternFormat {
   const { prog } = compileLinear(valuePart(regex), isCaseSensitive).re2();
   const members = new Map<Instruction, string | undefined>();
-  /** `undefined`: a literal. */
+  /** Returns `undefined` for a literal. */
   const membersOf = (instruction: Instruction): string | undefined => {
     if (members.has(instruction)) return members.get(instruction);
     const found = [...ALPHANUMERICS].filter((symbol) => takes(instruction, symbol.charCodeAt(0)));
@@ -50,13 +50,13 @@ export function expressionFormat({ regex, isCaseSensitive, search, isValid }: Ex
   };
 }
 
-/** For each character of a text that the program matches as a whole, the instructions that may take it on the way. */
+/** Returns, for each character of a text that the program matches as a whole, the instructions that may consume it. */
 function pathsOf({ inst: code, start }: Program, text: string): readonly ReadonlySet<Instruction>[] | undefined {
   const characters = [...text];
   if (characters.length === 0 || characters.length > LONGEST_VALUE) return undefined;
   const places: number[] = [0];
   for (const character of characters) places.push(places.at(-1)! + character.length);
-  /** Instructions that take a character, or the match, that are reached from one without taking any. */
+  /** Returns the instructions that consume a character, or the match, reachable from one without consuming any. */
   const reached = (from: number, at: number): ReadonlySet<number> => {
     const seen = new Set<number>();
     const ends = new Set<number>();
@@ -103,7 +103,7 @@ function pathsOf({ inst: code, start }: Program, text: string): readonly Readonl
   return paths;
 }
 
-/** A way through the program, chosen by chance. */
+/** Returns the text of a random path through the program. */
 function sampleOf({ inst: code, start }: Program, random: () => number): string | undefined {
   let text = "";
   for (let index = start; text.length <= LONGEST_VALUE; ) {
@@ -124,7 +124,7 @@ function sampleOf({ inst: code, start }: Program, random: () => number): string 
   return undefined;
 }
 
-/** The group `value` of an expression, which is what is found of it; without one the whole. */
+/** Returns the group `value` of an expression, which is the reported part; the whole expression without one. */
 function valuePart(regex: string): string {
   const opening = /\(\?P?<value>/.exec(regex);
   if (opening === null) return regex;

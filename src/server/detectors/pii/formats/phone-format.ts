@@ -1,4 +1,4 @@
-/** Telephone numbers: the numbering plan is part of the pattern, and the digits of the country stay. */
+/** Telephone numbers: the numbering plan is part of the pattern, and the digits of the country are kept. */
 
 import { callingCodeLength } from "../../../core/guardrails/index.ts";
 import { nationalTest } from "../phones/numbers.ts";
@@ -35,7 +35,7 @@ export function phoneFormat(regions: readonly string[]): PatternFormat {
   };
 }
 
-/** First digits that say which plan it is: of the country, with what is dialled before it, or the trunk prefix. */
+/** Returns the number of first digits that select the plan: the country code with its dialing prefix, or the trunk prefix. */
 function staying(value: string): number {
   const digits = value.replace(/[^0-9]/g, "");
   const dialled = /^\s*\(?\+/.test(value) ? "" : (/^(?:00|011)(?=[1-9])/.exec(digits)?.[0] ?? undefined);

@@ -1,4 +1,4 @@
-/** Values of a shape: groups of digits and letters with separators between them. */
+/** Format of a shape's values: groups of digits and letters with separators between them. */
 
 import { runScanner } from "../runs.ts";
 import { shapeTree } from "../shapes.ts";
@@ -7,7 +7,7 @@ import { ALPHANUMERICS, DIGITS, LETTERS, type PatternFormat, pick } from "./type
 
 const CLASSES: Readonly<Record<string, string>> = { d: DIGITS, L: LETTERS, x: ALPHANUMERICS };
 
-/** Samples that are made until one has the form that the pattern demands. */
+/** Maximum number of samples until one has the form that the pattern requires. */
 const MOST_TRIES = 2_000;
 
 export function shapeFormat(pattern: ShapePattern): PatternFormat {
@@ -16,7 +16,7 @@ export function shapeFormat(pattern: ShapePattern): PatternFormat {
   const scanned = isForm ? pattern : withoutCheck(pattern);
   const scan = runScanner(shapeTree([{ rule: 0, pattern: scanned }]));
   const checked = runScanner(shapeTree([{ rule: 0, pattern }]));
-  /** By the lengths of the groups, the classes of the characters in them. */
+  /** Character classes of the groups, by the groups' lengths. */
   const byLengths = new Map<string, string[][]>();
   for (const shape of pattern.shapes) {
     const groups = shape.split("-").map(classesOfGroup);

@@ -1,10 +1,10 @@
-/** How values of one pattern are written. All texts are scan views of texts. */
+/** Format of one pattern's values. All texts are scan views. */
 export interface PatternFormat {
-  /** For each code point of a value the letters and digits that may stand there; `undefined`: what stands there stays. */
+  /** Returns the letters and digits allowed at each code point of a value; `undefined` where the character must stay. */
   readonly classesOf: (value: string) => readonly (string | undefined)[] | undefined;
-  /** Places that match the pattern, checks off. */
+  /** Calls `take` for each match of the pattern, without checks. */
   readonly each: (text: string, take: (start: number, end: number) => void) => void;
-  /** Whether a text is a value as a whole, checks on. */
+  /** Returns whether a text as a whole is a value, with checks. */
   readonly accepts: (value: string) => boolean;
   readonly proof: "check" | "form" | "none";
   readonly sample: (random: () => number) => string | undefined;

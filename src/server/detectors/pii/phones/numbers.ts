@@ -1,8 +1,8 @@
-/** Whether digits are a telephone number of a plan. Source: guardrails reference, 1.6; ITU-T E.164. */
+/** Checks whether digits are a telephone number of a plan. Source: guardrails reference, 1.6; ITU-T E.164. */
 
 import { PLANS } from "./plans.ts";
 
-/** Digits of a number, without what is dialled before it. Source: ITU-T E.164, 6.2. */
+/** Maximum number of digits, without dialing prefixes. Source: ITU-T E.164, 6.2. */
 export const MOST_DIGITS = 15;
 const LEAST_DIGITS = 7;
 
@@ -30,13 +30,13 @@ for (const plan of plans) byCountry.set(plan.country, [...(byCountry.get(plan.co
 
 export const PHONE_REGIONS: readonly string[] = plans.map(({ region }) => region).filter((region) => region !== "001");
 
-/** Presidio's eight, and the six of the Gulf. */
+/** Presidio's eight regions, and the six of the Gulf. */
 export const DEFAULT_PHONE_REGIONS: readonly string[] = [
   ...["US", "GB", "DE", "FR", "IL", "IN", "CA", "BR"],
   ...["SA", "AE", "QA", "KW", "BH", "OM"],
 ];
 
-/** `digits` begin with a country code of one to three digits; a trunk prefix behind it, `(0)`, is passed over. */
+/** `digits` begin with a country code of one to three digits; a trunk prefix after it, `(0)`, is skipped. */
 export function isInternational(digits: string): boolean {
   for (let length = 1; length <= 3; length += 1) {
     const group = byCountry.get(digits.slice(0, length));
@@ -49,12 +49,12 @@ export function isInternational(digits: string): boolean {
   return false;
 }
 
-/** Regions that write numbers without the trunk prefix as well. */
+/** Regions that also write numbers without the trunk prefix. */
 const FREE = new Set(["IN", "BR"]);
-/** Free and paid services have no trunk prefix: 800, 1800, 920. */
+/** Toll-free and premium services have no trunk prefix: 800, 1800, 920. */
 const SERVICES = /^(?:1?[6-9]00|92)/;
 
-/** A test of digits as they are dialled within one of the regions. */
+/** Returns a test of digits as dialed within one of the regions. */
 export function nationalTest(regions: readonly string[]): (digits: string) => boolean {
   const chosen = plans.filter(({ region }) => regions.includes(region));
   return (digits) => chosen.some((plan) => isDialled(plan, digits));

@@ -1,6 +1,6 @@
 /**
- * Numbering plans of every region: region, country code, trunk prefix (`-`: none), lengths and form of a national
- * significant number. `001` are services of no region. Source: metadata of libphonenumber (Apache-2.0) as of
+ * Numbering plans of every region: region, country code, trunk prefix (`-` for none), lengths and form of a national
+ * significant number. `001` are services without a region. Source: metadata of libphonenumber (Apache-2.0) as of
  * libphonenumber-js 1.13.16.
  */
 export const PLANS: readonly string[] = [

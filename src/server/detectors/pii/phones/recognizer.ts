@@ -48,8 +48,8 @@ const CONTEXT = [
 const WRITTEN = String.raw`[0-9](?:[0-9]|[ \-./()]{1,3}[0-9]){6,27}(?:(?:;ext=| {0,2}(?:extension|ext\.?|x|#) ?)[0-9]{1,7})?`;
 
 /**
- * Numbers with a country code are read whatever the regions; national ones as they are dialled in `regions`. A plus sign
- * with a number of its country's plan is hardly anything else; digits of a plan alone often are.
+ * Numbers with a country code match in all regions; national ones as dialed in `regions`. A plus sign with a number of its
+ * country's plan is hardly ever anything else; digits of a plan alone often are.
  */
 export function phoneRecognizer(regions: readonly string[]): Recognizer {
   return {

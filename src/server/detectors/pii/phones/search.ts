@@ -1,20 +1,20 @@
-/** Telephone numbers in a text: groups of digits, and windows of them that a numbering plan knows. */
+/** Finds telephone numbers in a text: groups of digits, and windows of them that match a numbering plan. */
 
 import { isInternational, MOST_DIGITS } from "./numbers.ts";
 
 type Found = (start: number, end: number, proof: undefined) => void;
 
-/** Groups of one number; more are a table. */
+/** Maximum number of groups in one number; more are a table. */
 const MOST_GROUPS = 8;
-/** A number with what is dialled before it, `0011`, and a trunk prefix in brackets. */
+/** Maximum number of digits with a dialing prefix, `0011`, and a trunk prefix in brackets. */
 const MOST_DIALLED = MOST_DIGITS + 5;
 
-/** Digits behind `00` or `011`: a country and a number. */
+/** Minimum number of digits after `00` or `011`: a country and a number. */
 const LEAST_DIALLED = 9;
 
 const DIGITS = /[0-9]+/g;
 
-/** From the end of one group to the next: at most three characters, which cannot be read as anything else. */
+/** Separators between two groups: at most three characters, with only one interpretation. */
 const BETWEEN = /^(?:[ \-./]|\) ?|\)[-/]| ?\(| - |-\(| \/ |\) \()$/;
 const EXTENSION = /(?:;ext=| {0,2}(?:extension|ext\.?|x|#) ?)\d{1,7}(?![\dA-Za-z])/iy;
 
@@ -23,7 +23,7 @@ interface Group {
   readonly end: number;
 }
 
-/** Numbers with `+`, `00` or `011` before the country code. In time linear in the text. */
+/** Finds numbers with `+`, `00` or `011` before the country code. In time linear in the text. */
 export function searchInternational(text: string, found: Found): void {
   eachRun(text, (groups) => {
     walk(text, groups, found, (first, last) => {
@@ -33,7 +33,7 @@ export function searchInternational(text: string, found: Found): void {
       if (plus >= 0) return isInternational(digits) ? plus : undefined;
       const dialled = /^(?:00|011)(?=[1-9])/.exec(digits);
       if (dialled === null || !isEdge(text, start)) return undefined;
-      // Shorter ones are times and counts with zeros before them.
+      // Shorter ones are times and counts with leading zeros.
       if (digits.length - dialled[0].length < LEAST_DIALLED) return undefined;
       if (!isInternational(digits.slice(dialled[0].length))) return undefined;
       return opening(text, groups, first, last);
@@ -41,7 +41,7 @@ export function searchInternational(text: string, found: Found): void {
   });
 }
 
-/** Numbers as they are dialled within a region: `isNational` is asked for digits alone. In time linear in the text. */
+/** Finds numbers as dialed within a region: `isNational` is called for digits only. In time linear in the text. */
 export function nationalSearch(isNational: (digits: string) => boolean): (text: string, found: Found) => void {
   return (text, found) => {
     eachRun(text, (groups) => {
@@ -55,7 +55,7 @@ export function nationalSearch(isNational: (digits: string) => boolean): (text: 
   };
 }
 
-/** The longest window from each group that `startOf` gives a start to; the next begins behind it. */
+/** Calls back with the longest window from each group that `startOf` accepts; the next search begins after it. */
 function walk(
   text: string,
   groups: readonly Group[],
@@ -82,7 +82,7 @@ function walk(
   }
 }
 
-/** Calls `take` with groups of digits between which only separators of numbers stand. */
+/** Calls `take` with runs of digit groups that only number separators divide. */
 function eachRun(text: string, take: (groups: readonly Group[]) => void): void {
   let groups: Group[] = [];
   let digits = 0;
@@ -113,15 +113,15 @@ function isJoined(text: string, from: number, to: number): boolean {
   return BETWEEN.test(text.slice(from, to));
 }
 
-/** Place of a plus sign before the first digit, with a bracket or a space between; -1: there is none. */
+/** Returns the place of a plus sign before the first digit, with an optional bracket or space between; -1 if there is none. */
 function plusBefore(text: string, start: number): number {
   const at = text[start - 1] === "(" || text[start - 1] === " " ? start - 2 : start - 1;
   if (at < 0 || text[at] !== "+") return -1;
-  // An addition, or a code: `a+49...`, `1+2`.
+  // An addition or a code: `a+49...`, `1+2`.
   return at > 0 && /[\p{L}\p{N}+)\]]/u.test(text[at - 1]!) ? -1 : at;
 }
 
-/** Nothing before the first digit makes it a part of something else: a word, a decimal, an amount, a longer number. */
+/** Returns whether the number is not a continuation of something before it: a word, a decimal, an amount, a longer number. */
 function isEdge(text: string, start: number): boolean {
   const before = text[start - 1];
   if (before === undefined) return true;
@@ -130,7 +130,7 @@ function isEdge(text: string, start: number): boolean {
   return !(before === " " && /[$€£¥₹]/.test(text[start - 2] ?? ""));
 }
 
-/** Nothing behind the last digit goes on with it. */
+/** Returns whether the number does not continue after its last digit. */
 function isFree(text: string, end: number): boolean {
   const next = text[end];
   if (next === undefined) return true;
@@ -142,9 +142,9 @@ const DATES =
   /^(?:\d{1,4}\/\d{1,2}\/\d{1,4}|\d{4}-\d\d-\d\d|\d\d?[-.]\d\d?[-.](?:19|20)\d\d|(?:19|20)\d\d[-.]\d\d?[-.]\d\d?)(?:\D|$)/;
 const QUAD = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const DECIMAL = /^\d{1,5}\.\d{1,15}$/;
-/** Points beside spaces or strokes: several decimals. */
+/** Points together with spaces or slashes: several decimals. */
 const DECIMALS = /^[^)]*\.[^)]*[ /][^)]*$|^[^)]*[ /][^)]*\.[^)]*$/;
-/** Years, `1998-2004`, and ranges of numbers of the same length. */
+/** Ranges of years, `1998-2004`, and of numbers of the same length. */
 const RANGE = /^(\d{4})[-/ ](\d{4})$/;
 
 function isOther(text: string, groups: readonly Group[], first: number, last: number): boolean {
@@ -155,7 +155,7 @@ function isOther(text: string, groups: readonly Group[], first: number, last: nu
   return DATES.test(written) || QUAD.test(written) || DECIMAL.test(written) || DECIMALS.test(written) || isYears;
 }
 
-/** With the bracket before the first digit, where it is closed within the number. */
+/** Returns the start, including the bracket before the first digit if it is closed within the number. */
 function opening(text: string, groups: readonly Group[], first: number, last: number): number {
   const start = groups[first]!.start;
   const isClosed = text.slice(start, groups[last]!.end).includes(")");

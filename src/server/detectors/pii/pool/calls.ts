@@ -1,9 +1,9 @@
-/** Texts that wait for a thread: calls take turns, a part each, so that a short one is not behind all of a long one. */
+/** Queue of texts for the threads: calls alternate, one part each, so that a short one does not wait for all of a long one. */
 import { type Detection, DetectorError } from "../../../core/guardrails/index.ts";
 
-/** UTF-16 units of texts that a thread is given at once, but for a text that is longer; some ten milliseconds. */
+/** Number of UTF-16 units that a thread gets at once, unless a single text is longer; some ten milliseconds. */
 const PART_UNITS = 64 << 10;
-/** A part that holds a thread for a tenth of a second and more. */
+/** Length of a text that occupies a thread for a tenth of a second or more. */
 export const LONG_UNITS = 1 << 20;
 
 export interface Part {
@@ -19,12 +19,12 @@ export interface Call {
   readonly scan: string;
   readonly parts: Part[];
   readonly found: Detection[number][];
-  /** Texts that no answer has come for. */
+  /** Number of texts without an answer. */
   left: number;
   readonly settle: (outcome: Detection | Error) => void;
 }
 
-/** The call's texts in parts, in order. */
+/** Splits the call's texts into parts, in order. */
 export function divided(call: Call, texts: readonly string[]): void {
   let from = 0;
   let units = 0;
@@ -40,7 +40,7 @@ export function divided(call: Call, texts: readonly string[]): void {
   close(texts.length);
 }
 
-/** A part was answered. */
+/** Takes the answer to a part. */
 export function take({ call, at, texts }: Part, detection: Detection): void {
   if (detection.length !== texts.length) {
     call.settle(new DetectorError("failed", "a thread gave another count of texts"));
@@ -54,7 +54,7 @@ export function take({ call, at, texts }: Part, detection: Detection): void {
 export interface CallQueue {
   readonly add: (call: Call) => void;
   readonly remove: (call: Call) => void;
-  /** The part whose turn it is; a long one only where `mayBeLong`. */
+  /** Returns the next part; a long one only if `mayBeLong`. */
   readonly next: (mayBeLong: boolean) => Part | undefined;
   readonly isEmpty: boolean;
 }
@@ -70,7 +70,7 @@ export function createCallQueue(): CallQueue {
         if (part === undefined || (part.units >= LONG_UNITS && !mayBeLong)) continue;
         call.parts.shift();
         calls.delete(call);
-        // To the end.
+        // Moves the call to the end of the queue.
         if (call.parts.length > 0) calls.add(call);
         return part;
       }

@@ -1,16 +1,16 @@
-/** What operators see of the threads. One pool a process. */
+/** Metrics of the scanning threads. One pool per process. */
 import type { Instruments } from "../../../../base/index.ts";
 
 export interface PoolMetrics {
-  /** A thread was at work so long. */
+  /** Records the time that a thread worked, in seconds. */
   readonly worked: (seconds: number) => void;
-  /** A thread was stopped because it did not answer, or ended by itself. */
+  /** Records that a thread was stopped because it did not answer, or that it ended unexpectedly. */
   readonly ended: (why: "stopped" | "crashed") => void;
   readonly refused: () => void;
 }
 
 export interface PoolReadings {
-  /** UTF-16 units of texts that wait or are being read. */
+  /** Returns the UTF-16 units of texts that wait or are being scanned. */
   readonly queued: () => number;
   readonly threads: () => number;
 }

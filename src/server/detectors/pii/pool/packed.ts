@@ -1,15 +1,15 @@
 /**
- * Findings as they pass from thread to thread: numbers, and what many findings have in common once. A copy of sixteen
- * thousand findings as objects takes the receiver longer than all else that it does for the text.
+ * Findings as sent between threads: numbers, and the properties that many findings share once. Copying sixteen thousand
+ * findings as objects takes the receiver longer than everything else that it does for the text.
  */
 import type { Detection, Finding } from "../../../core/guardrails/index.ts";
 
 type Common = Omit<Finding, "start" | "end">;
 
 export interface PackedDetection {
-  /** Findings of each text. */
+  /** Number of findings of each text. */
   readonly counts: Uint32Array<ArrayBuffer>;
-  /** Of each finding, one text after the other: start, end, index into `common`. */
+  /** Start, end and index into `common` of each finding, one text after the other. */
   readonly places: Uint32Array<ArrayBuffer>;
   readonly common: readonly Common[];
 }

@@ -1,10 +1,10 @@
 /**
- * Threads that scan long texts, so that none keeps the data plane: shared by all detectors of a process and all its
+ * Threads that scan long texts, so that none blocks the data plane: shared by all detectors of a process and all its
  * configurations. Source: hot-path reference, 4.
  *
- * Bounds: threads; text that waits; the time of a scan, which is the caller's signal, after which a thread has a moment to
- * answer and is then stopped and replaced; how soon a thread that crashed is replaced. Threads that have had nothing to do
- * for a while end, but for the last one as long as there is something to scan with.
+ * Limits: the number of threads; the amount of waiting text; the time of a scan, which is the caller's signal, after which a
+ * thread has a moment to answer and is then stopped and replaced; and how soon a crashed thread is replaced. Threads end after
+ * some time without work, except for the last one as long as there is a detector.
  */
 import { availableParallelism } from "node:os";
 import type { DetectorConfig } from "../../../core/config/index.ts";
@@ -16,36 +16,39 @@ import type { FromScanner } from "./protocol.ts";
 import { type ScanThread, type StartScanThread, startScanThread } from "./thread.ts";
 
 const MOST_THREADS = 4;
-/** UTF-16 units that may wait for each thread; it reads them in one to two seconds. */
+/** Maximum number of UTF-16 units that wait per thread; it scans them in one to two seconds. */
 const UNITS_A_THREAD = 8 << 20;
-/** A thread that nobody waits for any more may still answer so long: to replace it costs as much as to read 1 MB. */
+/**
+ * Time in which a thread may still answer after its call was abandoned, in milliseconds: replacing it costs as much as scanning
+ * 1 MB.
+ */
 const GRACE_MS = 500;
 const IDLE_MS = 60_000;
 const FIRST_BACKOFF_MS = 100;
 const MOST_BACKOFF_MS = 10_000;
 
-/** What recognizers are compiled from. */
+/** Inputs from which recognizers are compiled. */
 export interface ScanSource {
   readonly config: DetectorConfig;
   readonly usesContext: boolean;
 }
 
 export interface ScanPool {
-  /** Threads know the recognizers by this name as long as some `holder` of it is in memory. */
+  /** Makes threads keep the recognizers under this name as long as a `holder` of it is in memory. */
   readonly keep: (scan: string, source: ScanSource, holder: object) => void;
   /**
-   * Rejects with `overloaded` where too much waits, with `failed` where a thread ends over it, and with the signal's reason.
-   * One call is always taken where nothing waits, however long.
+   * Rejects with `overloaded` if too much text waits, with `failed` if a thread ends during the scan, and with the signal's
+   * reason. A call is always accepted if none waits, whatever its length.
    */
   readonly scan: (scan: string, texts: readonly string[], signal: AbortSignal) => Promise<Detection>;
-  /** Starts a thread that has compiled all that is kept, where none runs. */
+  /** Starts a thread with all kept recognizers compiled, if none is running. */
   readonly warmUp: () => void;
-  /** Ends all threads; what is under way fails. */
+  /** Ends all threads; scans in progress fail. */
   readonly close: () => void;
 }
 
 export interface PoolOptions {
-  /** Left out: as many as processors, at most 4. */
+  /** Defaults to the number of processors, at most 4. */
   readonly threads?: number;
   readonly maxQueued?: number;
   readonly graceMs?: number;
@@ -56,7 +59,7 @@ export interface PoolOptions {
 
 interface Working {
   readonly thread: ScanThread;
-  /** Names of what it has compiled. */
+  /** Names of compiled recognizers. */
   readonly knows: Set<string>;
   part: Part | undefined;
   begun: number;
@@ -68,7 +71,7 @@ interface Working {
 export function createScanPool(options: PoolOptions = {}): ScanPool {
   const { threads: most = Math.max(1, Math.min(availableParallelism(), MOST_THREADS)) } = options;
   const { maxQueued = UNITS_A_THREAD * most, graceMs = GRACE_MS, idleMs = IDLE_MS, start = startScanThread } = options;
-  // One thread is left to shorter texts.
+  // One thread is reserved for shorter texts.
   const mostLong = Math.max(1, most - 1);
   const sources = new Map<string, { readonly source: ScanSource; holders: number }>();
   const working = new Set<Working>();
@@ -122,7 +125,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
     one.thread.send({ kind: "scan", scan, texts: part.texts });
   };
 
-  /** It has nothing to do from now on. */
+  /** Starts the idle timeout of a thread without work. */
   const rested = (one: Working): void => {
     clearTimeout(one.idle);
     one.idle = setTimeout(() => {
@@ -187,7 +190,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
     }
   };
 
-  /** Nobody waits for the call any more. */
+  /** Gives up a call that is no longer awaited. */
   const abandon = (call: Call): void => {
     for (const one of working) {
       if (one.part?.call !== call || one.isStopped) continue;
@@ -210,7 +213,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
         signal.throwIfAborted();
         if (isClosed) throw new DetectorError("failed", "the gateway is stopping");
         const units = texts.reduce((sum, { length }) => sum + length, 0);
-        // So that no one call fills it.
+        // Limited so that no single call fills the queue.
         const charge = Math.min(units, maxQueued / 2);
         if (queued > 0 && queued + charge > maxQueued) {
           metrics.refused();

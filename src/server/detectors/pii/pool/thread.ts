@@ -1,21 +1,23 @@
-/** A thread that scans, as the thread that gives it work has it. */
+/** A scanning thread, as seen by the thread that gives it work. */
 import { startThread } from "../../../../base/index.ts";
 import type { FromScanner, ToScanner } from "./protocol.ts";
 
-/** MiB. A text of the longest body with all that is found in it takes a fraction; a thread that needs more ends alone. */
+/**
+ * Heap limits in MiB. A text of the longest body with all its findings takes a fraction; a thread that exceeds them ends alone.
+ */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 };
 
 export interface ScanThread {
   readonly send: (message: ToScanner) => void;
-  /** Whether the process waits for it. */
+  /** Sets whether the process waits for it. */
   readonly hold: (isHeld: boolean) => void;
-  /** Stops it, whatever it does; `onEnd` is called once it has ended. */
+  /** Stops it, whatever it is doing; `onEnd` is called once it has ended. */
   readonly end: () => void;
 }
 
 export interface ScanThreadListener {
   readonly onAnswer: (answer: FromScanner) => void;
-  /** Once. */
+  /** Called once. */
   readonly onEnd: () => void;
 }
 
@@ -27,7 +29,7 @@ export const startScanThread: StartScanThread = ({ onAnswer, onEnd }) => {
   const worker = startThread({ source, built }, { argv: [], stdin: false, resourceLimits: LIMITS });
   worker.unref();
   worker.on("message", onAnswer);
-  // "exit" follows, and tells all that is of use: the error could hold a part of a text.
+  // "exit" follows and is sufficient: the error could contain a part of a text.
   worker.on("error", () => undefined);
   worker.once("exit", onEnd);
   return {

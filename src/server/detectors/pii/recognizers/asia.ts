@@ -1,4 +1,4 @@
-/** Identifiers of Asia, Africa and Oceania but the Gulf. Source: guardrails reference, 1.3. */
+/** Identifiers of Asia, Africa and Oceania except the Gulf. Source: guardrails reference, 1.3. */
 
 import {
   isAadhaar,
@@ -21,7 +21,10 @@ import {
 import type { Proof } from "../types.ts";
 import { BY_CONTEXT, keeps, like, national, proves, shape } from "./rows.ts";
 
-/** A number with a date of birth and a digit for sex and century; a sum that fits proves it, another does not disprove. */
+/**
+ * Checks a number with a date of birth and a digit for sex and century; a matching sum proves it, a wrong one does not reject
+ * it.
+ */
 function korean(sex: RegExp, check: (value: string) => boolean): (value: string) => Proof {
   return (value) => {
     const isBorn = isShortDate(Number(value.slice(0, 2)), Number(value.slice(2, 4)), Number(value.slice(4, 6)));
@@ -30,7 +33,7 @@ function korean(sex: RegExp, check: (value: string) => boolean): (value: string)
   };
 }
 
-/** Provinces of Thai numbers; the second and third digit. */
+/** Provinces of Thai numbers, in the second and third digit. */
 const THAI = /^[1-8](?:1[0-9]|2[0-7]|3[0-9]|4[0-9]|5[0-8]|6[0-7]|7[0-7]|8[0-6]|9[0-6])/;
 
 const KOREAN_PASSPORT = /^[MSROD]/;

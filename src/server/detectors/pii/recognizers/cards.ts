@@ -3,7 +3,7 @@
 import { isLuhn, isRepeated } from "../../../core/guardrails/index.ts";
 import type { Proof, Recognizer } from "../types.ts";
 
-/** First digits from and to, and the lengths. */
+/** Ranges of first digits, with the lengths. */
 const RANGES: readonly (readonly [from: string, to: string, shortest: number, longest: number])[] = [
   ["4", "4", 13, 13],
   ["4", "4", 16, 16],
@@ -30,7 +30,7 @@ const RANGES: readonly (readonly [from: string, to: string, shortest: number, lo
   ["508", "508", 16, 16],
 ];
 
-/** A number outside of every known range is one only by its check digit, and where cards begin at all. */
+/** A number outside of every known range counts only by its check digit, and only if it begins like a card number. */
 function cardProof(value: string): Proof {
   if (!isLuhn(value) || isRepeated(value)) return false;
   const isKnown = RANGES.some(([from, to, shortest, longest]) => {
@@ -52,13 +52,13 @@ function shapes(): string[] {
   return found;
 }
 
-/** Digits with at most one space or hyphen between them, or a line break or tab, around which there may be one more. */
+/** Digits with at most one space or hyphen between them, or a line break or tab, with at most one space or hyphen around it. */
 const BROKEN = /(?<![0-9])[0-9](?:[ -]?[\t-\r]{0,2}[ -]?[0-9])+/g;
 const HAS_BREAK = /[0-9 -][\t-\r][\t-\r]?[ -]?[0-9]/;
 
 /**
- * A number that goes on behind a line break or a tab, wherever that is, and nothing else around it: in a column of numbers
- * too many would be one by chance.
+ * Finds numbers that continue after a line break or a tab, with nothing else around: in a column of numbers too many would
+ * match by chance.
  */
 function searchBroken(text: string, found: (start: number, end: number, proof: Proof) => void): void {
   if (!HAS_BREAK.test(text)) return;

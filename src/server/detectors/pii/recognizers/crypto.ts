@@ -1,4 +1,4 @@
-/** CRYPTO: addresses of wallets that prove themselves. Source: guardrails reference, 1.2 and 1.4; BIP 173, BIP 350, EIP-55. */
+/** CRYPTO: wallet addresses with a checksum. Source: guardrails reference, 1.2 and 1.4; BIP 173, BIP 350, EIP-55. */
 
 import { base58CheckVersion, isBech32 } from "../../../core/guardrails/index.ts";
 import type { Proof, Recognizer } from "../types.ts";
@@ -21,7 +21,7 @@ const isAddress = (written: string): boolean => {
   return version !== undefined && versions.includes(version);
 };
 
-/** Letters of one case prove nothing; of both they are right or it is no address. */
+/** Letters of a single case prove nothing; mixed case is a checksum, which must be right. */
 export function etherProof(_value: string, written: string): Proof {
   const digits = written.slice(2);
   if (!/^0[xX][0-9a-fA-F]{40}$/.test(written)) return false;

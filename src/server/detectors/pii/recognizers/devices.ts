@@ -7,13 +7,13 @@ import type { Around, Proof, Recognizer } from "../types.ts";
 const DIGITS = [..."0123456789"];
 const HEX = [..."0123456789abcdef"];
 
-/** Not within a longer word, version or address; a port may follow an address of version 4. */
+/** Returns whether the address is not part of a longer word, version or address; a port may follow an IPv4 address. */
 function stands({ text, start, end }: Around, version: 4 | 6): boolean {
   const after = version === 4 ? /^(?:\w|\.\d)/ : /^(?:[\w:]|\.\d)/;
   return !/[\w.]$/.test(text.slice(Math.max(0, start - 1), start)) && !after.test(text.slice(end, end + 2));
 }
 
-/** Four numbers of a program, which look like an address and name nobody. */
+/** Words before a version number of four parts, which looks like an address and identifies nobody. */
 const VERSION_BEFORE = /\b(?:version|ver|release|build|rev(?:ision)?)\.?:? {0,2}v?$/i;
 const MOST_BEFORE = 14;
 
@@ -51,7 +51,7 @@ export const ADDRESSES: Recognizer = {
       regex:
         "(?:[0-9a-f]{1,4}:|::)(?:[0-9a-f]{0,4}:){0,7}(?:(?:\\d{1,3}\\.){3}\\d{1,3}|[0-9a-f]{1,4})?(?:%[0-9a-z]{1,16})?(?:/\\d{1,3})?",
       keywords: [...HEX.map((digit) => `:${digit}`), "::"],
-      // Eight groups, or fewer and a double colon; a time of day has neither.
+      // Requires eight groups, or fewer and a double colon; a time of day has neither.
       needs: /::|:[0-9a-f]{1,4}:[0-9a-f]{1,4}:/i,
       validate: addressProof(6),
     },
@@ -92,7 +92,7 @@ export const PHONE_SETS: Recognizer = {
       name: "imei",
       score: 0.1,
       shapes: ["d15", "d2-d6-d6-d1"],
-      // One number in ten passes, so it proves little.
+      // One number in ten passes, so a match proves little.
       validate: (value) => (isLuhn(value) && !isRepeated(value) ? undefined : false),
     },
   ],
@@ -100,11 +100,11 @@ export const PHONE_SETS: Recognizer = {
 };
 
 const VIN_WEIGHTS = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2];
-/** Of A to Z; I, O and Q do not stand in one. Source: 49 CFR 565.15. */
+/** Values of A to Z; I, O and Q are not used. Source: 49 CFR 565.15. */
 const VIN_VALUES = [1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 0, 7, 0, 9, 2, 3, 4, 5, 6, 7, 8, 9];
 
 function vinProof(value: string): Proof {
-  // No region of the world begins with 0, which numbers in base 16 do.
+  // No region code begins with 0, but hexadecimal numbers do.
   if (/^0|[IOQ]/.test(value) || !/^(?=.*[A-Z]).{12}.\d{4}$/.test(value)) return false;
   let sum = 0;
   for (let at = 0; at < 17; at++) {

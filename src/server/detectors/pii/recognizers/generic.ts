@@ -1,4 +1,4 @@
-/** Recognizers that are of no one country. Source: guardrails reference, 1.2. */
+/** Recognizers without a country. Source: guardrails reference, 1.2. */
 
 import { isDea } from "../../../core/guardrails/index.ts";
 import type { Recognizer } from "../types.ts";

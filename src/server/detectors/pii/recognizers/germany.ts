@@ -5,7 +5,7 @@ import { BY_CONTEXT, capital, keeps, like, national, proves, shape, upTo } from 
 
 const isDocument = (value: string): boolean => /^[CFGHJ-NPRTV-Z][CFGHJ-NPRTV-Z\d]{7}\d$/.test(value) && isIcao(value);
 
-/** Federal states as offices send numbers: 13 digits with a zero in the fifth place. */
+/** Federal states in tax offices' numbers: 13 digits with a zero in the fifth place. */
 const ELSTER = /^(?:1[01]|2[1-46-8]|3[0-2]|4[01]|5\d|9\d)\d\d0\d{8}$/;
 const STATE = /^(?:0[1-9]|1[0-6])\d{11}$/;
 

@@ -13,7 +13,7 @@ const MOST_URL = 2048;
 const LOCAL = units("0-9 A-Z a-z", "!#$%&'*+/=?^_`{|}~.-");
 const HOST = units("0-9 A-Z a-z", ".-");
 
-/** Members of a set of ASCII characters. */
+/** Returns a set of ASCII characters. */
 function units(ranges: string, others: string): Uint8Array {
   const set = new Uint8Array(0x80);
   for (const range of ranges.split(" ")) {
@@ -25,7 +25,7 @@ function units(ranges: string, others: string): Uint8Array {
 
 const isIn = (set: Uint8Array, unit: number): boolean => unit < 0x80 && set[unit] === 1;
 
-/** Where the host that begins at `start` ends, without a dot or hyphen at its end; `start` where there is none. */
+/** Returns the end of the host name that begins at `start`, without a trailing dot or hyphen; `start` if there is none. */
 function hostEnd(text: string, start: number): number {
   let end = start;
   while (end < text.length && end - start <= MOST_HOST && isIn(HOST, text.charCodeAt(end))) end += 1;
@@ -34,7 +34,7 @@ function hostEnd(text: string, start: number): number {
   return end;
 }
 
-/** The labels in lower case; undefined where one is none. */
+/** Returns the labels in lower case; `undefined` if one is invalid. */
 function labelsOf(host: string): readonly string[] | undefined {
   const labels = host.toLowerCase().split(".");
   const isHost = labels.every((label) => label.length <= MOST_LABEL && /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(label));
@@ -48,7 +48,8 @@ function searchEmails(text: string, found: Found): void {
     let start = at;
     while (start > most && isIn(LOCAL, text.charCodeAt(start - 1))) start -= 1;
     const isCut = start > from && isIn(LOCAL, text.charCodeAt(start - 1));
-    // Dots stand inside; quotes and such before an address are no part of it, though they may be.
+    // An address may contain dots, but not begin with one; quotes and similar characters before it are excluded, although they
+    // are valid in one.
     while (start < at && /[.'`{|/=*&?!#%^$~}-]/.test(text[start]!)) start += 1;
     const local = text.slice(start, at);
     if (local === "" || isCut || local.endsWith(".") || local.includes("..")) continue;
@@ -62,7 +63,10 @@ function searchEmails(text: string, found: Found): void {
   }
 }
 
-/** `git@host:path` and `ssh://git@host/path` name a repository and nobody: rewritten, no tool could fetch from it. */
+/**
+ * Returns whether it is `git@host:path` or `ssh://git@host/path`: this names a repository and no person, and rewritten, no tool
+ * could fetch from it.
+ */
 function isRepository(text: string, start: number, end: number): boolean {
   const isGit = text.startsWith("git@", start);
   return isGit && (text[end] === ":" || text.startsWith("//", start - 2));
@@ -91,7 +95,7 @@ function searchUrls(text: string, found: Found): void {
   }
 }
 
-/** A host without a scheme: what precedes or follows an `@`, a slash or a word is no host of its own. */
+/** Finds hosts without a scheme: text adjacent to an `@`, a slash or a word is not a host by itself. */
 function searchHosts(text: string, found: Found): void {
   let from = 0;
   for (let dot = text.indexOf("."); dot >= 0; dot = text.indexOf(".", Math.max(from, dot + 1))) {

@@ -3,7 +3,7 @@
 import { isIbanSum } from "../../../core/guardrails/index.ts";
 import type { Recognizer } from "../types.ts";
 
-/** What follows country and check digits: `n` digits, `a` letters, `c` either. */
+/** Formats of the part after country and check digits: `n` digits, `a` letters, `c` either. */
 const FORMATS = new Map(
   (
     "AD 8n12c, AE 3n16n, AL 8n16c, AT 16n, AZ 4a20c, BA 16n, BE 12n, BG 4a6n8c, BH 4a14c, BI 23n, BR 23n1a1c, BY 4c4n16c, " +

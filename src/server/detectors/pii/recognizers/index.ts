@@ -7,5 +7,5 @@ import { SECRETS } from "./secrets/index.ts";
 
 const PHONES = phoneRecognizer(DEFAULT_PHONE_REGIONS);
 
-/** Every recognizer that is built in; each has a name of its own. */
+/** Built-in recognizers; each has a unique name. */
 export const BUILT_IN: readonly Recognizer[] = [...GENERIC, ...NATIONAL, PHONES, ...SECRETS];

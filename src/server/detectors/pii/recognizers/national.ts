@@ -1,4 +1,4 @@
-/** Every identifier of a country, in no order that matters. */
+/** Identifiers of all countries; the order does not matter. */
 
 import type { Recognizer } from "../types.ts";
 import { AMERICAS } from "./americas.ts";

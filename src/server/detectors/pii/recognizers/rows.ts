@@ -1,9 +1,9 @@
 /**
- * How rows of the tables are written.
+ * Builders for rows of the recognizer tables.
  *
- * A check digit of ten or eleven values fits every tenth number by chance, and many countries have numbers of the same
- * length. So where neither letters, grouping nor a date narrow a shape down, a check that fits does not prove: it keeps a
- * score that only context raises above a half (`keeps`). What is narrower is proven (`proves`).
+ * A check digit of ten or eleven values fits every tenth number by chance, and many countries have numbers of the same length.
+ * So if neither letters, grouping nor a date make a shape specific, a matching check is no proof: the score is kept, and only
+ * context raises it above a half (`keeps`). More specific shapes are proven (`proves`).
  */
 
 import type { Recognizer, ShapeCheck, ShapePattern } from "../types.ts";
@@ -11,7 +11,7 @@ import type { Recognizer, ShapeCheck, ShapePattern } from "../types.ts";
 type Validate = ShapeCheck;
 type Check = (value: string) => boolean;
 
-/** Of a number that a check of one digit fits by chance: below a half alone, above it beside a word of its context. */
+/** Score of a number that matches a one-digit check by chance: below a half alone, above it beside a context word. */
 export const BY_CONTEXT = 0.4;
 
 export function national(
@@ -23,7 +23,7 @@ export function national(
   return { name: `${name}Recognizer`, entity, category: "pii", patterns, context };
 }
 
-/** `shapes` stand apart by spaces. */
+/** `shapes` are separated by spaces. */
 export function shape(
   name: string,
   score: number,
@@ -35,37 +35,40 @@ export function shape(
   return validate === undefined ? row : { ...row, validate };
 }
 
-/** `prefix` and then from `least` to `most` of `suffix`'s kind: `upTo("L1d", 4, 6)` is `L1d4 L1d5 L1d6`. */
+/**
+ * Returns shapes with `prefix` and from `least` to `most` characters of `suffix`'s kind: `upTo("L1d", 4, 6)` is `L1d4 L1d5
+ * L1d6`.
+ */
 export function upTo(prefix: string, least: number, most: number, suffix = ""): string {
   return Array.from({ length: most - least + 1 }, (_, more) => `${prefix}${least + more}${suffix}`).join(" ");
 }
 
-/** What fits is certain, what does not is no match. */
+/** A passed check proves the match; a failed one rejects it. */
 export function proves(check: Check): Validate {
   return (value) => check(value);
 }
 
-/** What fits keeps its score, what does not is no match. */
+/** A passed check keeps the score; a failed one rejects the match. */
 export function keeps(check: Check): Validate {
   return (value) => (check(value) ? undefined : false);
 }
 
-/** What fits is certain, what does not keeps its score. */
+/** A passed check proves the match; a failed one keeps the score. */
 export function confirms(check: Check): Validate {
   return (value) => (check(value) ? true : undefined);
 }
 
-/** The value without separators has this form. */
+/** Checks the form of the value without separators. */
 export function like(form: RegExp): Validate {
   return formed((value) => form.test(value));
 }
 
-/** As `keeps`, of a check that says which values there may be, without a check digit. */
+/** Like `keeps`, for a check that defines the possible values, without a check digit. */
 export function formed(check: Check): Validate {
   return Object.assign(keeps(check), { isForm: true });
 }
 
-/** Written in capital letters throughout, since in small ones it would be words: `in to 5`. */
+/** Requires capital letters, since in lower case it would match words: `in to 5`. */
 export function capital(validate: Validate = () => undefined): Validate {
   const check: Validate = (value, written) => (written === written.toUpperCase() ? validate(value, written) : false);
   return Object.assign(check, { isForm: validate.isForm === true });

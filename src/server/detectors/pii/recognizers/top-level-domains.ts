@@ -1,4 +1,4 @@
-/** Top-level domains: those of countries, and the generic ones that are in common use. */
+/** Top-level domains: those of countries, and the common generic ones. */
 
 const COUNTRIES =
   "ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bm bn bo br bs bt bw by bz ca cc cd cf cg " +
@@ -34,7 +34,7 @@ const GENERIC =
   "wiki win wine work works world wtf xyz yoga zone berlin hamburg koeln wien swiss bayern nrw ruhr saarland tirol quebec " +
   "scot wales cymru eus gal bzh corsica africa capetown durban joburg abudhabi arab";
 
-/** Also ends of file names, and of names in programs. */
+/** Top-level domains that are also file extensions, or names in programs. */
 const OF_FILES =
   "ac ai am as at bat by cc cd cf cs do id in info is java js la me md ml mo ms my name no pl pm ps py re rs run sh show so " +
   "st stream team text to top tools zip mov link live run work works page parts page post site store date day";
@@ -47,7 +47,7 @@ export function isTopLevel(label: string): boolean {
   return ALL.has(label) || label.startsWith("xn--");
 }
 
-/** Two labels with it are no host by themselves. */
+/** Returns whether the label is also a file extension: two labels with it are not a host by themselves. */
 export function isTopLevelOfFiles(label: string): boolean {
   return FILES.has(label);
 }

@@ -3,7 +3,7 @@
 import { isAbaRouting, isNpi, isRepeated } from "../../../core/guardrails/index.ts";
 import { BY_CONTEXT, formed, keeps, like, national, proves, shape, upTo } from "./rows.ts";
 
-/** Numbers of advertisements and examples beside those that are never issued. */
+/** Excludes numbers of advertisements and examples, and those that are never issued. */
 function isSsn(value: string): boolean {
   return (
     !/^(?:000|666|9|123456789|98765432|078051120)/.test(value) && !/^...00|0000$/.test(value) && !isRepeated(value)

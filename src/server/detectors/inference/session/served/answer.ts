@@ -1,6 +1,6 @@
 /**
- * What a v2 server answers to a request for inference, as numbers; strictly, since what is half understood finds nothing where
- * something is. Source: kserve-v2 reference, "Infer request (JSON)", "Binary tensor extension".
+ * Parses a v2 server's answer to an inference request into numbers; strictly, since a misread answer would miss findings.
+ * Source: kserve-v2 reference, "Infer request (JSON)", "Binary tensor extension".
  */
 
 import { fromHalf } from "../../reading/scores.ts";
@@ -11,7 +11,7 @@ import { jsonIn } from "./metadata.ts";
 const MOST_OUTPUTS = 64;
 const MOST_DIMENSIONS = 8;
 
-/** Bytes of one number. JSON knows no half precision. */
+/** Size of one number, in bytes. JSON has no half precision. */
 const SIZES: Readonly<Record<string, number>> = { FP16: 2, BF16: 2, FP32: 4, FP64: 8 };
 
 interface ServedOutput {
@@ -19,11 +19,11 @@ interface ServedOutput {
   readonly datatype: unknown;
   readonly shape: unknown;
   readonly data: unknown;
-  /** Undefined: it is in `data`. */
+  /** `undefined` if the values are in `data`. */
   readonly bytes: Uint8Array | undefined;
 }
 
-/** Throws a `GraphError`. `id`: of the request; `output`: the name that was asked for. */
+/** Throws a `GraphError`. `id` is the request's; `output` is the name of the requested output. */
 export function answerIn({ headerLength, body }: ServerAnswer, id: string, output: string): Given {
   const { json, binary } = partsOf(body, headerLength);
   const told = jsonIn(json, "what is no answer of a model, or one");
@@ -51,7 +51,7 @@ function partsOf(body: Uint8Array, headerLength: string | undefined): Parts {
   return { json: body.subarray(0, length), binary: body.subarray(length) };
 }
 
-/** Bytes are dealt out in order, and none may be left. */
+/** Assigns the bytes in order; all must be used. */
 function outputsIn(value: unknown, binary: Uint8Array): readonly ServedOutput[] {
   if (!Array.isArray(value) || value.length > MOST_OUTPUTS) throw wrong("without a list of outputs");
   let at = 0;
@@ -81,11 +81,11 @@ function dimsIn(shape: unknown): readonly number[] {
   return shape as readonly number[];
 }
 
-/** Flat or nested, row by row. */
+/** Reads numbers, flat or nested, row by row. */
 function numbersIn({ data, datatype }: ServedOutput, count: number): Float32Array {
   if (datatype !== "FP32" && datatype !== "FP64") throw wrongType(datatype);
   if (!Array.isArray(data)) throw wrong("whose output has no data");
-  // Each nesting is a dimension.
+  // One dimension per nesting level.
   const flat: readonly unknown[] = data.flat(MOST_DIMENSIONS);
   if (flat.length !== count) throw wrong("whose output has not as many numbers as its shape says");
   const numbers = new Float32Array(count);
@@ -112,7 +112,7 @@ function floatsIn(bytes: Uint8Array, datatype: unknown, count: number): Float32A
   return numbers;
 }
 
-/** The upper half of a float of 32 bits. */
+/** Converts bfloat16, the upper half of a 32-bit float. */
 function fromBrain(view: DataView, at: number): number {
   const wide = new DataView(new ArrayBuffer(4));
   wide.setUint16(2, view.getUint16(at, true), true);

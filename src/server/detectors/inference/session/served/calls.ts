@@ -1,4 +1,4 @@
-/** Calls to a server as the thread of a session has them made: connections and credentials stay with the process. */
+/** Server calls of a session's thread, made by the process: connections and credentials stay there. */
 
 import type { Calling, Failure, ServerAnswer, ServerAsk, ToSession } from "../protocol.ts";
 

@@ -18,19 +18,19 @@ import { type AskServer, CallFailure } from "./calls.ts";
 import { modelIn, offersBinary, type ServedModel } from "./metadata.ts";
 import { encodeRequest } from "./request.ts";
 
-/** One request's part of what a server is given at once; as many as of an analyzer. */
+/** Maximum number of one request's concurrent calls to a server; the same as for an analyzer. */
 const AT_ONCE = 4;
 
 const MAX_METADATA_BYTES = 1 << 20;
 
-/** A number in JSON with what stands around it has some 25 bytes at most; more is indented. */
+/** Size of a number in JSON with its separators: at most some 25 bytes; more if indented. */
 const BYTES_PER_NUMBER = 32;
 const BYTES_BESIDE = 64 << 10;
 const MAX_ANSWER_BYTES = 64 << 20;
-/** Values in a row, where the server does not say: the widest embeddings in use have 8,192. */
+/** Assumed number of values in a row if the server does not state it: the widest embeddings in use have 8,192. */
 const WIDEST = 16_384;
 
-/** Asks for what the server offers and what the model takes. Rejects with a `GraphError`, or as a call does. */
+/** Queries the server's features and the model's inputs. Rejects with a `GraphError`, or as a call does. */
 export async function openServedGraph(ask: AskServer, spec: ServedGraph, signal: AbortSignal): Promise<Graph> {
   const get = (path: string) =>
     ask({ method: "GET", path, headers: [], body: null, maxBytes: MAX_METADATA_BYTES }, signal);
@@ -58,7 +58,7 @@ export async function openServedGraph(ask: AskServer, spec: ServedGraph, signal:
         if (one === REFUSED) throw refusalOf(400, "to a text");
         each.push(...one);
       }
-      // One by one it takes them: there were too many at once.
+      // The server accepts them one by one: the batch was too large.
       canBatch = false;
       return each;
     },
@@ -71,7 +71,7 @@ const HINTS: ReadonlyMap<number, string> = new Map([
   [404, ": it serves no model of that name and version"],
 ]);
 
-/** What may pass by itself is no fault of the configuration's. */
+/** Returns the error for a status. Failures that may be temporary are not faults of the configuration. */
 function refusalOf(status: number, what: string): Error {
   const message = `its server answered ${status} ${what}${HINTS.get(status) ?? ""}`;
   return status >= 500 || status === 429
@@ -86,7 +86,7 @@ interface Serving {
   readonly isBinary: boolean;
 }
 
-/** It did not take them; a smaller batch it may take. */
+/** The server refused the batch; it may accept a smaller one. */
 const REFUSED = Symbol();
 
 let requests = 0;

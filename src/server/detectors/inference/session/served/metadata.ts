@@ -1,4 +1,4 @@
-/** What a v2 server says of itself and of a model. Source: kserve-v2 reference, "Model metadata". */
+/** Metadata of a v2 server and of a model. Source: kserve-v2 reference, "Model metadata". */
 
 import { GraphError, type Tensor } from "../shapes.ts";
 
@@ -7,7 +7,7 @@ export interface ServedModel {
   readonly outputs: readonly Tensor[];
 }
 
-/** Of the protocol, and what the rest of the program calls them. */
+/** Data types of the protocol, with their names in this program. */
 export const DATATYPES: ReadonlyMap<string, string> = new Map([
   ["INT64", "int64"],
   ["INT32", "int32"],
@@ -20,7 +20,7 @@ export const DATATYPES: ReadonlyMap<string, string> = new Map([
 const MOST_TENSORS = 64;
 const MOST_DIMENSIONS = 8;
 const LARGEST_DIMENSION = 2 ** 31;
-/** It is shown to operators. */
+/** Checked because it is shown to operators. */
 const NAME = /^[\x21-\x7e]{1,128}$/;
 
 export function jsonIn(body: Uint8Array, what: string): Readonly<Record<string, unknown>> {
@@ -36,7 +36,7 @@ export function jsonIn(body: Uint8Array, what: string): Readonly<Record<string, 
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** Whether tensors may go as bytes behind the JSON. A server that says nothing of itself is given JSON alone. */
+/** Returns whether tensors may be sent as bytes after the JSON. A server without metadata gets JSON only. */
 export function offersBinary(body: Uint8Array): boolean {
   const { extensions } = jsonIn(body, "metadata");
   return Array.isArray(extensions) && extensions.includes("binary_tensor_data");
@@ -74,6 +74,6 @@ function tensorsIn(value: unknown, what: string): readonly Tensor[] {
   });
 }
 
-/** -1: any. */
+/** -1 means any size. */
 const isDimension = (size: unknown): boolean =>
   Number.isSafeInteger(size) && (size as number) >= -1 && (size as number) <= LARGEST_DIMENSION;

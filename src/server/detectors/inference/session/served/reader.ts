@@ -1,16 +1,16 @@
 /**
- * A detector's reader over a graph on a server: opened when there is something to read, again where that failed, and once
- * more where the model turns out to be another by now.
+ * A detector's reader over a graph on a server: opened at the first read, again after a failure, and once more if the model has
+ * changed.
  */
 
 import type { OpenedReader, ReadTexts } from "../reading.ts";
 import { ModelChanged } from "../reading.ts";
 import { GraphError } from "../shapes.ts";
 
-/** What does not fit together stands so long, so that not every text asks again. */
+/** Time that a mismatch is remembered, in milliseconds, so that not every text queries the server. */
 const REFUSED_FOR_MS = 10_000;
 
-/** `open`: asks the server anew what it has. `now`: milliseconds, from any beginning. */
+/** `open` queries the server again. `now` returns milliseconds from any origin. */
 export function createServedReader(open: () => Promise<OpenedReader>, now: () => number): ReadTexts {
   let opened: Promise<ReadTexts> | undefined;
   let refused: { readonly error: GraphError; readonly until: number } | undefined;
@@ -28,7 +28,7 @@ export function createServedReader(open: () => Promise<OpenedReader>, now: () =>
     });
     return own;
   };
-  /** Of several that found the same, the first. */
+  /** Resets only if no other caller has done so already. */
   const forget = (own: Promise<ReadTexts>): void => {
     if (opened === own) opened = undefined;
   };
@@ -46,7 +46,7 @@ export function createServedReader(open: () => Promise<OpenedReader>, now: () =>
   };
 }
 
-/** Others wait for it too: it goes on. */
+/** Resolves with the work or rejects on abort. The work continues, since other callers wait for it. */
 function raced<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {

@@ -1,4 +1,7 @@
-/** A request for inference: JSON, or JSON with the tensors as bytes behind it. Source: kserve-v2 reference, "Infer request", "Binary tensor extension". */
+/**
+ * Encodes an inference request: JSON, or JSON followed by the tensors as bytes. Source: kserve-v2 reference, "Infer request",
+ * "Binary tensor extension".
+ */
 
 import type { Feed } from "../shapes.ts";
 
@@ -10,7 +13,7 @@ export interface InferRequest {
 export interface Inferring {
   readonly id: string;
   readonly feeds: readonly Feed[];
-  /** Name of the output that is wanted. */
+  /** Name of the requested output. */
   readonly output: string;
 }
 
@@ -19,7 +22,7 @@ export function encodeRequest({ id, feeds, output }: Inferring, isBinary: boolea
     name,
     shape: dims,
     datatype: type.toUpperCase(),
-    // Ids of tokens: far below what a number of JSON holds.
+    // Token ids are far below the limit of a JSON number.
     ...(isBinary ? { parameters: { binary_data_size: data.byteLength } } : { data: Array.from(data, Number) }),
   }));
   const outputs = [{ name: output, ...(isBinary && { parameters: { binary_data: true } }) }];

@@ -1,4 +1,4 @@
-/** A value that stands beside a word for a secret and looks like one. Source: guardrails reference, 1.7. */
+/** Finds values beside a word for a secret that look like one. Source: guardrails reference, 1.7. */
 
 import type { Around, Proof, TextPattern } from "../../types.ts";
 import { bitsPerCharacter, isPlaceholder } from "./text.ts";
@@ -17,19 +17,19 @@ export const GENERIC_SECRET: TextPattern = {
   validate: isMade,
 };
 
-/** Fewer changes between letters and digits are those of names with numbers. */
+/** Minimum number of changes between letters and digits; names with numbers have fewer. */
 const LEAST_CHANGES = 2;
 
 function isMade(value: string, { text, start, end }: Around): Proof {
-  // Code: a call, an index, a path, a type; and what is cut off at the longest value.
+  // Rejects code (a call, an index, a path, a type) and values cut off at the maximum length.
   if (/[\w(<[:/]/.test(text[end] ?? "")) return false;
   if (isPlaceholder(value) || hasForm(value)) return false;
   if (/^[./~]|\.(?:[cm]?[jt]sx?|json|ya?ml|pem|key|crt|py|go|md|html?|com|org|net|io)$/i.test(value)) return false;
   if (/^sha\d{1,3}-/.test(value) || /^[\d.+-]+$/.test(value)) return false;
-  // The secret key of AWS has a form of its own.
+  // AWS secret keys have their own recognizer.
   if (/^[A-Za-z0-9+/]{40}$/.test(value) && /aws|secret_?access/i.test(text.slice(Math.max(0, start - 60), start)))
     return false;
-  // A member of a member, as code writes it.
+  // Member access in code.
   if (/^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$/.test(value)) return false;
   const changes = value.match(/[A-Za-z]\d|\d[A-Za-z]/g)?.length ?? 0;
   if (changes < LEAST_CHANGES || bitsPerCharacter(value) < 3.5) return false;

@@ -1,5 +1,7 @@
-/** Secrets with parts: signed tokens, private keys, addresses with a password. Searched by code where a regular expression
- * would go over the same characters once for each beginning. Source: guardrails reference, 1.7. */
+/**
+ * Secrets with several parts: signed tokens, private keys, addresses with a password. Searched by code where a regular
+ * expression would read the same characters once for each beginning. Source: guardrails reference, 1.7.
+ */
 
 import type { Proof, SearchPattern, TextPattern } from "../../types.ts";
 import { bitsPerCharacter, isPlaceholder, standsApart } from "./text.ts";
@@ -12,7 +14,7 @@ export const JWT: SearchPattern = {
   name: "Jwt",
   score: 0.6,
   keywords: ["eyj", "ewo"],
-  // Longer than any stream holds, so its bounds are of no use there; nor can RE2 repeat that often.
+  // Has no upper bounds: they would exceed what any stream holds back, and RE2 cannot repeat that often.
   within: "[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]{2,}\\.[A-Za-z0-9_-]{10,}",
   search: (text, found) => {
     const run = /[A-Za-z0-9_-]{1,10000}/y;
@@ -24,7 +26,7 @@ export const JWT: SearchPattern = {
     for (let match = begin.exec(text); match !== null; match = begin.exec(text)) {
       const start = match.index;
       const header = part(start);
-      // What begins within these characters is part of the same run.
+      // A match that begins within these characters would be part of the same run.
       begin.lastIndex = header;
       if (!standsApart({ text, start, end: text.length }, URL_SAFE)) continue;
       if (
@@ -51,13 +53,13 @@ function proofOf(header: string): Proof {
   }
 }
 
-/** Longest key that is looked for, in characters. */
+/** Maximum length of a key, in characters. */
 const MOST_KEY = 16_384;
 const LEAST_BODY = 64;
 const KEY_HEAD = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
 const KEY_FOOT = /-----END [A-Z0-9 ]{0,40}-----/y;
 
-/** Also one that was cut off before its end: what there is of it is as secret. */
+/** Also matches a truncated key: its beginning is just as secret. */
 export const PRIVATE_KEY: SearchPattern = {
   kind: "search",
   name: "PrivateKey",
@@ -85,7 +87,7 @@ export const PRIVATE_KEY: SearchPattern = {
   },
 };
 
-/** Lines of a key that has no end. */
+/** Returns the length of a key's lines if its end is missing. */
 function lengthOfCut(body: string): number {
   return /^(?:\\[nrt]|[A-Za-z0-9+/=]{16,}|[\s\\"',]{1,8})*/.exec(body)?.[0].length ?? 0;
 }
@@ -93,7 +95,7 @@ function lengthOfCut(body: string): number {
 const PUTTY_HEAD = /putty-user-key-file-[23]:/gi;
 const PUTTY_LINES = /private-lines: {0,4}\d{1,3}\s{1,4}/gi;
 const PUTTY_BODY = /[A-Za-z0-9+/=\s]{64,8000}/y;
-/** From the head to the private lines: the comment and the public key stand between. */
+/** Maximum distance from the header to the private lines: the comment and the public key are between. */
 const MOST_BEFORE_LINES = 3_000;
 
 export const PUTTY_KEY: SearchPattern = {
@@ -122,7 +124,7 @@ export const PUTTY_KEY: SearchPattern = {
 const addressWith = (schemes: string): string =>
   `(?:${schemes})://[^\\s"'<>\`:/@?#]{0,128}:[^\\s"'<>\`@/]{1,256}@[^\\s"'<>\`@]{0,511}[A-Za-z0-9/=_\\]-]`;
 
-/** The password may be no placeholder. */
+/** Rejects placeholder passwords. */
 function hasPassword(value: string): Proof {
   const [, user = "", password = ""] = /^[^:]{1,20}:\/\/([^:]{0,128}):([^@]{1,256})@/.exec(value) ?? [];
   return isPlaceholder(password) || (user === "user" && /^pass/.test(password)) || /^\{|^%7B/.test(password)

@@ -1,10 +1,10 @@
-/** What tells a made secret from words, examples and parts of longer texts. */
+/** Distinguishes generated secrets from words, examples and parts of longer texts. */
 
 import type { Around } from "../../types.ts";
 
 const COUNTS = new Uint16Array(128);
 
-/** Shannon entropy in bits per character; characters beyond ASCII count as one. */
+/** Returns the Shannon entropy in bits per character; non-ASCII characters count as one. */
 export function bitsPerCharacter(value: string): number {
   if (value === "") return 0;
   COUNTS.fill(0);
@@ -17,14 +17,15 @@ export function bitsPerCharacter(value: string): number {
 const PLACEHOLDER =
   /^[*x.\-_#?]+$|\*{3}|x{4}|\.{3}|\$\{|\$\(|\{\{|^\$[A-Za-z_]|^%[A-Za-z_]+%$|[<>]|change.?me|replace.?me|example|placeholder|redacted|dummy|insert.?your|your[-_. ]|not.?a.?real|^base(?:32|58|64)(?:url)?(?:string|encoded|value)?$|^(?:pass(?:word|wd)?|pw|pwd|secret|token|key|user|test|none|null|undefined|true|false)$/i;
 
-/** What documentation and templates write where a secret would stand. */
+/** Returns whether the value is a typical placeholder of documentation and templates. */
 export function isPlaceholder(value: string): boolean {
   return PLACEHOLDER.test(value);
 }
 
 /**
- * The match is no part of a longer word: `inside` tells the characters of its kind. An escape of a JSON text within another
- * (`\n`) and one of a URL (`%3D`) end in a letter and divide all the same.
+ * Returns whether the match is not part of a longer word; `inside` matches characters of its kind. An escape of a JSON text
+ * within another (`
+ * `) and one of a URL (`%3D`) end in a letter, but separate all the same.
  */
 export function standsApart({ text, start, end }: Around, inside: RegExp): boolean {
   if (end < text.length && inside.test(text[end]!)) return false;
