@@ -7,7 +7,7 @@
  */
 
 import { parseDuration } from "../base/index.ts";
-import { matchManner } from "./manners.ts";
+import { matchManner } from "./response-variants.ts";
 import { matcherOf, type NameRow, partsOf } from "./names.ts";
 
 /** Faults without a parameter; the model name is `sim-` and the kind. */

@@ -3,7 +3,7 @@
 import { QUIRKS } from "./agents/quirks.ts";
 import { FAULTS } from "./faults.ts";
 import { MAX_LAST } from "./last.ts";
-import { MANNERS } from "./manners.ts";
+import { MANNERS } from "./response-variants.ts";
 import { TOOLS } from "./mcp/tools.ts";
 import { KNOBS } from "./reports/knobs.ts";
 

@@ -9,7 +9,7 @@
 import { type Ask, countPrompt, type OfferedTool, type PromptCounter } from "./ask.ts";
 import { errorBody } from "./errors.ts";
 import { arrayOf, integerOf, type Json, type JsonObject, objectOf, objectsOf, parseJson, stringOf } from "./json.ts";
-import { mannerOf } from "./manners.ts";
+import { mannerOf } from "./response-variants.ts";
 import { oddEvents } from "./messages-oddities.ts";
 import { REFUSAL_TEXT, type Reply, replyTo, tokensOf } from "./reply.ts";
 import { type Answer, type Call, idOf, json } from "./route.ts";

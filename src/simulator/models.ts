@@ -4,7 +4,7 @@
  */
 
 import { FAULTS } from "./faults.ts";
-import { MANNERS } from "./manners.ts";
+import { MANNERS } from "./response-variants.ts";
 import { type Answer, type Call, json } from "./route.ts";
 
 export const HEALTHY_MODELS: readonly string[] = ["sim-small", "sim-large", "sim-embed"];

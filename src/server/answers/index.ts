@@ -6,6 +6,6 @@ export { SIGN_OF_LIFE, UnreadableAnswer } from "./inspected-event.ts";
 export { inspectStream } from "./inspected-stream.ts";
 export { JoinedMessages } from "./joined-messages.ts";
 export { judgedWhole, type MadeAnswer } from "./judged-whole.ts";
-export { HEADERS_OF_THE_BODY, inUtf8, isBodiless, type Mending } from "./mending.ts";
 export type { MessageTexts, ReadMessage } from "./message-stream.ts";
+export { HEADERS_OF_THE_BODY, inUtf8, isBodiless, type Mending } from "./rewrite-headers.ts";
 export type { InspectedStream } from "./stream-ports.ts";

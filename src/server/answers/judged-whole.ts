@@ -5,8 +5,8 @@ import { after, type Later } from "../core/guardrails/index.ts";
 import { type AnswerType, mediaOf, wholeTexts } from "./answer-body.ts";
 import type { Answered } from "./answer-events.ts";
 import { UnreadableAnswer } from "./inspected-event.ts";
-import type { Mending } from "./mending.ts";
 import { judgedMessage, type ReadMessage } from "./message-stream.ts";
+import type { Mending } from "./rewrite-headers.ts";
 
 export interface MadeAnswer {
   readonly body: Buffer;

@@ -1,19 +1,19 @@
 /** FIFO semaphore with a bounded queue and a wait timeout. */
 import { TokenFailure } from "./token-request.ts";
 
-export interface TurnsOptions {
+export interface FifoSemaphoreOptions {
   readonly atOnce: number;
   readonly waiting: number;
   /** Maximum wait, in milliseconds. */
   readonly limitMs: number;
 }
 
-export interface Turns {
+export interface FifoSemaphore {
   /** Rejects with `TokenFailure` where too many wait, or for too long. */
   take<Value>(work: () => Promise<Value>): Promise<Value>;
 }
 
-export function createTurns({ atOnce, waiting, limitMs }: TurnsOptions): Turns {
+export function createFifoSemaphore({ atOnce, waiting, limitMs }: FifoSemaphoreOptions): FifoSemaphore {
   const queue = new Set<() => void>();
   let free = atOnce;
 

@@ -13,7 +13,7 @@ import type { ForwardProxies } from "../forward-proxy/index.ts";
 import { type BearerToken, bearerOf } from "./bearer.ts";
 import { TokenUnavailable } from "./client-credentials.ts";
 import { createExchangedTokens } from "./exchanged-tokens.ts";
-import { createTurns } from "./fifo-semaphore.ts";
+import { createFifoSemaphore } from "./fifo-semaphore.ts";
 import type { RequestShared } from "./shared-token.ts";
 import { openTokenDialler, type TokenDialler } from "./token-dialler.ts";
 import { type AuthMethod, claimsOf, type IssuedToken, TOKEN_LIMIT_MS, TokenFailure } from "./token-request.ts";
@@ -83,7 +83,7 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
   const { clock } = options;
   const kept = createExchangedTokens<Outcome>();
   const running = new Map<string, Promise<BearerToken>>();
-  const turns = createTurns({ atOnce: CONCURRENT, waiting: WAITING, limitMs: WAIT_LIMIT_MS });
+  const turns = createFifoSemaphore({ atOnce: CONCURRENT, waiting: WAITING, limitMs: WAIT_LIMIT_MS });
   const closing = new AbortController();
   let known: { readonly endpoint: TokenEndpoint; readonly dialler: TokenDialler; readonly until: number } | undefined;
   let finding: Promise<NonNullable<typeof known>> | undefined;

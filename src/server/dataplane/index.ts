@@ -1,8 +1,8 @@
 export { type OpenBudgets, openBudgets, type UsageReports } from "./budgets/index.ts";
+export { shown as shownName } from "./caller-label.ts";
 export type { DecisionSink } from "./decision-trace.ts";
 export { createOwnCards, type FetchedCard, fetchOwnCard, type OwnCards } from "./discovery/own-cards.ts";
-export type { FinishedHop, FinishedRequest, FinishedSink } from "./finished.ts";
-export { type Standing, standingOf } from "./governance/standing.ts";
+export { type Standing, standingOf } from "./governance/effective-profile.ts";
 export type { Target } from "./hops/model/address.ts";
 export { servedBy } from "./hops/model/choose-channel.ts";
 export { guardRoute } from "./hops/model/guard.ts";
@@ -29,6 +29,7 @@ export {
   type Refusals,
   recordBudgets,
 } from "./refusals/index.ts";
+export type { FinishedHop, FinishedRequest, FinishedSink } from "./request-summary.ts";
 export {
   createResponses,
   DEFAULT_MEMORY_BYTES,
@@ -46,4 +47,3 @@ export {
   type Statistics,
 } from "./statistics.ts";
 export type { EndedRequest, RequestSpan, StartedRequest, Tracing } from "./tracing.ts";
-export { shown as shownName } from "./whose.ts";

@@ -10,7 +10,7 @@ import type { Clock } from "../../base/index.ts";
 import type { FailureKind, SaidError } from "../upstream/index.ts";
 import { Interval, type IntervalReading } from "./interval.ts";
 import { quantile } from "./latencies.ts";
-import { type Counted, WINDOW_SECONDS, Window } from "./window.ts";
+import { type Counted, WINDOW_SECONDS, Window } from "./sliding-window-counts.ts";
 
 /** Number of remembered failures per provider. */
 const KEPT_FAILURES = 50;

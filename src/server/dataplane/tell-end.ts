@@ -6,8 +6,8 @@ import { routeKey } from "../core/dialects/index.ts";
 import { FACT, type RecordedCaller, type RecordedRequest } from "../core/rehearsal/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import { DecisionTrace } from "./decision-trace.ts";
-import { type Ending, Facts, finishedOf } from "./finished.ts";
 import type { Ports } from "./ports.ts";
+import { type Ending, Facts, finishedOf } from "./request-summary.ts";
 
 /** Reports the end of a request. Called once, at the very end. */
 export function tellEnd(facts: Facts, ending: Ending, { finished, decisions }: Sinks): void {

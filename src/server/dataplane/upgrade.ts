@@ -12,13 +12,14 @@ import { Holding } from "../memory/index.ts";
 import type { Guard, Snapshot } from "../snapshot/index.ts";
 import type { Watch } from "../upstream/index.ts";
 import type { SessionCharge } from "./budgets/index.ts";
+import { callerLabels } from "./caller-label.ts";
 import { errorOf, modelWords, requestWords } from "./conventions/index.ts";
 import { crossingOf, originNotAllowed } from "./cross-origin.ts";
 import { isRegistryRequest } from "./discovery/registry.ts";
+import { standingOf } from "./governance/effective-profile.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
 import { removedError } from "./governance/removed.ts";
 import { type SessionTrail, sessionTrail } from "./governance/session-trail.ts";
-import { standingOf } from "./governance/standing.ts";
 import { admitCaller } from "./governance/suspended.ts";
 import { agentPlace } from "./hops/agents/place.ts";
 import { address, type Target } from "./hops/model/address.ts";
@@ -46,7 +47,6 @@ import { requestIdOf } from "./request-id.ts";
 import { beginFacts, tellEnd } from "./tell-end.ts";
 import { startSpan } from "./tracing.ts";
 import { logUpstreamFault } from "./upstream-faults.ts";
-import { whose } from "./whose.ts";
 
 const NO_BODY = Buffer.alloc(0);
 
@@ -216,7 +216,7 @@ export async function serveUpgrade(
       origin: channel.shownOrigin,
       words: modelWords(labels, false),
     });
-    attempt = sessionAttempt(provider.name, ports, attemptSpan, whose({ requestId, caller }, target.model));
+    attempt = sessionAttempt(provider.name, ports, attemptSpan, callerLabels({ requestId, caller }, target.model));
     const meter = snapshot.governance.meters
       ? createSessionMeter({
           charge,

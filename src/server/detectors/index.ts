@@ -1,6 +1,5 @@
 /** Detectors, and the ensemble that runs them. */
 
-export { createAwaitedDetector } from "./awaited.ts";
 export * from "./ensemble/index.ts";
 export {
   type AskSession,
@@ -15,6 +14,7 @@ export {
   type Views,
 } from "./inference/index.ts";
 export { createJudge } from "./judge/index.ts";
+export { createAwaitedDetector } from "./pending-detector.ts";
 export {
   type BuiltPiiDetector,
   compileFormats,

@@ -16,7 +16,7 @@ import {
 } from "../tls/index.ts";
 import type { SealingHere } from "./admin-secrets.ts";
 import { certificateStore } from "./certificate-store.ts";
-import { ConfigurationRefused } from "./refused.ts";
+import { ConfigurationRefused } from "./startup-errors.ts";
 
 /** Default of `tls.ca`. Specification document 2. */
 export const PUBLIC_DIRECTORY = "https://acme-v02.api.letsencrypt.org/directory";

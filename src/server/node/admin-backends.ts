@@ -4,8 +4,8 @@ import { A2A_VERSION, MCP_VERSION } from "../core/agents/index.ts";
 import type { KeptFailure, Statistics } from "../dataplane/index.ts";
 import type { Claim, Snapshot } from "../snapshot/index.ts";
 import { type Fronted, forwardedTo, type PoolMember, type Provider } from "../upstream/index.ts";
+import { telling } from "./change-notifier.ts";
 import type { Configuration } from "./configuration-types.ts";
-import { telling } from "./measuring.ts";
 
 /** Limits measurements to the configured providers, for the lifetime of the process. */
 export function backendsPort(

@@ -16,7 +16,7 @@ import {
 import { createCachedVerifier } from "../auth/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
 import { beside, openDisk } from "./files.ts";
-import { ConfigurationRefused } from "./refused.ts";
+import { ConfigurationRefused } from "./startup-errors.ts";
 import type { Tokens } from "./tokens.ts";
 
 /** Specification document 2, `roles.claim`. */

@@ -1,7 +1,7 @@
 /** Port `Refusals` of the admin plane: refusals by this node's data plane. */
 import type { RefusalRecord, Refusals } from "../admin/index.ts";
 import type { Refusals as Counted, CountedRefusal } from "../dataplane/index.ts";
-import { heard } from "./measuring.ts";
+import { heard } from "./change-notifier.ts";
 
 export function refusalsPort(counted: Counted): Refusals {
   return { list: () => counted.read().map(refusalRecord), onChange: heard(counted) };

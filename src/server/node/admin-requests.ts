@@ -2,7 +2,7 @@
 import { KEPT_REQUESTS, type RequestRecord, type Requests } from "../admin/index.ts";
 import { type FinishedRequest, type FinishedSink, shownName } from "../dataplane/index.ts";
 import { createNewest } from "../usage/index.ts";
-import { heard } from "./measuring.ts";
+import { heard } from "./change-notifier.ts";
 
 export function createRequests(): FinishedSink & { readonly port: Requests } {
   const newest = createNewest<FinishedRequest>(KEPT_REQUESTS, ({ at, totalMs }) => at + totalMs);

@@ -18,6 +18,14 @@ import {
 import { lackingWords } from "../models/index.ts";
 import { openSecrets, type Secrets } from "../secrets/index.ts";
 import { type GuardrailEngine, loadGuardrails, loadRules, mayHoldGuardrails, mayHoldRules } from "../snapshot/index.ts";
+import {
+  changedKeys,
+  hasReconciled,
+  limitRevision,
+  restartNote,
+  storedAt,
+  surroundingsOf,
+} from "./configuration-inputs.ts";
 import type { Configuration, ConfigurationOptions, Standstill } from "./configuration-types.ts";
 import { BY_FILE, FILE_WRITE_MS, type FileOutcome, openDeploymentFile } from "./deployment-file.ts";
 import { type FileText, openDisk } from "./files.ts";
@@ -32,7 +40,6 @@ import {
   type SourcesInput,
   trustedBy,
 } from "./sources.ts";
-import { changedKeys, hasReconciled, limitRevision, restartNote, storedAt, surroundingsOf } from "./surroundings.ts";
 import { type CrossingInputs, crossing, recorded } from "./worker/index.ts";
 
 /** Node-file keys that a running process can change (design decisions, section 5). */

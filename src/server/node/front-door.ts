@@ -19,7 +19,7 @@ import {
   openFiles,
 } from "../tls/index.ts";
 import { beside } from "./files.ts";
-import { ConfigurationRefused } from "./refused.ts";
+import { ConfigurationRefused } from "./startup-errors.ts";
 
 /** Readiness reason while a certificate is pending. */
 const PENDING = "certificate pending";

@@ -13,9 +13,9 @@ import { type ModelNeed, modelNeeds } from "../models/index.ts";
 import { openSecrets } from "../secrets/index.ts";
 import { compileDeployment, type GuardedProfile, type Snapshot } from "../snapshot/index.ts";
 import { beside, openDisk } from "./files.ts";
-import { type Glance, glance } from "./glance.ts";
 import { readOverlays } from "./load.ts";
 import { usualCache } from "./model-cache.ts";
+import { type Glance, glance } from "./peek-node-file.ts";
 
 export type ReadGuardrails =
   | {

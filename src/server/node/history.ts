@@ -7,7 +7,7 @@ import type { History as HistoryPort, HistoryRecord } from "../admin/index.ts";
 import type { Cluster } from "../cluster/index.ts";
 import type { Statistics } from "../dataplane/index.ts";
 import { BUCKET_MS, createHistory, type Point } from "../usage/index.ts";
-import { heard } from "./measuring.ts";
+import { heard } from "./change-notifier.ts";
 
 type Kind = HistoryRecord["kind"];
 type Measures = Partial<Omit<HistoryRecord, "kind" | "name" | "time" | "node">>;

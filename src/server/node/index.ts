@@ -24,14 +24,6 @@ export { modelCacheOf, usualCache } from "./model-cache.ts";
 export { type ModelCallsAlone, openModelCallsAlone, type SpentCalls } from "./model-calls-alone.ts";
 export { openCredentialWords } from "./open-credentials.ts";
 export { proxiedUpstreams } from "./proxied-upstreams.ts";
-export {
-  ConfigurationRefused,
-  checkForwardProxies,
-  countIn,
-  durationIn,
-  nameServersIn,
-  originsIn,
-} from "./refused.ts";
 export { keySourcesOf } from "./sealing-keys.ts";
 export {
   type CompiledSources,
@@ -45,4 +37,12 @@ export {
   type SourcesInput,
 } from "./sources.ts";
 export { type DataPlaneBounds, type Exporting, observe, serveDataPlane } from "./start.ts";
+export {
+  ConfigurationRefused,
+  checkForwardProxies,
+  countIn,
+  durationIn,
+  nameServersIn,
+  originsIn,
+} from "./startup-errors.ts";
 export { neededMemory, workersIn } from "./worker/index.ts";

@@ -21,8 +21,8 @@ import {
   type Rules,
 } from "../snapshot/index.ts";
 import { beside, type Disk, type FileText, openDisk } from "./files.ts";
-import { glance } from "./glance.ts";
 import { cachedViews } from "./model-cache.ts";
+import { glance } from "./peek-node-file.ts";
 import { compileSources, trustedBy } from "./sources.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

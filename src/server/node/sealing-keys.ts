@@ -6,7 +6,7 @@ import { deriveKeys, MIN_SECRET_LENGTH } from "../cluster/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
 import { deriveKeks, readKekFile, type Sealing } from "../secrets/index.ts";
 import { beside } from "./files.ts";
-import { ConfigurationRefused } from "./refused.ts";
+import { ConfigurationRefused } from "./startup-errors.ts";
 
 const PREVIOUS = "GATEWAY_CLUSTER_SECRET_PREVIOUS";
 

@@ -4,7 +4,7 @@ import type { ActingFor, Bearing, Presenter } from "../credentials/index.ts";
 import type { Origins } from "./origins.ts";
 import type { Downstream, UpstreamRequest } from "./ports.ts";
 import type { Provider, Trigger, UpstreamChannel } from "./provider.ts";
-import type { SaidError } from "./said-error.ts";
+import type { ProviderError } from "./provider-error.ts";
 
 /** Fields of an upstream that an attempt needs. */
 export type Forwarded = Pick<Provider, "name" | "firstByteTimeoutMs" | "retry"> & {
@@ -71,7 +71,7 @@ export interface Attempted {
   /**
    * Type and code of the provider's error; for a delivered answer they are known only later. `undefined` if there was no error.
    */
-  readonly error: { readonly said: SaidError } | undefined;
+  readonly error: { readonly said: ProviderError } | undefined;
   /** Reason why an answer could not be used, without quoting it; empty for other failures. */
   readonly reason: string;
   /** An answer of status 200 that contains an error. */

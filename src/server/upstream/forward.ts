@@ -7,11 +7,11 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AttemptSpan, type AttemptTracer, type Done, GatewayError } from "../../base/index.ts";
+import { failureOf, Ruling } from "./attempt-outcome.ts";
 import type { AnyCandidate, ForwardOptions } from "./candidates.ts";
 import type { Downstream, UpstreamRequest } from "./ports.ts";
 import type { PresentedOutcome } from "./present.ts";
 import { attemptRouted, deliver } from "./routed.ts";
-import { failureOf, Ruling } from "./ruling.ts";
 
 /**
  * Forwards a request. `over` is called once: when the answer was delivered, when the client left, or with the refusal if no

@@ -1,4 +1,5 @@
 export type { ActingFor, Bearing, Credential, Presented, Presenter } from "../credentials/index.ts";
+export { statusTrigger } from "./attempt-outcome.ts";
 export {
   type Attempted,
   type AttemptResult,
@@ -32,6 +33,5 @@ export {
   type Trigger,
   type UpstreamChannel,
 } from "./provider.ts";
-export { statusTrigger } from "./ruling.ts";
-export type { SaidError } from "./said-error.ts";
+export type { ProviderError as SaidError } from "./provider-error.ts";
 export type { Route, Routed, Server, Watch } from "./server.ts";

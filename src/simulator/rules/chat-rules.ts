@@ -8,7 +8,7 @@
 
 import { Refused } from "../errors.ts";
 import { arrayOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
-import type { Manner } from "../manners.ts";
+import type { Manner } from "../response-variants.ts";
 import { CHAT, OPEN_CHAT } from "./chat-shape.ts";
 import { checkChatTurns } from "./chat-turns.ts";
 import { COMPAT } from "./compat-words.ts";

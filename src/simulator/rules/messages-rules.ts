@@ -9,7 +9,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Refused } from "../errors.ts";
 import { type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
-import type { Manner } from "../manners.ts";
+import type { Manner } from "../response-variants.ts";
 import { COUNT_BETA_REQUEST, COUNT_REQUEST, MESSAGES_BETA_REQUEST, MESSAGES_REQUEST } from "./messages-shape.ts";
 import { checkTurns, mergeTurns, type Turn } from "./messages-turns.ts";
 import { MESSAGES } from "./messages-words.ts";

@@ -99,7 +99,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     17,
     "a blank disk under an old id counts as the member it was",
     [
-      cluster("book", "bug 17: the answers of another data directory under a known id do not count"),
+      cluster("member-directory", "bug 17: the answers of another data directory under a known id do not count"),
       cluster("membership", "a member that comes back with a blank directory is another one"),
       script("removed", "bug 17"),
       nodes("recovery", "a blank disk under an old id gets no vote from its list of peers"),

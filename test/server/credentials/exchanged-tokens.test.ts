@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { createExchangedTokens } from "../../../src/server/credentials/exchanged-tokens.ts";
-import { createTurns } from "../../../src/server/credentials/fifo-semaphore.ts";
+import { createFifoSemaphore } from "../../../src/server/credentials/fifo-semaphore.ts";
 
 const kept = (value: string, principal = "p", until = 100) => ({ value, until, principal });
 
@@ -37,7 +37,7 @@ test("one caller has a hundred at most, and of all callers those go that were us
 test("so many work at once, the others in their order, each for a time; one that fails makes room", async (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.after(() => mock.timers.reset());
-  const turns = createTurns({ atOnce: 2, waiting: 2, limitMs: 1_000 });
+  const turns = createFifoSemaphore({ atOnce: 2, waiting: 2, limitMs: 1_000 });
   const begun: number[] = [];
   const ends: (() => void)[] = [];
   const work = (at: number) =>

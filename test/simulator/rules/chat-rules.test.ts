@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { mannerOf } from "../../../src/simulator/manners.ts";
+import { mannerOf } from "../../../src/simulator/response-variants.ts";
 import { checkChat } from "../../../src/simulator/rules/index.ts";
 import { asJson, refusalOf } from "./refused.ts";
 

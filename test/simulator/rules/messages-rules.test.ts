@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { mannerOf } from "../../../src/simulator/manners.ts";
+import { mannerOf } from "../../../src/simulator/response-variants.ts";
 import { checkCounted, checkMessages } from "../../../src/simulator/rules/index.ts";
 import { omittedSignatureOf, redactedOf, signatureOf } from "../../../src/simulator/signature.ts";
 import { asJson, refusalOf } from "./refused.ts";

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { answerRegistry, isOfRegistry, NO_PUBLIC_URL, REGISTRY_HEADERS } from "../../core/agents/index.ts";
 import { mcpVariables } from "../../core/policy/variables/index.ts";
 import type { FrontedSnapshot } from "../../snapshot/index.ts";
-import type { Standing } from "../governance/standing.ts";
+import type { Standing } from "../governance/effective-profile.ts";
 import type { OwnDocument } from "../own-document.ts";
 
 /** Header pairs of every answer, including refusals. */

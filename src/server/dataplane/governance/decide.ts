@@ -6,12 +6,12 @@
 import type { Log } from "../../../base/index.ts";
 import { GatewayError } from "../../../base/index.ts";
 import type { Decision, Layer, Verdict } from "../../core/policy/index.ts";
+import { shown } from "../caller-label.ts";
 import type { DecisionRecord, DecisionTrail, PreparedRecord } from "../ports.ts";
-import { shown } from "../whose.ts";
 import type { DecidedRequest } from "./decided-request.ts";
+import type { Standing } from "./effective-profile.ts";
 import type { DecisionMetrics } from "./metrics.ts";
 import { type RecordTemplate, templateOf } from "./record-templates.ts";
-import type { Standing } from "./standing.ts";
 
 export interface DecisionSinks {
   /** `undefined` if nothing is recorded: a process without state has no rules either. */

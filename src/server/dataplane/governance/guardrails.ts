@@ -13,9 +13,9 @@ import {
   settleWhole,
 } from "../../core/guardrails/index.ts";
 import type { Guarded } from "../../snapshot/index.ts";
-import { shown } from "../whose.ts";
+import { shown } from "../caller-label.ts";
 import type { DecidedRequest } from "./decided-request.ts";
-import type { Standing } from "./standing.ts";
+import type { Standing } from "./effective-profile.ts";
 
 /** Settles the inspection of a request. Throws `audit_unavailable` if an action of a rule cannot be recorded. */
 export const settleInspection = (

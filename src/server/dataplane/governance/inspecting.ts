@@ -9,11 +9,11 @@ import {
   type Segment,
 } from "../../core/guardrails/index.ts";
 import type { Guard, Guarded } from "../../snapshot/index.ts";
+import { clientTimeoutOf } from "../client-timeout.ts";
 import type { Exchange } from "../exchange.ts";
-import { waitOf } from "../wait-of.ts";
 import type { DecidedRequest } from "./decided-request.ts";
+import type { Standing } from "./effective-profile.ts";
 import { settleInspection } from "./guardrails.ts";
-import type { Standing } from "./standing.ts";
 
 export interface InspectedWhat {
   readonly exchange: Exchange;
@@ -55,7 +55,7 @@ export async function inspectSegments(
     if (acted !== "") exchange.guardrails = exchange.guardrails === "" ? acted : `${exchange.guardrails}, ${acted}`;
     return error;
   };
-  const wait = waitOf(exchange.request);
+  const wait = clientTimeoutOf(exchange.request);
   const timeLeftMs = wait && wait - (performance.now() - exchange.startedAt);
   const guarded = await traced(exchange, segments.length, (signal) =>
     guard.request(segments, occasion, signal, timeLeftMs),

@@ -5,7 +5,7 @@
 import type { Decision } from "../../core/policy/index.ts";
 import type { PreparedRecord } from "../ports.ts";
 import type { DecidedRequest } from "./decided-request.ts";
-import type { Standing } from "./standing.ts";
+import type { Standing } from "./effective-profile.ts";
 
 export interface RecordTemplate {
   readonly decision: Decision;

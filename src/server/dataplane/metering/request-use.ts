@@ -4,7 +4,7 @@
  */
 import type { Use } from "../../core/budgets/index.ts";
 import type { Usage } from "../../core/dialects/index.ts";
-import type { Standing } from "../governance/standing.ts";
+import type { Standing } from "../governance/effective-profile.ts";
 import type { Account, UsedOf } from "./types.ts";
 import type { UsageLedger } from "./used.ts";
 

@@ -3,7 +3,7 @@
  * contains the number of refusals since the one before, and the caller of the last one.
  */
 import type { Caller } from "../../auth/index.ts";
-import { nameOf } from "../whose.ts";
+import { nameOf } from "../caller-label.ts";
 import type { Refusal } from "./refusals.ts";
 
 const EVERY_MS = 60_000;

@@ -8,7 +8,7 @@
  */
 import type { Clock, RefusalCode, RefusedBy } from "../../../base/index.ts";
 import type { Caller } from "../../auth/index.ts";
-import { nameOf } from "../whose.ts";
+import { nameOf } from "../caller-label.ts";
 import { Tally } from "./tally.ts";
 
 /** Maximum number of rows for individual callers. Each takes less than 1 KiB. */

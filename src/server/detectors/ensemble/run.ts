@@ -11,9 +11,9 @@ import {
   tooManyFindings,
   type Window,
 } from "../../core/guardrails/index.ts";
-import { withGiven } from "./given.ts";
 import { ClientTimeout, type Limit, openLimit } from "./limit.ts";
 import { type Asked, type Placed, remembered, type Scanning, scan } from "./scan.ts";
+import { withGiven } from "./stub-detector.ts";
 import type { GivenFinding, Member, RunOptions, Schedule } from "./types.ts";
 import { narrowed, windowsAround } from "./windows.ts";
 

@@ -4,8 +4,8 @@ import { createHash } from "node:crypto";
 import type { DetectorConfig } from "../../core/config/index.ts";
 import type { Detection, Detector, Finding, Horizon, Scanned } from "../../core/guardrails/index.ts";
 import { compilePii, type PiiProblem } from "./compile.ts";
+import { horizonOf } from "./match-length-bounds.ts";
 import type { ScanPool } from "./pool/index.ts";
-import { horizonOf } from "./reach.ts";
 import type { Scan } from "./scan.ts";
 import { warmUp } from "./warm-up.ts";
 

@@ -3,8 +3,8 @@
 export { type BuiltPiiDetector, createPiiDetector, UNITS_AT_ONCE } from "./detector.ts";
 export { type Engine, engineOf, installRe2, type Prefilter } from "./engines.ts";
 export { compileFormats } from "./formats/index.ts";
+export { horizonOf } from "./match-length-bounds.ts";
 export { createPoolMetrics, createScanPool, type PoolOptions, type ScanPool } from "./pool/index.ts";
-export { horizonOf } from "./reach.ts";
 export { BUILT_IN } from "./recognizers/index.ts";
 export { compileScan, type Scan, type ScanOptions } from "./scan.ts";
 export { secretIn } from "./secret-in.ts";

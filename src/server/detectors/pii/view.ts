@@ -1,7 +1,7 @@
 /** The text as patterns see it, with the mapping back to places in the text. Source: guardrails reference, 2.7. */
 
 import { DIGIT_FORMS } from "../../core/guardrails/index.ts";
-import { CONTROL, DROPPED, FOLDED_UNITS, FOLDS, foldOf, KEPT, MARK } from "./fold.ts";
+import { CONTROL, DROPPED, FOLDED_UNITS, FOLDS, foldOf, KEPT, MARK } from "./normalize-code-points.ts";
 
 export interface View {
   readonly text: string;

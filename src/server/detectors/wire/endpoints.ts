@@ -6,7 +6,7 @@ import { type Dispatcher, Pool } from "undici";
 import { wireReason } from "../../../base/index.ts";
 import { DetectorError } from "../../core/guardrails/index.ts";
 import { type EndpointMetrics, type EndpointReadings, NO_ENDPOINT_METRICS } from "./endpoint-metrics.ts";
-import { createTurns, type Turns } from "./turns.ts";
+import { createSemaphore, type Semaphore } from "./semaphore.ts";
 
 /** Maximum number of concurrent calls to one origin, and of waiting ones. A request makes a few at most. */
 export const MOST_IN_FLIGHT = 64;
@@ -94,7 +94,7 @@ export function createEndpoints(options: EndpointsOptions = {}): Endpoints {
       bodyTimeout: SILENCE_LIMIT_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
     });
-    const server: Server = { pool, turns: createTurns(MOST_IN_FLIGHT, MOST_WAITING, () => metrics.refused()) };
+    const server: Server = { pool, turns: createSemaphore(MOST_IN_FLIGHT, MOST_WAITING, () => metrics.refused()) };
     opened.set(origin, { server, timer: undefined });
     endIfUnused(origin);
     return server;
@@ -122,7 +122,7 @@ export function createEndpoints(options: EndpointsOptions = {}): Endpoints {
 
 interface Server {
   readonly pool: Pool;
-  readonly turns: Turns;
+  readonly turns: Semaphore;
 }
 
 /**

@@ -4,5 +4,5 @@ export { type Address, addressOf } from "./address.ts";
 export { createEndpointMetrics } from "./endpoint-metrics.ts";
 export { type Ask, createEndpoints, type Endpoint, type Endpoints, MOST_IN_FLIGHT, MOST_WAITING } from "./endpoints.ts";
 export { headerPairs, headerProblems, shownHeaders } from "./headers.ts";
-export { inTurn } from "./in-turn.ts";
-export { createTurns } from "./turns.ts";
+export { mapWithLimit as inTurn } from "./map-with-limit.ts";
+export { createSemaphore as createTurns } from "./semaphore.ts";

@@ -5,8 +5,8 @@ import { DEFAULT_MEMORY_BYTES } from "../../dataplane/index.ts";
 import { DEFAULT_ADMISSION } from "../../memory/index.ts";
 import type { BuildInfo } from "../../telemetry/index.ts";
 import type { IntakeAddress } from "../../workers/index.ts";
-import { ConfigurationRefused, countIn } from "../refused.ts";
 import type { DataPlaneBounds } from "../start.ts";
+import { ConfigurationRefused, countIn } from "../startup-errors.ts";
 
 /** Sent as JSON. Contains keys of the deployment: must never be logged. */
 export interface WorkerSettings {

@@ -2,8 +2,8 @@
 import { performance } from "node:perf_hooks";
 import type { Member } from "../pools/member.ts";
 import type { MemberSet } from "../pools/member-set.ts";
+import { routeOver } from "../pools/round-robin.ts";
 import type { PickerSpec, PoolSpec } from "../pools/spec.ts";
-import { routeOver } from "../pools/turns.ts";
 import type { UpstreamRequest } from "../ports.ts";
 import type { Route, Routed, Watch } from "../server.ts";
 import type { Exchange, FailedPick } from "./exchange.ts";

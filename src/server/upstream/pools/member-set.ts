@@ -1,11 +1,11 @@
 /** Servers that one name of a pool resolves to: the whole pool, or a subset of it. */
 import { isIP } from "node:net";
 import type { Log } from "../../../base/index.ts";
-import { fencedAs, isLoopback } from "./fence.ts";
+import { fencedAs, isLoopback } from "./blocked-addresses.ts";
 import type { Member } from "./member.ts";
 import type { FencedWhy, PoolMetrics } from "./metrics.ts";
 import type { Names } from "./names.ts";
-import { Turns } from "./turns.ts";
+import { RoundRobin } from "./round-robin.ts";
 import { type WatchedName, watchName } from "./watched-name.ts";
 
 /** Maximum number of members; addresses beyond it are ignored. */
@@ -29,7 +29,7 @@ export interface MemberSetOptions {
 
 export interface MemberSet {
   readonly subset: string;
-  readonly turns: Turns;
+  readonly turns: RoundRobin;
   /** False until the first resolution has finished, successful or not. */
   readonly isSettled: boolean;
   readonly isClosed: boolean;
@@ -43,7 +43,7 @@ export interface MemberSet {
 
 export function openMemberSet(options: MemberSetOptions): MemberSet {
   const { provider, subset, host, port, names, now, isOwn, metrics, log } = options;
-  const turns = new Turns();
+  const turns = new RoundRobin();
   let byEndpoint: ReadonlyMap<string, Member> = new Map();
   let isSettled = false;
   let isClosed = false;

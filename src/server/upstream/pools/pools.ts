@@ -7,8 +7,8 @@ import { type ConnectFailure, Member, type MemberState } from "./member.ts";
 import { type MemberSet, openMemberSet } from "./member-set.ts";
 import { createPoolMetrics } from "./metrics.ts";
 import { createNames, type Names } from "./names.ts";
+import { routeOver } from "./round-robin.ts";
 import type { PoolSpec } from "./spec.ts";
-import { routeOver } from "./turns.ts";
 
 export interface PoolMember {
   /** `address:port`. */

@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import { parseDuration } from "../../../base/index.ts";
 import type { ProviderConfig } from "../../core/config/index.ts";
-import { fencedAs } from "./fence.ts";
+import { fencedAs } from "./blocked-addresses.ts";
 
 type PoolConfig = NonNullable<ProviderConfig["pool"]>;
 

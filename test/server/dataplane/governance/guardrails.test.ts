@@ -5,8 +5,8 @@ import { createInstruments, GatewayError, nullLog } from "../../../../src/base/i
 import { ANONYMOUS } from "../../../../src/server/auth/index.ts";
 import type { Annotation, Judgement, RuleDecision, RuleFault } from "../../../../src/server/core/guardrails/index.ts";
 import { createGuardrailMetrics } from "../../../../src/server/core/guardrails/index.ts";
+import type { Standing } from "../../../../src/server/dataplane/governance/effective-profile.ts";
 import { settleAnswer, settleInspection } from "../../../../src/server/dataplane/governance/guardrails.ts";
-import type { Standing } from "../../../../src/server/dataplane/governance/standing.ts";
 import type { DecisionRecord } from "../../../../src/server/dataplane/ports.ts";
 import type { Guarded } from "../../../../src/server/snapshot/index.ts";
 

@@ -8,8 +8,8 @@ import { ANONYMOUS } from "../../../../src/server/auth/index.ts";
 import type { Decision, Verdict } from "../../../../src/server/core/policy/index.ts";
 import { settleVerdict } from "../../../../src/server/dataplane/governance/decide.ts";
 import type { DecidedRequest } from "../../../../src/server/dataplane/governance/decided-request.ts";
+import type { Standing } from "../../../../src/server/dataplane/governance/effective-profile.ts";
 import { createDecisionMetrics } from "../../../../src/server/dataplane/governance/metrics.ts";
-import type { Standing } from "../../../../src/server/dataplane/governance/standing.ts";
 import type { DecisionRecord } from "../../../../src/server/dataplane/ports.ts";
 
 const standings = ["team", "mcp", 'a "quoted" one'].map(

@@ -3,7 +3,7 @@ import test from "node:test";
 import type { DetectorConfig } from "../../../../src/server/core/config/index.ts";
 import type { Scanned } from "../../../../src/server/core/guardrails/index.ts";
 import { createPiiDetector } from "../../../../src/server/detectors/index.ts";
-import { extentOfExpression, horizonOf } from "../../../../src/server/detectors/pii/reach.ts";
+import { extentOfExpression, horizonOf } from "../../../../src/server/detectors/pii/match-length-bounds.ts";
 import { cpuMs } from "../../../support/cpu-time.ts";
 import { configOf } from "./configs.ts";
 

@@ -11,8 +11,8 @@ import { type Holding, readingBytes } from "../../../memory/index.ts";
 import type { Guard, Restorer } from "../../../snapshot/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { DecidedRequest } from "../../governance/decided-request.ts";
+import type { Standing } from "../../governance/effective-profile.ts";
 import { type BesideVerdict, inspectSegments } from "../../governance/inspecting.ts";
-import type { Standing } from "../../governance/standing.ts";
 import { type AgentCall, type CallTexts, hasArguments } from "./agent-call.ts";
 
 export interface InspectingCall {

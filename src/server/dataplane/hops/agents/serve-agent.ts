@@ -23,18 +23,18 @@ import {
   type UpstreamRequest,
 } from "../../../upstream/index.ts";
 import type { Charge } from "../../budgets/index.ts";
+import { callerLabels } from "../../caller-label.ts";
 import { agentWords, attemptErrorOf, failureAttributes, inWords, noteFailure } from "../../conventions/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import { settleVerdict } from "../../governance/decide.ts";
 import type { DecidedRequest } from "../../governance/decided-request.ts";
+import type { Standing } from "../../governance/effective-profile.ts";
 import { recordRestored, settleAnswer } from "../../governance/guardrails.ts";
-import type { Standing } from "../../governance/standing.ts";
 import { refuseSuspended } from "../../governance/suspended.ts";
 import { lowerCase } from "../../headers.ts";
 import { beginUse } from "../../metering/index.ts";
 import type { Ports } from "../../ports.ts";
 import { logUpstreamFault } from "../../upstream-faults.ts";
-import { whose } from "../../whose.ts";
 import { HEARTBEAT_MS, withHeartbeat } from "../heartbeat.ts";
 import { whileJudged } from "../model/awaiting.ts";
 import { AgentAnswer } from "./agent-answer.ts";
@@ -302,7 +302,7 @@ async function forwardCall(
             reason,
           });
         }
-        const told = { kind: result, status, attempt: 1, movedTo: null, reason, ...whose(exchange, undefined) };
+        const told = { kind: result, status, attempt: 1, movedTo: null, reason, ...callerLabels(exchange, undefined) };
         measured?.failed({ ...told, durationMs: failedAfterMs, error });
       }
       measured?.ended();

@@ -7,8 +7,8 @@ import type { Guard, JudgedAnswer, Occasion } from "../../../core/guardrails/ind
 import { actedIn, answerFacts, type GuardrailSinks } from "../../../core/guardrails/index.ts";
 import type { Downstream } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
+import type { Standing } from "../../governance/effective-profile.ts";
 import { settleAnswer } from "../../governance/guardrails.ts";
-import type { Standing } from "../../governance/standing.ts";
 import type { InspectionSpan } from "../../tracing.ts";
 import type { Target } from "./address.ts";
 

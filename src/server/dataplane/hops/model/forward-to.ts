@@ -15,15 +15,15 @@ import {
   forward,
   isFailure,
 } from "../../../upstream/index.ts";
+import { callerLabels } from "../../caller-label.ts";
+import { clientTimeoutOf } from "../../client-timeout.ts";
 import { attemptErrorOf } from "../../conventions/index.ts";
 import type { Exchange } from "../../exchange.ts";
-import type { Standing } from "../../governance/standing.ts";
+import type { Standing } from "../../governance/effective-profile.ts";
 import type { Meter } from "../../metering/index.ts";
 import type { Ports } from "../../ports.ts";
 import type { ProviderStatistics } from "../../statistics.ts";
 import { logUpstreamFault } from "../../upstream-faults.ts";
-import { waitOf } from "../../wait-of.ts";
-import { whose } from "../../whose.ts";
 import { HEARTBEAT_MS, withHeartbeat } from "../heartbeat.ts";
 import type { Target } from "./address.ts";
 import type { Admitted, AdmittedList } from "./admit.ts";
@@ -88,7 +88,7 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
       status: null,
       attempt: exchange.attempts,
       movedTo: null,
-      ...whose(exchange, target.model),
+      ...callerLabels(exchange, target.model),
       durationMs: performance.now() - begunAt,
       error: undefined,
       reason,
@@ -105,7 +105,7 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
   };
   const options: ForwardOptions = {
     candidates: candidatesOf(admitted, forwarding, client),
-    deadlineMs: waitOf(exchange.request) ?? Number.POSITIVE_INFINITY,
+    deadlineMs: clientTimeoutOf(exchange.request) ?? Number.POSITIVE_INFINITY,
     origins: ports.origins,
     requestId: exchange.requestId,
     presenter: ports.presenter,
@@ -150,7 +150,7 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
           status,
           attempt: exchange.attempts,
           movedTo: next?.name ?? null,
-          ...whose(exchange, target.model),
+          ...callerLabels(exchange, target.model),
           durationMs: outcome.failedAfterMs,
           error: outcome.error,
           reason,

@@ -11,7 +11,7 @@ import {
   shownModelName,
   unreadTexts,
 } from "../../../core/dialects/index.ts";
-import type { Standing } from "../../governance/standing.ts";
+import type { Standing } from "../../governance/effective-profile.ts";
 import type { Target } from "./address.ts";
 
 /** Properties of the caller that decide which routes are allowed. */

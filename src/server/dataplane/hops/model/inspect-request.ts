@@ -17,8 +17,8 @@ import {
 import { type Holding, readingBytes } from "../../../memory/index.ts";
 import type { Guard, Snapshot } from "../../../snapshot/index.ts";
 import type { Exchange } from "../../exchange.ts";
+import type { Standing } from "../../governance/effective-profile.ts";
 import { type BesideVerdict, inspectSegments } from "../../governance/inspecting.ts";
-import type { Standing } from "../../governance/standing.ts";
 import { address, type Target } from "./address.ts";
 
 export interface Inspecting {

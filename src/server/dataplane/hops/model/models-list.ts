@@ -7,7 +7,7 @@ import { type Dialect, memberValue, replaceValue, scanObject, translateModels } 
 import { llmVariables } from "../../../core/policy/variables/index.ts";
 import type { Snapshot } from "../../../snapshot/index.ts";
 import type { Provider } from "../../../upstream/index.ts";
-import type { Standing } from "../../governance/standing.ts";
+import type { Standing } from "../../governance/effective-profile.ts";
 import type { Suspensions } from "../../ports.ts";
 import type { Place } from "./address.ts";
 

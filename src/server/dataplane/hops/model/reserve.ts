@@ -1,7 +1,7 @@
 /** Reserves the cost of a request before it is forwarded, and creates its meter. */
 import type { Charge } from "../../budgets/index.ts";
 import type { Exchange } from "../../exchange.ts";
-import type { Standing } from "../../governance/standing.ts";
+import type { Standing } from "../../governance/effective-profile.ts";
 import { createMeter, type Meter } from "../../metering/index.ts";
 import type { Ports } from "../../ports.ts";
 import type { Target } from "./address.ts";

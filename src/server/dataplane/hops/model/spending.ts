@@ -2,7 +2,7 @@
 import type { TokenBounds } from "../../../core/budgets/index.ts";
 import { tokenBounds } from "../../../core/dialects/index.ts";
 import type { Spending } from "../../budgets/index.ts";
-import type { Standing } from "../../governance/standing.ts";
+import type { Standing } from "../../governance/effective-profile.ts";
 import type { Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
 import type { TranslatedCall } from "./translated-call.ts";

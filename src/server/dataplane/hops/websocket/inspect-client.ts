@@ -8,8 +8,8 @@ import type { GuardrailSinks, Occasion, Segment } from "../../../core/guardrails
 import { type Account, readingBytes } from "../../../memory/index.ts";
 import type { Guard } from "../../../snapshot/index.ts";
 import type { DecidedRequest } from "../../governance/decided-request.ts";
+import type { Standing } from "../../governance/effective-profile.ts";
 import { settleInspection } from "../../governance/guardrails.ts";
-import type { Standing } from "../../governance/standing.ts";
 import type { Target } from "../model/address.ts";
 import { readMessage } from "./session-message.ts";
 import { closeTunnel } from "./tunnel.ts";

@@ -2,7 +2,7 @@
  * Runs texts through one graph: tokens, windows, batches, and a detector's reading of the outputs. Runs in a session's thread.
  */
 
-import { inTurn } from "../../wire/in-turn.ts";
+import { mapWithLimit } from "../../wire/map-with-limit.ts";
 import { createTokenLabels } from "../reading/token-labels.ts";
 import { createTopics, vectorOf } from "../reading/topics.ts";
 import type { Output, Read, Reader, Reading } from "../reading/types.ts";
@@ -177,7 +177,7 @@ async function readAll<Result>(
     });
   }
   waiting.sort((a, b) => lengthOf(b) - lengthOf(a));
-  await inTurn(batchesOf(waiting, graph.canBatch), graph.atOnce, signal, async (batch, until) => {
+  await mapWithLimit(batchesOf(waiting, graph.canBatch), graph.atOnce, signal, async (batch, until) => {
     const rows = batch.map(({ tokens, window }) => rowOf(running, tokens.ids.subarray(window.from, window.to)));
     const outputs = await graph.run(rows, wants, until);
     batch.forEach(({ take }, at) => {

@@ -4,7 +4,7 @@ import test from "node:test";
 import { type GatewayError, nullLog } from "../../../../../src/base/index.ts";
 import { ANONYMOUS } from "../../../../../src/server/auth/index.ts";
 import { findRoute } from "../../../../../src/server/core/dialects/index.ts";
-import type { Standing } from "../../../../../src/server/dataplane/governance/standing.ts";
+import type { Standing } from "../../../../../src/server/dataplane/governance/effective-profile.ts";
 import type { Target } from "../../../../../src/server/dataplane/hops/model/address.ts";
 import { inspectSession } from "../../../../../src/server/dataplane/hops/websocket/inspect-session.ts";
 import type { RefusedMessage } from "../../../../../src/server/dataplane/hops/websocket/types.ts";

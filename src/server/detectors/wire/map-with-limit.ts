@@ -4,7 +4,7 @@
  * Returns the results of `call` in the order of the items; at most `most` calls run at a time. The first failure aborts the
  * others, through the signal passed to `call`, and is the reason of the rejection.
  */
-export async function inTurn<Item, Made>(
+export async function mapWithLimit<Item, Made>(
   items: readonly Item[],
   most: number,
   signal: AbortSignal,

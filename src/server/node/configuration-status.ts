@@ -1,7 +1,7 @@
 /** Status of a node's configuration, for code that waits for it and for status requests. */
 import { formatProblem } from "../core/config/index.ts";
 import type { Configuration } from "./configuration-types.ts";
-import { ConfigurationRefused } from "./refused.ts";
+import { ConfigurationRefused } from "./startup-errors.ts";
 
 /** Rejects at a standstill, and settles in no other way. */
 export function standstillOf(begun: ReturnType<Configuration["begin"]>): Promise<never> {

@@ -7,12 +7,12 @@ const MAX_LENGTH = 128;
 
 /** Returns the display name of a caller, escaped because a token may contain any text, or `undefined` if it has no name. */
 export function nameOf(caller: Caller): string | undefined {
-  const name = toldNameOf(caller);
+  const name = callerName(caller);
   return name === undefined ? undefined : shown(name);
 }
 
 /** Returns the name from the key or token, unbounded and unescaped. */
-export const toldNameOf = ({ key, user, agent }: Caller): string | undefined =>
+export const callerName = ({ key, user, agent }: Caller): string | undefined =>
   key?.name ?? (user === undefined ? agent?.name : user.email === "" ? user.name : user.email);
 
 /**
@@ -27,17 +27,17 @@ export function keptName(name: string | undefined, isShared = false): string | u
 /** Truncates and escapes a text that a caller has chosen. */
 export const shown = (text: string): string => escapeControls(cutText(text, MAX_LENGTH));
 
-export interface Whose {
+export interface CallerLabels {
   readonly request: string;
   readonly caller: string | null;
   /** Model as the client requested it. */
   readonly model: string | null;
 }
 
-export function whose(
+export function callerLabels(
   { requestId, caller }: { readonly requestId: string; readonly caller: Caller | undefined },
   model: string | undefined,
-): Whose {
+): CallerLabels {
   const name = caller === undefined ? undefined : nameOf(caller);
   return { request: requestId, caller: name ?? null, model: model === undefined ? null : shown(model) };
 }

@@ -4,12 +4,12 @@
  */
 import { brotliDecompressSync, gunzipSync, inflateSync, type ZlibOptions } from "node:zlib";
 
-export interface SaidError {
+export interface ProviderError {
   readonly type: string | null;
   readonly code: string | null;
 }
 
-export const NOTHING_SAID: SaidError = Object.freeze({ type: null, code: null });
+export const NO_PROVIDER_ERROR: ProviderError = Object.freeze({ type: null, code: null });
 
 /** Maximum size of a body in bytes; an API's error message is not longer. */
 const MAX_BYTES = 16 << 10;
@@ -35,7 +35,7 @@ export class ErrorBody {
   readonly #encoding: string;
   #chunks: Buffer[] = [];
   #bytes = 0;
-  #said = NOTHING_SAID;
+  #said = NO_PROVIDER_ERROR;
 
   constructor(encoding: string | undefined) {
     this.#encoding = encoding?.toLowerCase() ?? "identity";
@@ -51,14 +51,14 @@ export class ErrorBody {
     this.#chunks = [];
     if (this.#bytes === 0 || this.#bytes > MAX_BYTES) return;
     try {
-      this.#said = saidIn(decoded(Buffer.concat(chunks), this.#encoding).toString("utf8"));
+      this.#said = providerErrorIn(decoded(Buffer.concat(chunks), this.#encoding).toString("utf8"));
     } catch {
       // The body does not match its content encoding.
     }
   }
 
   /** Type and code; empty until the body has ended. */
-  get said(): SaidError {
+  get said(): ProviderError {
     return this.#said;
   }
 }
@@ -68,12 +68,12 @@ function decoded(body: Buffer, encoding: string): Buffer {
 }
 
 /** Parses the JSON text of an error in either dialect, or of hosts that put its members at the top. */
-export function saidIn(text: string): SaidError {
+export function providerErrorIn(text: string): ProviderError {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return NOTHING_SAID;
+    return NO_PROVIDER_ERROR;
   }
   const body = recordOf(value);
   const error = Array.isArray(value) ? recordOf(recordOf(value[0])["error"]) : recordOf(body["error"]);

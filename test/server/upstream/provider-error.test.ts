@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
-import { ErrorBody, saidIn } from "../../../src/server/upstream/said-error.ts";
+import { ErrorBody, providerErrorIn } from "../../../src/server/upstream/provider-error.ts";
 
 const BODIES: readonly (readonly [name: string, body: unknown, type: string | null, code: string | null])[] = [
   [
@@ -27,7 +27,7 @@ const BODIES: readonly (readonly [name: string, body: unknown, type: string | nu
 
 for (const [name, body, type, code] of BODIES) {
   test(`an error that is ${name}`, () => {
-    assert.deepEqual(saidIn(JSON.stringify(body)), { type, code });
+    assert.deepEqual(providerErrorIn(JSON.stringify(body)), { type, code });
   });
 }
 

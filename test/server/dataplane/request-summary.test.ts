@@ -1,7 +1,7 @@
 /** What is kept of a request once it is over: no more than will be shown, and nothing that keeps a long text in memory. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Ending, Facts, type FinishedRequest, finishedOf } from "../../../src/server/dataplane/finished.ts";
+import { type Ending, Facts, type FinishedRequest, finishedOf } from "../../../src/server/dataplane/request-summary.ts";
 import { createNewest } from "../../../src/server/usage/index.ts";
 
 const ENDING: Ending = {

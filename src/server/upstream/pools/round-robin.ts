@@ -8,7 +8,7 @@ const MOST_TRIED = 16;
 /** Time after which no further server is tried, in milliseconds; a failed connect takes up to two seconds. */
 const MOST_TRYING_MS = 10_000;
 
-export class Turns {
+export class RoundRobin {
   members: readonly Member[] = [];
   #at = 0;
 
@@ -35,19 +35,19 @@ export interface Chosen extends Pick<Route, "model" | "watch"> {
   readonly alone: boolean;
 }
 
-export const routeOver = (turns: Turns, whyNone: () => string, now: () => number, chosen?: Chosen): Route =>
+export const routeOver = (turns: RoundRobin, whyNone: () => string, now: () => number, chosen?: Chosen): Route =>
   new PoolRoute(turns, whyNone, now, chosen);
 
 class PoolRoute implements Route {
   readonly kind = "route";
-  readonly #turns: Turns;
+  readonly #turns: RoundRobin;
   readonly #whyNone: () => string;
   readonly #now: () => number;
   readonly #chosen: Chosen | undefined;
   #tried: Set<Server> | undefined;
   #since = 0;
 
-  constructor(turns: Turns, whyNone: () => string, now: () => number, chosen: Chosen | undefined) {
+  constructor(turns: RoundRobin, whyNone: () => string, now: () => number, chosen: Chosen | undefined) {
     this.#turns = turns;
     this.#whyNone = whyNone;
     this.#now = now;

@@ -5,7 +5,7 @@
 
 import { RE2JS } from "@bufbuild/re2";
 import type { Horizon, Reach } from "../../core/guardrails/index.ts";
-import { foldOf, KEPT, MARK } from "./fold.ts";
+import { foldOf, KEPT, MARK } from "./normalize-code-points.ts";
 import { type Instruction, isCharacter, OP, type Program } from "./program.ts";
 import { toRe2 } from "./syntax.ts";
 import type { Pattern, Recognizer } from "./types.ts";

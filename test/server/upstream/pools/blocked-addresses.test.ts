@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ownListeners } from "../../../../src/server/upstream/index.ts";
-import { fencedAs, isLoopback } from "../../../../src/server/upstream/pools/fence.ts";
+import { fencedAs, isLoopback } from "../../../../src/server/upstream/pools/blocked-addresses.ts";
 
 test("addresses that nothing is dialled at, in every form that leads to them", () => {
   const fenced: Readonly<Record<string, readonly string[]>> = {

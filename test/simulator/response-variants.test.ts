@@ -6,7 +6,7 @@ import type Anthropic from "@anthropic-ai/sdk";
 import type OpenAI from "openai";
 import { parseFault } from "../../src/simulator/faults.ts";
 import { MANNERS, type Simulator } from "../../src/simulator/index.ts";
-import { mannerOf } from "../../src/simulator/manners.ts";
+import { mannerOf } from "../../src/simulator/response-variants.ts";
 import { ODDITIES } from "../../src/simulator/oddities.ts";
 import { anthropic, openai, post, simulator } from "./clients.ts";
 

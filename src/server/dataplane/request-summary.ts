@@ -5,8 +5,8 @@
 import type { RefusedBy } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { addUsage, type Usage } from "../core/dialects/index.ts";
+import { callerName, keptName } from "./caller-label.ts";
 import type { DecisionTrace } from "./decision-trace.ts";
-import { keptName, toldNameOf } from "./whose.ts";
 
 /** Traffic type as in access rules, with WebSocket sessions as a type of their own. */
 export type FinishedHop = "llm" | "mcp" | "a2a" | "websocket";
@@ -90,7 +90,7 @@ export function finishedOf(facts: Facts, ending: Ending): FinishedRequest {
   return {
     at: ending.at,
     id: ending.id,
-    caller: caller === undefined ? undefined : keptName(toldNameOf(caller)),
+    caller: caller === undefined ? undefined : keptName(callerName(caller)),
     profile: facts.profile,
     hop: facts.hop,
     route: facts.method === undefined ? ending.route : (keptName(facts.method) ?? ""),

@@ -1,7 +1,7 @@
 /** Semaphore with a bounded wait queue. */
 import { DetectorError } from "../../core/guardrails/index.ts";
 
-export interface Turns {
+export interface Semaphore {
   readonly inFlight: number;
   readonly waiting: number;
   /** Throws `overloaded`, or rejects with the signal's reason. Each that resolves is left once. */
@@ -9,7 +9,7 @@ export interface Turns {
   readonly leave: () => void;
 }
 
-export function createTurns(mostInFlight: number, mostWaiting: number, refused: () => void = () => {}): Turns {
+export function createSemaphore(mostInFlight: number, mostWaiting: number, refused: () => void = () => {}): Semaphore {
   const waiting: (() => void)[] = [];
   let inFlight = 0;
   return {

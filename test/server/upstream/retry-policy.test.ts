@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { RetryPolicy, Trigger } from "../../../src/server/upstream/index.ts";
-import { nextMove, retryAfterMs, type Standing, timeoutTrigger } from "../../../src/server/upstream/moves.ts";
+import { nextMove, retryAfterMs, type Standing, timeoutTrigger } from "../../../src/server/upstream/retry-policy.ts";
 
 const retry: RetryPolicy = {
   attempts: 2,

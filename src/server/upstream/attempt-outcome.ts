@@ -6,10 +6,10 @@ import { ForwardProxyFault } from "../forward-proxy/index.ts";
 import { type Inside, type Judge, NoServer } from "./attempt.ts";
 import type { AnyCandidate, Attempted, AttemptResult, FailureKind, Forwarded, ForwardOptions } from "./candidates.ts";
 import { headerValue } from "./header-value.ts";
-import { type Move, nextMove, retryAfterMs, timeoutTrigger } from "./moves.ts";
 import type { PresentedOutcome } from "./present.ts";
 import type { Trigger } from "./provider.ts";
-import { ErrorBody, type SaidError, saidIn } from "./said-error.ts";
+import { ErrorBody, type ProviderError, providerErrorIn } from "./provider-error.ts";
+import { type Move, nextMove, retryAfterMs, timeoutTrigger } from "./retry-policy.ts";
 
 const ANSWER: Move = { kind: "answer" };
 
@@ -38,7 +38,7 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
   hasErred = false;
   /** Refusal of the request although the upstream answered. */
   refusal: GatewayError | undefined;
-  error: (Partial<Pick<ErrorBody, "add" | "end">> & { readonly said: SaidError }) | undefined;
+  error: (Partial<Pick<ErrorBody, "add" | "end">> & { readonly said: ProviderError }) | undefined;
   readonly #begunAt = performance.now();
   readonly #options: ForwardOptions<One>;
   readonly #turn: Turn;
@@ -66,7 +66,7 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
   #inside(status: number, text: string): Inside {
     const trigger = statusTrigger(status);
     this.hasErred = true;
-    if (trigger !== undefined) this.error = { said: saidIn(text) };
+    if (trigger !== undefined) this.error = { said: providerErrorIn(text) };
     return this.#isAnswer(trigger, undefined) ? status : "moves";
   }
 
