@@ -24,7 +24,10 @@ const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 const SECRET = "a-secret-that-is-long-enough-for-tests";
 const SUITE = "rules-suite.yaml";
 const EXAMPLES = (await readdir(join(ROOT, "examples"))).sort();
-const PAGES = (await readdir(join(ROOT, "docs"))).sort().map((name) => `docs/${name}`);
+const PAGES = (await readdir(join(ROOT, "docs")))
+  .filter((name) => name.endsWith(".md"))
+  .sort()
+  .map((name) => `docs/${name}`);
 const DOCUMENTS = ["README.md", "CONTRIBUTING.md", ...PAGES, ...EXAMPLES.map((name) => `examples/${name}/README.md`)];
 const owner: Owner = { after };
 

@@ -1,9 +1,8 @@
 /**
- * Life cycle of a node's configuration: the sources that the cluster stores are compiled here and served, and the deployment
- * document on this disk becomes the source `default` by the table of specification document 1 (States and transitions).
- *
- * Rebuilds run one after the other. A configuration that does not compile on this node leaves the previous one fully in force,
- * and is compiled again every ten seconds: a missing input may appear without a change of the state.
+ * Configuration of a node: compiles and serves the sources that the cluster stores, and applies the deployment document of this
+ * disk to the source `default` by the table of specification document 1 (States and transitions). Rebuilds run one after another.
+ * A configuration that does not compile leaves the previous one in force and is compiled again every ten seconds, since a missing
+ * input may appear without a change of the state.
  */
 import { ClusterError } from "../cluster/index.ts";
 import { formatProblem, type Problem, type Source } from "../core/config/index.ts";
@@ -329,7 +328,6 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
       const secretChange = nextChange("secret/");
       const outcome = await file.carry(() => documents.document);
       if (outcome === undefined) return undefined;
-      // A start without changes needs no log line.
       if (outcome.kind !== "kept") file.tell(outcome);
       await turn;
       const end = running === undefined ? standstill(outcome) : undefined;
