@@ -63,6 +63,10 @@ export function createPorts(io: Io): ConsolePorts {
       });
       return `restored ${file}: ${summary}`;
     },
+    async explainRequest(client, id, signal) {
+      const { explanationOf } = await import("./verbs/explain.ts");
+      return (await explanationOf(client, id, signal)).map((text) => [{ text: text.trimEnd() }]);
+    },
     async secretIn(text) {
       const { secretIn } = await import("../server/detectors/index.ts");
       return secretIn(text);

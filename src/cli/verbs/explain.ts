@@ -3,24 +3,28 @@
  * audit records of it, from whichever node served it. Each node remembers its last requests only.
  */
 
-import { type AuditRecord, KEPT_RECORDS, KEPT_REQUESTS, type RequestRecord } from "../../admin-api/index.ts";
+import {
+  type AdminClient,
+  type AuditRecord,
+  KEPT_RECORDS,
+  KEPT_REQUESTS,
+  type RequestRecord,
+} from "../../admin-api/index.ts";
 import { escapeControls, escapeControlsOfLines } from "../../base/index.ts";
 import { clip, type FlagsOf } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import type { explainFlags } from "../operate/flags.ts";
-import { type Called, withGateway } from "../operate/with-gateway.ts";
+import { withGateway } from "../operate/with-gateway.ts";
 import { joined, writeAll } from "../streams.ts";
 
 type Options = FlagsOf<typeof explainFlags>;
 
 export function run(options: Options, [id = ""]: readonly string[], io: Io): Promise<ExitStatus> {
   return withGateway("explain", options, io, async (called) => {
-    const [found, records] = await Promise.all([requestsOf(called, id, io), recordsOf(called, id, io)]);
-    const { rows, unanswered } = found;
-    for (const node of unanswered) io.stderr.write(`gateway explain: ${escapeControls(node)} did not answer\n`);
+    const { rows, unanswered, records } = await knownOf(called.client, id, io.signal);
+    for (const node of unanswered) io.stderr.write(`gateway explain: ${unansweredWords(node)}\n`);
     if (rows.length === 0 && records.length === 0) {
-      const kept = `each node remembers its last ${KEPT_REQUESTS} requests; older ones are in the exported audit trail`;
-      io.stderr.write(`gateway explain: no node knows the request '${clip(id)}': ${kept}\n`);
+      io.stderr.write(`gateway explain: ${unknownWords(id)}\n`);
       return 1;
     }
     const lines =
@@ -32,12 +36,30 @@ export function run(options: Options, [id = ""]: readonly string[], io: Io): Pro
   });
 }
 
-async function requestsOf({ client }: Called, id: string, { signal }: Io) {
+/** What the verb prints, a line each, and what it says where no node knows the request; for the console. */
+export async function explanationOf(client: AdminClient, id: string, signal: AbortSignal): Promise<readonly string[]> {
+  const { rows, unanswered, records } = await knownOf(client, id, signal);
+  const missing = unanswered.map(unansweredWords);
+  return rows.length === 0 && records.length === 0
+    ? [unknownWords(id), ...missing]
+    : [...rows.flatMap(requestLines), ...auditLines(records), ...missing];
+}
+
+async function knownOf(client: AdminClient, id: string, signal: AbortSignal) {
+  const [found, records] = await Promise.all([requestsOf(client, id, signal), recordsOf(client, id, signal)]);
+  return { ...found, records };
+}
+
+const unansweredWords = (node: string): string => `${escapeControls(node)} did not answer`;
+const unknownWords = (id: string): string =>
+  `no node knows the request '${clip(id)}': each node remembers its last ${KEPT_REQUESTS} requests; older ones are in the exported audit trail`;
+
+async function requestsOf(client: AdminClient, id: string, signal: AbortSignal) {
   const { items, unanswered = [] } = await client.call("list_requests", { query: { nodes: "all" } }, { signal });
   return { rows: items.filter((row) => row.id === id), unanswered };
 }
 
-async function recordsOf({ client }: Called, id: string, { signal }: Io): Promise<readonly AuditRecord[]> {
+async function recordsOf(client: AdminClient, id: string, signal: AbortSignal): Promise<readonly AuditRecord[]> {
   const query = { nodes: "all", limit: KEPT_RECORDS } as const;
   const { items } = await client.call("list_audit_records", { query }, { signal });
   return items.filter(({ data }) => typeof data === "object" && data !== null && Reflect.get(data, "request") === id);

@@ -14,6 +14,7 @@ import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import type { Dialog } from "../model/dialog.ts";
 import type { DocumentChange } from "../model/documents.ts";
+import type { RehearsalRequest } from "../model/rehearsal.ts";
 import { type Line, line } from "../model/text.ts";
 
 type Reads = Pick<Context, "data">;
@@ -70,6 +71,7 @@ export function reloadDialog(opened: Pick<Context, "data" | "doorFlags">): Dialo
       ];
     },
     attached: () => ({ kind: "reload", source: FILE_OWNED, file }),
+    ...(file !== undefined && { rehearses: () => ({ source: FILE_OWNED, from: { kind: "file", file } }) }),
     confirm: { kind: "yes", does: "reload" },
     why: (_, context) => reloadWhy(context),
     deed: () => ({
@@ -170,6 +172,8 @@ export function putDocumentDialog(initial: string, file: string, opened: Reads):
     },
     attached: (values) =>
       nameWhy(named(values)) === undefined ? { kind: "preview", source: named(values), from: { file } } : undefined,
+    rehearses: (values) =>
+      nameWhy(named(values)) === undefined ? { source: named(values), from: { kind: "file", file } } : undefined,
     confirm: { kind: "yes", does: "write" },
     why: (values, context) =>
       nameWhy(named(values)) ??
@@ -216,6 +220,7 @@ export function editedDialog(change: DocumentChange): Dialog {
       ["Esc", line("writes nothing; E opens the edited text again")],
     ],
     attached: () => ({ kind: "edited", change }),
+    rehearses: () => rehearsalOf(change),
     confirm: { kind: "yes", does: "write" },
     why: (_, context) => why(context),
     deed: () => ({ kind: "job", job: { kind: "write_change", change, does: `${shown} is edited` } }),
@@ -240,6 +245,15 @@ export function editWhy(name: string, context: Pick<Context, "data" | "doorFlags
     return `there is no source ${escapeControls(name)}: n writes one from a file`;
   return ownedFile(name, context) === undefined ? writeWhy(context) : undefined;
 }
+
+/** The document as it would be written. */
+export const rehearsalOf = ({ source, after }: DocumentChange): RehearsalRequest => ({
+  source,
+  from: { kind: "document", document: after },
+});
+
+/** Document of a source that defines nothing. */
+const NOTHING = "{}";
 
 const nameWhy = (name: string): string | undefined =>
   SOURCE_NAME.test(name) ? undefined : "a source's name is letters, digits, `_`, `.` and `-`, 64 at most";
@@ -270,6 +284,7 @@ export function deleteSourceDialog(name: string, opened: Reads): Dialog {
       ];
     },
     attached: () => ({ kind: "removal", source: name }),
+    rehearses: () => ({ source: name, from: { kind: "document", document: NOTHING } }),
     confirm: { kind: "typed", does: "delete", label: "type the name of the source", expected: () => name },
     why: (_, context) => deleteWhy(name, context) ?? movedWhy(revision, sourceOf(context, name)),
     deed: () => ({ kind: "actions", actions: [deleteAction(name, revision)] }),
@@ -320,6 +335,7 @@ export function rollbackDialog(name: string, revision: number, opened: Reads): D
       ];
     },
     attached: () => ({ kind: "preview", source: name, from: { revision } }),
+    rehearses: () => ({ source: name, from: { kind: "revision", revision } }),
     confirm: { kind: "yes", does: "roll back" },
     why: (_, context) => rollbackWhy(name, revision, context) ?? movedWhy(replaced, sourceOf(context, name)),
     deed: () => ({ kind: "actions", actions: [rollbackAction(name, revision, replaced)] }),

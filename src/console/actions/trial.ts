@@ -10,6 +10,7 @@ import type { Dialog } from "../model/dialog.ts";
 import type { DocumentChange, Trial } from "../model/documents.ts";
 import { BLANK, type Line, line, textOfLine } from "../model/text.ts";
 import { differencePage } from "../pages/index.ts";
+import { rehearsalOf } from "./source.ts";
 
 type Rows = readonly (readonly [label: string, line: Line])[];
 
@@ -105,6 +106,10 @@ export function trialDialog(options: TrialDialogOptions, opened: Context): Dialo
         ["Guard", line("refused if the whole is not valid, or if the document was changed meanwhile")],
         ["", BLANK],
       ];
+    },
+    rehearses(_, context) {
+      const trial = options.trial(context);
+      return trial?.change === undefined || trialWhy(trial) !== undefined ? undefined : rehearsalOf(trial.change);
     },
     confirm: { kind: "typed", does: "write", label: options.label, expected: () => options.typed },
     why: (_, context) => {

@@ -13,6 +13,7 @@ import { boxOf, commandsOf, whyNotConfirmed } from "../store/dialog.ts";
 import { contextOf } from "../store/seen.ts";
 import { underWayWords } from "../store/under-way.ts";
 import { editLine } from "./edit-line.ts";
+import { REHEARSAL_LABEL, rehearsalLines } from "./rehearsal-lines.ts";
 
 /** Maximum number of requests that are listed; the others are counted. */
 const MOST_REQUESTS = 4;
@@ -58,9 +59,13 @@ export function dialogText(state: State, open: DialogState, cells: number): Dial
 }
 
 function asking(state: State, open: DialogState, cells: number, failure: readonly Line[]): DialogText {
-  const { dialog, values, focus } = open;
+  const { dialog, values, focus, rehearsal } = open;
   const context = contextOf(state);
-  const said = dialog.lines(values, context);
+  const rehearsed = rehearsal === undefined ? [] : rehearsalLines(rehearsal);
+  const said = [
+    ...rehearsed.map((words, at) => [at === 0 ? REHEARSAL_LABEL : "", words] as const),
+    ...dialog.lines(values, context),
+  ];
   // A mark before the label shows the focus; its width is always reserved, so that nothing moves.
   const ofFields = dialog.fields.map(({ label }) => `${FOCUS}${label}`);
   const labels = [...said.map(([label]) => label), ...ofFields, "Request", "Same as"];

@@ -7,6 +7,7 @@ import { cellsOf } from "../../base/index.ts";
 import { cutLine } from "../format/fit.ts";
 import { chordText } from "../format/keys-text.ts";
 import { CHARTS, COMMON, DIALOG, MOVING, VERBS } from "../model/keys.ts";
+import { hasRows } from "../model/rehearsal.ts";
 import type { PromptState, State } from "../model/state.ts";
 import { BLANK, type Line, type Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
@@ -135,7 +136,7 @@ function promptHints({ kind, isFile }: PromptState): readonly Hint[] {
 }
 
 function dialogHints(
-  { dialog, stage, focus, typed, values, attachment }: NonNullable<State["dialog"]>,
+  { dialog, stage, focus, typed, values, attachment, rehearsal }: NonNullable<State["dialog"]>,
   isPossible: boolean,
 ): readonly Hint[] {
   const leave = common(DIALOG.leave);
@@ -146,7 +147,10 @@ function dialogHints(
   const isTyping = confirm.kind === "typed" && focus === fields.length;
   const canChoose =
     kind === "choice" || kind === "boxes" || (focus === -1 && fields.some((one) => one.kind === "choice"));
+  const rehearsed = rehearsal?.outcome;
+  const isUntouched = focus === -1 || (isTyping && typed.text === "");
   return [
+    ...(isUntouched && rehearsed?.kind === "done" && hasRows(rehearsed.result) ? [common(DIALOG.rehearsed)] : []),
     ...(isPossible && isTyping && typed.text === confirm.expected(values)
       ? [{ key: "Enter", does: confirm.does }]
       : []),

@@ -7,6 +7,7 @@ import { whyNotConfirmed } from "../store/dialog.ts";
 import { contextOf } from "../store/seen.ts";
 import { underWayWords } from "../store/under-way.ts";
 import { requestsOf, unseen } from "./dialog-lines.ts";
+import { REHEARSAL_LABEL, rehearsalLines } from "./rehearsal-lines.ts";
 import { plain, type Spoken, type SpokenNode, said } from "./spoken-node.ts";
 
 export function speakDialog(state: State, open: DialogState): Spoken {
@@ -31,13 +32,15 @@ export function speakDialog(state: State, open: DialogState): Spoken {
 }
 
 function speakQuestion(state: State, open: DialogState): Spoken {
-  const { dialog, values, focus, typed } = open;
+  const { dialog, values, focus, typed, rehearsal } = open;
   const context = contextOf(state);
   const { confirm } = dialog;
   const why = whyNotConfirmed(state);
   const isTyped = confirm.kind === "typed";
   const isReady = why === undefined && (!isTyped || typed.text === confirm.expected(values));
+  const rehearsed = rehearsal === undefined ? [] : rehearsalLines(rehearsal);
   return [
+    ...rehearsed.map((words) => said(plain(`${REHEARSAL_LABEL}: ${textOfLine(words)}`))),
     ...dialog.lines(values, context).map(([label, words]) => said(plain(`${label}: ${textOfLine(words)}`))),
     ...dialog.fields.map((field, at) => speakField(field, values[field.id] ?? "", open, focus === at)),
     ...(open.attachment?.lines ?? []).map((words) => said(plain(textOfLine(words)))),

@@ -4,6 +4,7 @@ import type { Data } from "./data.ts";
 import type { Chord } from "./key.ts";
 import type { Favorite } from "./preferences.ts";
 import type { Recurrences } from "./recurrence.ts";
+import type { RehearsedRequests } from "./rehearsal.ts";
 import type { Sweep } from "./sweep.ts";
 import type { Verification } from "./verification.ts";
 
@@ -29,4 +30,6 @@ export interface Context {
   readonly favorites?: ReadonlyMap<Chord, Favorite>;
   /** Newest threshold sweep of the guardrails; `undefined` if none was requested. */
   readonly sweep?: Sweep | undefined;
+  /** Rehearsal whose requests were opened last; left out: none was. */
+  readonly rehearsed?: RehearsedRequests | undefined;
 }

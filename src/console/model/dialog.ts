@@ -8,6 +8,7 @@ import type { Context } from "./context.ts";
 import type { DocumentChange } from "./documents.ts";
 import type { PageRequest } from "./page-request.ts";
 import type { PreferenceChange } from "./preferences.ts";
+import type { RehearsalRequest } from "./rehearsal.ts";
 import type { Line } from "./text.ts";
 
 export type Field =
@@ -118,6 +119,8 @@ export interface Dialog {
    * nothing yet.
    */
   attached?(values: FieldValues): PageRequest | undefined;
+  /** Rehearsed on the requests of the last hour, and shown above the words. `undefined`: nothing to rehearse yet. */
+  rehearses?(values: FieldValues, context: Context): RehearsalRequest | undefined;
   readonly confirm:
     | { readonly kind: "yes"; readonly does: string }
     /** Confirmed by Enter in a separate text field that contains exactly the expected text. */

@@ -188,6 +188,7 @@ export const DIALOG = {
   field: { chords: ["tab", "shift-tab"], does: "field", help: "the next field" },
   choose: { chords: ["left", "right"], does: "change", help: "another value of the field" },
   toggle: { chords: ["space"], does: "toggle", help: "tick the box of the field" },
+  rehearsed: { chords: ["enter"], does: "requests", help: "the requests that a rehearsed change would end otherwise" },
   copy: { chords: ["c"], does: "copy", help: "copy the command line, or what is shown once" },
   scroll_down: { chords: ["pagedown"], does: "scroll", help: "scroll what the dialog shows down" },
   scroll_up: { chords: ["pageup"], does: "scroll back", help: "scroll what the dialog shows up" },

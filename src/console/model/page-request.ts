@@ -3,6 +3,11 @@
 import type { DocumentChange } from "./documents.ts";
 
 export type PageRequest =
+  | DocumentPageRequest
+  /** What decided a request, and the audit records of it. */
+  | { readonly kind: "explanation"; readonly id: string };
+
+export type DocumentPageRequest =
   | { readonly kind: "document"; readonly source: string; readonly revision?: number }
   /** Unified difference of two revisions; if `to` is missing, with the active one. */
   | { readonly kind: "difference"; readonly source: string; readonly from: number; readonly to?: number }

@@ -3,7 +3,7 @@
  * storage. Every rejection is an `Error` whose message can be shown.
  */
 
-import type { AdminDoor } from "../../admin-api/index.ts";
+import type { AdminClient, AdminDoor } from "../../admin-api/index.ts";
 import type { DocumentChange, OwnedDocument, PackFacts, PackTrial, Trial } from "./documents.ts";
 import type { SweepAnswer } from "./sweep.ts";
 import type { Line } from "./text.ts";
@@ -38,6 +38,8 @@ export interface ConsolePorts {
   saveSnapshot(door: AdminDoor, file: string, options: JobOptions & { readonly isStale: boolean }): Promise<string>;
   /** Runs the code of `gateway snapshot restore`. */
   restoreSnapshot(door: AdminDoor, file: string, options: JobOptions): Promise<string>;
+  /** Runs the code of `gateway explain`; if no node knows the request, the lines say so. */
+  explainRequest(client: AdminClient, id: string, signal: AbortSignal): Promise<readonly Line[]>;
   /**
    * Returns the type of a secret in the text, such as `GITHUB_TOKEN`, as the guardrails detect it; `undefined` if there is
    * none.

@@ -12,6 +12,7 @@ import type { PageRequest } from "./page-request.ts";
 import type { ConsoleDoor, Remembered } from "./ports.ts";
 import type { PreferenceChange, Preferences } from "./preferences.ts";
 import type { Recurrences } from "./recurrence.ts";
+import type { Rehearsal, RehearsalOutcome, RehearsalRequest, RehearsedRequests } from "./rehearsal.ts";
 import type { CustomCommand, KeyMap, NamedContext } from "./settings.ts";
 import type { Sweep } from "./sweep.ts";
 import type { Line } from "./text.ts";
@@ -61,6 +62,7 @@ export interface DialogState {
   readonly attachment?:
     | { readonly id: number; readonly asked: string; readonly lines: readonly Line[] | undefined }
     | undefined;
+  readonly rehearsal?: Rehearsal | undefined;
   /**
    * Number of lines of the dialog that are scrolled out above; `undefined` until it is scrolled, when the field with the focus
    * is in view.
@@ -171,6 +173,8 @@ export interface State {
   readonly tables: ReadonlyMap<string, TableState>;
   readonly page: PageState | undefined;
   readonly dialog: DialogState | undefined;
+  /** Dialog that was left to look at its rehearsal; it opens again at its place. */
+  readonly aside: { readonly dialog: DialogState; readonly place: Place } | undefined;
   readonly undo: Undoable | undefined;
   readonly prompt: PromptState | undefined;
   /** Waiting for the letter of a column: after `S` to sort by it, after `Y` to copy its cell. */
@@ -184,6 +188,7 @@ export interface State {
   readonly verification: Verification | undefined;
   readonly recurrences: Recurrences;
   readonly sweep: Sweep | undefined;
+  readonly rehearsed: RehearsedRequests | undefined;
   readonly flash: Flash | undefined;
   /** Messages, newest last, at most `MAX_LOG`; shown by `:log`. */
   readonly log: readonly LogLine[];
@@ -272,6 +277,7 @@ export type Event =
   /** A document was edited; the dialog asks before it is written. */
   | { readonly kind: "edited"; readonly dialog: Dialog }
   | { readonly kind: "page_loaded"; readonly id: number; readonly lines: readonly Line[] }
+  | { readonly kind: "rehearsed"; readonly id: number; readonly outcome: RehearsalOutcome }
   | { readonly kind: "verification"; readonly verification: Verification }
   | { readonly kind: "sweep"; readonly sweep: Sweep }
   /** `isOfOneNode`: only the connected node was queried, either on request or because it is too old to query the others. */
@@ -300,6 +306,7 @@ export type Effect =
   /** The only effect that changes a gateway. Only a confirmed dialog produces it. */
   | { readonly kind: "deed"; readonly id: number; readonly deed: Deed }
   | { readonly kind: "load"; readonly id: number; readonly request: PageRequest }
+  | { readonly kind: "rehearse"; readonly id: number; readonly request: RehearsalRequest }
   | { readonly kind: "job"; readonly id: number; readonly job: LocalJob }
   | {
       readonly kind: "query";
@@ -309,7 +316,7 @@ export type Effect =
       /** Missing: all nodes are queried. */
       readonly isOfOneNode?: true;
     }
-  /** Cancels a running query, load or action. */
+  /** Cancels a running query, load, rehearsal or action. */
   | { readonly kind: "cancel"; readonly id: number }
   /** Cancels a local computation of a reading. */
   | { readonly kind: "stop_reading"; readonly need: Need }

@@ -13,6 +13,7 @@ import { putDocument, putSecret, storedDocument, writeChange } from "./document.
 import { type Drafts, editDocument } from "./edit-document.ts";
 import { isUnknown, wordsOf } from "./failure.ts";
 import { loadPage } from "./load-page.ts";
+import { rehearse } from "./rehearse.ts";
 import { runSweep } from "./sweep.ts";
 import { follow, type Visibility } from "./visible.ts";
 
@@ -232,13 +233,34 @@ export function createEffects(options: EffectsOptions): Effects {
         void under(
           effect.id,
           async (signal) => {
-            const lines = await loadPage(effect.request, { client: watch.client(), ports, signal });
+            const { request } = effect;
+            const client = watch.client();
+            const lines =
+              request.kind === "explanation"
+                ? await ports.explainRequest(client, request.id, signal)
+                : await loadPage(request, { client, ports, signal });
             dispatch({ kind: "page_loaded", id: effect.id, lines });
           },
           (error) => {
             const lines = [[{ text: wordsOf(error, door()), tone: "fail" as const }]];
             dispatch({ kind: "page_loaded", id: effect.id, lines });
           },
+        );
+        return;
+      case "rehearse":
+        void under(
+          effect.id,
+          async (signal) => {
+            const means = {
+              client: watch.client(),
+              ports,
+              signal,
+              wordsOf: (error: unknown) => wordsOf(error, door()),
+            };
+            dispatch({ kind: "rehearsed", id: effect.id, outcome: await rehearse(effect.request, means) });
+          },
+          // The dialog was left, or asks about another document.
+          () => undefined,
         );
         return;
       case "job":

@@ -1,10 +1,10 @@
 /** Loads a page by `load.ts`, imported with the first page: it needs a YAML parser, which the first frame does not. */
 
-import type { PageRequest } from "../model/page-request.ts";
+import type { DocumentPageRequest } from "../model/page-request.ts";
 import type { Line } from "../model/text.ts";
 import type { LoadOptions } from "./load.ts";
 
-export async function loadPage(request: PageRequest, options: LoadOptions): Promise<readonly Line[]> {
+export async function loadPage(request: DocumentPageRequest, options: LoadOptions): Promise<readonly Line[]> {
   const { loadPage: load } = await import("./load.ts");
   return await load(request, options);
 }

@@ -4,7 +4,7 @@ import { parseDocument } from "yaml";
 import { type AdminClient, AdminError } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import type { DocumentChange } from "../model/documents.ts";
-import type { PageRequest } from "../model/page-request.ts";
+import type { DocumentPageRequest } from "../model/page-request.ts";
 import type { ConsolePorts } from "../model/ports.ts";
 import { BLANK, type Line, line } from "../model/text.ts";
 import { differencePage } from "../pages/difference.ts";
@@ -29,7 +29,7 @@ interface Limits {
 }
 
 /** Rejects with `AdminError`, or with the error of reading a local file. */
-export async function loadPage(request: PageRequest, options: LoadOptions): Promise<readonly Line[]> {
+export async function loadPage(request: DocumentPageRequest, options: LoadOptions): Promise<readonly Line[]> {
   const { client, signal } = options;
   const limits = { signal, timeLimitMs: TIME_LIMIT_MS };
   if (request.kind === "edited") return await orRefusal(editedPage(request.change, options, limits));
@@ -82,7 +82,7 @@ async function removal(name: string, { client }: LoadOptions, limits: Limits): P
 
 /** Shows the change by meaning, as the node computes it from its own file; also line by line if the file is on this machine. */
 async function reloading(
-  { source, file }: Extract<PageRequest, { readonly kind: "reload" }>,
+  { source, file }: Extract<DocumentPageRequest, { readonly kind: "reload" }>,
   documentOf: (revision: undefined) => Promise<{ readonly document: string; readonly revision: number }>,
   options: LoadOptions,
   limits: Limits,
@@ -143,7 +143,7 @@ async function storedOr<T extends { readonly document: string; readonly revision
 
 /** Shows the change by meaning, the changed fields before and after, and the line difference. */
 async function preview(
-  { source, from }: Extract<PageRequest, { readonly kind: "preview" }>,
+  { source, from }: Extract<DocumentPageRequest, { readonly kind: "preview" }>,
   { client, ports, signal }: LoadOptions,
   limits: Limits,
 ): Promise<readonly Line[]> {

@@ -9,7 +9,7 @@ export function withAttachment(before: DialogState | undefined, { state, effects
   if (open === before) return { state, effects };
   const wanted = open === undefined ? undefined : wantedBy(open);
   const asked = wanted === undefined ? undefined : JSON.stringify(wanted);
-  const kept = open !== undefined && open.id === before?.id ? before.attachment : undefined;
+  const kept = open?.attachment;
   if (open !== undefined && asked === kept?.asked) return { state, effects };
   const last = before?.attachment;
   const ended: readonly Effect[] =

@@ -16,6 +16,7 @@ import { flashed } from "./flash.ts";
 import { isTooSmall } from "./layout.ts";
 import { isOneOf, only } from "./only.ts";
 import { withPreference } from "./preferences.ts";
+import { openedRows } from "./rehearsed.ts";
 import { contextOf } from "./seen.ts";
 import { whyNoWrite } from "./select.ts";
 
@@ -192,6 +193,8 @@ function stepUnfocused(state: State, open: DialogState, chord: Chord): Step {
     return only(field === undefined ? state : withDialog(state, chosen(open, field, chord === "left" ? -1 : 1)));
   }
   if (chord === "enter") {
+    const rows = open.hasStray === true ? undefined : openedRows(state, open);
+    if (rows !== undefined) return only(rows);
     const hint = confirm.kind === "yes" ? "y confirms, Esc leaves" : "Tab goes to what is to be typed";
     return only(flashed(withDialog(state, { ...open, hasStray: false }), hint));
   }
@@ -206,7 +209,8 @@ function stepTyped(state: State, open: DialogState, chord: Chord): Step {
   const { confirm } = open.dialog;
   if (chord === "enter" && confirm.kind === "typed") {
     if (open.typed.text === confirm.expected(open.values)) return confirmed(state, open);
-    return only(flashed(state, "what is typed is not what is asked for"));
+    const rows = open.typed.text === "" ? openedRows(state, open) : undefined;
+    return only(rows ?? flashed(state, "what is typed is not what is asked for"));
   }
   const typed = applyEdit(open.typed, { kind: "key", chord }, { isMultiline: false });
   return only(typed === undefined ? state : withDialog(state, { ...open, typed }));

@@ -58,6 +58,8 @@ export function reported(state: State, event: Report): State {
       return openedDialog({ ...state, page: undefined, prompt: undefined }, event.dialog);
     case "page_loaded":
       return withLoaded(state, event);
+    case "rehearsed":
+      return withRehearsed(state, event);
     case "completed":
       return withFound(state, event);
     case "verification":
@@ -86,6 +88,12 @@ function withLoaded(state: State, { id, lines }: Event & { readonly kind: "page_
   if (page?.id === id) return { ...state, page: { ...page, lines } };
   if (dialog?.attachment?.id !== id) return state;
   return { ...state, dialog: { ...dialog, attachment: { ...dialog.attachment, lines } } };
+}
+
+function withRehearsed(state: State, { id, outcome }: Event & { readonly kind: "rehearsed" }): State {
+  const { dialog } = state;
+  if (dialog?.rehearsal?.id !== id) return state;
+  return { ...state, dialog: { ...dialog, rehearsal: { ...dialog.rehearsal, outcome } } };
 }
 
 const sane = (cells: number): number => Math.max(1, Math.min(MAX_SIZE, Math.floor(cells) || 1));

@@ -42,7 +42,8 @@ export function tableOfView(view: View, body: TableBody, context: Context): Tabl
     recall = createRecall<Table>();
     TABLES.set(view, recall);
   }
-  const { subject, isReadOnly, isAscii, doorFlags, tail, verification, recurrences, favorites, sweep } = context;
+  const { subject, isReadOnly, isAscii, doorFlags, tail, verification, recurrences, favorites, sweep, rehearsed } =
+    context;
   const madeOf: unknown[] = [
     subject,
     isReadOnly,
@@ -53,6 +54,7 @@ export function tableOfView(view: View, body: TableBody, context: Context): Tabl
     recurrences,
     favorites,
     sweep,
+    rehearsed,
   ];
   madeOf.push(body.turn?.(context));
   for (const need of view.needs(subject)) {

@@ -26,7 +26,7 @@ export function viewOf({ place }: State, views: readonly View[]): View {
 /** Returns the input of the view, its dialogs and its verbs; frozen while the screen is. */
 export function contextOf(state: State): Context {
   const { data, now } = state.frozen ?? state;
-  const { place, isReadOnly, isAscii, link, tail, tailWhy, verification, recurrences, sweep } = state;
+  const { place, isReadOnly, isAscii, link, tail, tailWhy, verification, recurrences, sweep, rehearsed } = state;
   const { favorites } = state.preferences;
   const doorFlags = link.door.flags;
   const { subject } = place;
@@ -43,6 +43,7 @@ export function contextOf(state: State): Context {
     recurrences,
     favorites,
     sweep,
+    rehearsed,
   };
 }
 

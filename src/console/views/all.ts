@@ -29,6 +29,7 @@ import { queryView } from "./query.ts";
 import { reconcileView } from "./reconcile.ts";
 import { recoverView } from "./recover.ts";
 import { refusalsView } from "./refusals.ts";
+import { rehearsalView } from "./rehearsal.ts";
 import { requestsView } from "./requests.ts";
 import { revisionsView } from "./revisions.ts";
 import { secretsView } from "./secrets.ts";
@@ -65,6 +66,7 @@ export const VIEWS: readonly View[] = [
   certificatesView,
   recoverView,
   configView,
+  rehearsalView,
   revisionsView,
   secretsView,
   auditHeadsView,

@@ -14,6 +14,7 @@ const end = await openConsole({
     saveSnapshot: nothing,
     restoreSnapshot: nothing,
     secretIn: nothing,
+    explainRequest: nothing,
     readDocument: nothing,
     editText: nothing,
     completePath: nothing,

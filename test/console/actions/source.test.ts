@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   deleteSourceDialog,
   deleteWhy,
+  editedDialog,
   putDocumentDialog,
   reloadDialog,
   reloadWhy,
@@ -59,6 +60,37 @@ test("a file that waits to be the first source is the writer, as is that of anot
   assert.match(writeWhy(elsewhere) ?? "", /^the deployment document of a node file is the single writer/);
   assert.equal(writeWhy(contextOf({ list_sources: [], get_config: config("no_file", { source: "api" }) })), undefined);
 });
+
+const here = { ...file, doorFlags: "-socket /run/gateway.sock" };
+const edited = { source: "default", revision: 118, file: undefined, text: "a", after: "b" };
+const REHEARSED: readonly (readonly [name: string, dialog: Dialog, request: unknown])[] = [
+  [
+    "a new revision",
+    putDocumentDialog("default", "d.yaml", api),
+    { source: "default", from: { kind: "file", file: "d.yaml" } },
+  ],
+  ["a new revision of no source", putDocumentDialog("", "d.yaml", api), undefined],
+  ["an edit", editedDialog(edited), { source: "default", from: { kind: "document", document: "b" } }],
+  [
+    "an edit of a file",
+    editedDialog({ ...edited, file: "/etc/d.yaml" }),
+    { source: "default", from: { kind: "document", document: "b" } },
+  ],
+  ["a rollback", rollbackDialog("default", 117, api), { source: "default", from: { kind: "revision", revision: 117 } }],
+  ["a deletion", deleteSourceDialog("team-ml", api), { source: "team-ml", from: { kind: "document", document: "{}" } }],
+  [
+    "a reload of a file of this machine",
+    reloadDialog(here),
+    { source: "default", from: { kind: "file", file: "/etc/gateway/deployment.yaml" } },
+  ],
+  ["a reload of a file elsewhere", reloadDialog({ ...file, doorFlags: "-url https://gw" }), undefined],
+];
+
+for (const [name, dialog, request] of REHEARSED) {
+  test(`what is rehearsed for ${name}`, () => {
+    assert.deepEqual(dialog.rehearses?.(valuesOf(dialog), api), request);
+  });
+}
 
 test("a reload says what is applied where, how the file stands and what to do", () => {
   assert.deepEqual(told(reloadDialog(file), file), [

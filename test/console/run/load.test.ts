@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AdminError, createAdminClient } from "../../../src/admin-api/index.ts";
-import type { PageRequest } from "../../../src/console/model/page-request.ts";
+import type { DocumentPageRequest } from "../../../src/console/model/page-request.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import { loadPage } from "../../../src/console/run/load.ts";
 import { atEnd, type Owner } from "../../e2e/support/wait.ts";
@@ -22,7 +22,7 @@ const documents: Handler = (path, response) => {
 
 interface Loading {
   readonly peer: Peer;
-  load(request: PageRequest, signal?: AbortSignal): Promise<string>;
+  load(request: DocumentPageRequest, signal?: AbortSignal): Promise<string>;
 }
 
 async function start(owner: Owner, handler: Handler): Promise<Loading> {

@@ -84,6 +84,13 @@ test("nothing is offered to be written while it is tried, refused, failing, ther
   const { change } = trial();
   if (change === undefined) throw new Error("the fixture has one");
   assert.match(why(undefined), /still testing; try again shortly/);
+  const rehearsed = (tried: PackTrial) =>
+    dialogOf(startOf(packsView, "create", ["secrets"], contextWith(tried))).rehearses?.({}, contextWith(tried));
+  assert.deepEqual(rehearsed(trial()), {
+    source: change.source,
+    from: { kind: "document", document: change.after },
+  });
+  assert.equal(rehearsed(trial({ compiling: { kind: "refused", problems: ["no such detector"] } })), undefined);
   assert.match(why(trial({ problems: ["another rule"], change: undefined })), /another rule/);
   assert.match(why(trial({ compiling: { kind: "refused", problems: ["no such detector"] } })), /refused: no such/);
   assert.match(why(trial({ cases: { lines: ["case 1 failed"], passes: false } })), /cases of secrets do not pass/);

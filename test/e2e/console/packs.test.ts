@@ -103,6 +103,7 @@ describe("packs of a folder of this machine", { skip: ptySkip }, async () => {
     await console.until(/its cases +pass: /);
     await console.press("n");
     await console.until("Add pack ours");
+    await console.until(/Last hour +no request was served lately/);
     console.type("ours");
     await console.press("enter");
     await console.until(/ours is added: /);

@@ -7,6 +7,7 @@ import { ptySkip } from "../../console/support/terminal.ts";
 import { startPlane } from "../admin/support/plane.ts";
 import { suiteOwner } from "../admin/support/suite.ts";
 import { eventually } from "../support/wait.ts";
+import { faultsOf } from "./support/frame.ts";
 import { openConsole, type SeenConsole, startScene } from "./support/scene.ts";
 
 /** What is typed while it runs is its own: it replaces `two-` by the line that it reads from the terminal. */
@@ -27,6 +28,7 @@ describe("sources in the console", { skip: ptySkip }, async () => {
   const owner = suiteOwner();
   const { node } = await startPlane(owner);
   const socket = join(node.dir, "admin.sock");
+  const scene = await startScene(owner);
   const params = { name: "default" };
   await node.client.call("put_source", { params, query: {}, body: document("two-*") });
   const editor = join(node.dir, "editor");
@@ -67,6 +69,7 @@ describe("sources in the console", { skip: ptySkip }, async () => {
     assert.equal(await stored(), document("two-next"));
     await console.press("u");
     await console.until("Roll default back to revision 1");
+    await console.until(/Last hour +no request was served lately/);
     await console.press("esc");
   });
 
@@ -97,8 +100,38 @@ describe("sources in the console", { skip: ptySkip }, async () => {
     await console.press("esc");
   });
 
+  test("a write shows what it would have done to the last hour; its requests are explained, and Esc comes back", async (t) => {
+    const path = join(scene.node.dir, "deployment.yaml");
+    const before = await readFile(path, "utf8");
+    const rule = `{"name":"no-sims","at":["llm"],"condition":"model == 'sim-1'","action":"deny"}`;
+    await writeFile(editor, `#!/bin/sh\nsed -i -e 's/"version":42/"version":43,"access_rules":['"$RULE"']/' "$1"\n`);
+    const console = await openConsole(t, { socket: scene.socket, env: { EDITOR: editor, VISUAL: "", RULE: rule } });
+    await console.press("7");
+    await console.until(/>default/);
+    await console.press("E");
+    await console.until(/Write .*deployment\.yaml/);
+    await console.until(/Last hour +\d+ requests: 6 would be refused by rule no-sims \(all of prod-search\)/);
+    await console.until("1 line added, 1 line removed");
+    assert.match(console.screen(), /Last hour[\s\S]*1 line added/);
+    await console.press("enter");
+    await console.until(/^┌─ Rehearsal /m);
+    await console.until(/ 6 +would be refused by rule no-sims +prod-search 6/);
+    await console.until(/>.*prod-search +!REFUSED +rule no-sims/);
+    await console.settled();
+    assert.deepEqual(faultsOf(console), [], console.screen());
+    await console.press("enter");
+    await console.until(/explain /);
+    await console.until(/Caller +prod-search \(profile standard\)/);
+    await console.until(/Answer +200/);
+    await console.press("esc", "esc");
+    await console.until(/Write .*deployment\.yaml/);
+    await console.until(/6 would be refused/);
+    await console.press("esc");
+    await console.until((screen) => !screen.includes("Last hour"), "the dialog to be left");
+    assert.equal(await readFile(path, "utf8"), before);
+  });
+
   test("where a file owns the source, E edits that file and applies it", async (t) => {
-    const scene = await startScene(owner);
     const path = join(scene.node.dir, "deployment.yaml");
     await writeFile(
       editor,

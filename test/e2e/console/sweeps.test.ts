@@ -126,6 +126,7 @@ describe("the sweep of the guardrails", { skip: ptySkip }, async () => {
     await console.press("W");
     await console.until("Set guardrails.score_threshold to");
     await console.until(/Writes +the file/);
+    await console.until(/Last hour +no request was served lately/);
     const threshold = /score_threshold to ([\d.]+)/.exec(console.screen())?.[1] ?? "";
     assert.match(console.screen(), /Writes +the file .*which is then reloaded/);
     console.type(threshold);

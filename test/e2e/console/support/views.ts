@@ -94,6 +94,10 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     cluster: { normal: /n1 .*leader/, empty: [/No members are known/, /`peers`, `join` or `bootstrap`/] },
     recover: { normal: /WHEN/, empty: undefined },
     config: { normal: /default/, empty: [/No configuration is stored/, /Press n|by R/] },
+    rehearsal: {
+      normal: /No change was rehearsed yet/,
+      empty: [/No change was rehearsed yet/, /Enter there opens its requests/],
+    },
     revisions: { subject: "default", normal: /sort: rev/, empty: [/No revisions of default are kept/, /`:config`/] },
     secrets: { normal: /vendor-token/, empty: [/No sealed secrets\./, /Press n to seal one/] },
     "audit-heads": { normal: /NODE .*\bn1 /, empty: [/No heads yet\./, /r reads again/] },

@@ -1,0 +1,158 @@
+/**
+ * Requests of the last hour that a change would have ended otherwise, out of the rehearsal that a dialog showed: examples with
+ * outcome and cause. Each opens its explanation.
+ */
+
+import type { RehearsalResult } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
+import { momentColumn, textColumn } from "../format/columns.ts";
+import { labelled, shown } from "../format/lines.ts";
+import { count, plural } from "../format/numbers.ts";
+import { clock } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { BLANK, type Line, span, type Tone } from "../model/text.ts";
+import type { Intent, View } from "../model/view.ts";
+
+type Example = NonNullable<RehearsalResult["examples"]>[number];
+type Outcome = Example["outcome"];
+type Reads = Pick<Context, "rehearsed">;
+
+const WORDS: Readonly<Record<Outcome, { readonly word: string; readonly tone: Tone }>> = {
+  refused: { word: "!REFUSED", tone: "fail" },
+  served: { word: "served", tone: "plain" },
+  other_provider: { word: "provider", tone: "warn" },
+  other_guardrail: { word: "guardrail", tone: "warn" },
+};
+
+/** With the cause after it. */
+const SENTENCES: Readonly<Record<Outcome, string>> = {
+  refused: "would be refused by",
+  served: "would be served, and were refused by",
+  other_provider: "would go to",
+  other_guardrail: "would meet other guardrails:",
+};
+
+const examplesOf = ({ rehearsed }: Reads): readonly Example[] => rehearsed?.result.examples ?? [];
+const idOf = ({ id, time, node }: Example): string => JSON.stringify([time, node, id]);
+const named = (context: Reads, id: string): Example | undefined => examplesOf(context).find((it) => idOf(it) === id);
+
+const COLUMNS: readonly Column<Example>[] = [
+  momentColumn({ head: "TIME", letter: "t", width: 17, priority: 1 }, ({ time }) => time),
+  textColumn(
+    { head: "CALLER", letter: "c", width: { least: 10, flex: 2 }, priority: 1, cut: "middle" },
+    (row) => row.caller,
+  ),
+  {
+    ...textColumn<Example>({ head: "OUTCOME", letter: "o", width: 10, priority: 1 }, ({ outcome }) => outcome),
+    cell: ({ outcome }) => span(WORDS[outcome].word, WORDS[outcome].tone),
+  },
+  textColumn({ head: "CAUSE", letter: "a", width: { least: 16, flex: 3 }, priority: 1 }, ({ cause }) => cause),
+  textColumn({ head: "NODE", letter: "n", width: 8, priority: 3, cut: "middle" }, ({ node }) => node),
+  textColumn(
+    { head: "REQUEST", letter: "q", width: { least: 8, flex: 2 }, priority: 2, cut: "middle" },
+    ({ id }) => id,
+  ),
+];
+
+const table = (context: Context): Table =>
+  tableOf<Example>(
+    {
+      columns: COLUMNS,
+      idOf,
+      nameOf: ({ id }) => id,
+      haystack: ({ id, caller, outcome, cause, node }) => [id, caller, outcome, cause, node].join(" "),
+      isBad: ({ outcome }) => outcome === "refused",
+      jsonOf: (row) => row,
+    },
+    examplesOf(context),
+  );
+
+/** Callers of a cause that are named. */
+const MOST_CALLERS = 4;
+
+/** A line a cause, the most requests first, then what cannot be told. */
+function causeLines({ changes, reasons }: RehearsalResult): readonly Line[] {
+  return [
+    ...changes.map(({ outcome, cause, requests, callers }) =>
+      labelled(
+        count(requests),
+        span(SENTENCES[outcome], outcome === "refused" ? "warn" : "plain"),
+        shown(` ${cause}`),
+        shown(`  ${callersText(callers)}`, "dim"),
+      ),
+    ),
+    ...reasons.map(({ reason, requests }) => labelled(count(requests), span("cannot be told: "), shown(reason))),
+  ];
+}
+
+function callersText(callers: RehearsalResult["changes"][number]["callers"]): string {
+  const told = callers.slice(0, MOST_CALLERS).map(({ caller, requests }) => `${caller} ${count(requests)}`);
+  const more = callers.length - told.length;
+  return more > 0 ? `${told.join(", ")}, ${plural(more, "caller")} more` : told.join(", ");
+}
+
+/** Causes, with the line before and the blank after them. */
+const MOST_ABOVE = 7;
+
+function above({ rehearsed }: Reads, rows: number): readonly Line[] {
+  if (rehearsed === undefined) return [];
+  const { title, result } = rehearsed;
+  const lines = causeLines(result);
+  const room = Math.max(1, Math.min(MOST_ABOVE, rows) - 3);
+  const kept = lines.length > room ? lines.slice(0, room - 1) : lines;
+  return [
+    labelled("rehearsed", shown(title), span(`  ${plural(result.requests, "request")} of the last hour`, "dim")),
+    ...kept,
+    ...(lines.length > kept.length ? [labelled("", span(`and ${lines.length - kept.length} more`, "dim"))] : []),
+    BLANK,
+  ];
+}
+
+function pane(id: string, context: Context): readonly Line[] {
+  const row = named(context, id);
+  if (row === undefined) return [];
+  const { outcome, cause, caller, time, node } = row;
+  return [
+    labelled("would", span(WORDS[outcome].word, WORDS[outcome].tone), shown(`  ${SENTENCES[outcome]} ${cause}`)),
+    labelled("caller", shown(caller)),
+    labelled("request", shown(row.id), shown(`  at ${clock(Date.parse(time), context.now)} on ${node}`, "dim")),
+  ];
+}
+
+function empty({ rehearsed }: Context): { readonly sentence: string; readonly next: string } {
+  if (rehearsed === undefined) {
+    return {
+      sentence: "No change was rehearsed yet.",
+      next: "The dialog that writes a source, a pack or a threshold rehearses it; Enter there opens its requests here",
+    };
+  }
+  return rehearsed.result.examples === null
+    ? { sentence: "The policy does not let you list requests.", next: "It has to permit `list_requests`" }
+    : { sentence: "No request would end otherwise.", next: "Esc goes back to the dialog" };
+}
+
+const explained = (id: string): Intent => ({
+  kind: "load",
+  title: `explain ${escapeControls(id)}`,
+  load: { kind: "explanation", id },
+});
+
+export const rehearsalView: View = {
+  id: "rehearsal",
+  aliases: ["rehearsed"],
+  title: "Rehearsal",
+  about: "requests of the last hour that the change in the dialog would have ended otherwise, and why",
+  needs: () => [],
+  body: {
+    kind: "table",
+    table,
+    sort: { column: "time", isDescending: true },
+    above: (context, { rows }) => above(context, rows),
+    aboveRows: MOST_ABOVE,
+    pane,
+    empty,
+    open: (id, context) => explained(named(context, id)?.id ?? ""),
+  },
+  offers: [],
+};
