@@ -12,6 +12,7 @@ import type { View } from "../model/view.ts";
 import { candidatesOf, highlighted } from "../store/candidates.ts";
 import { commandOfText } from "../store/command.ts";
 import { bodyCells, bodyRows } from "../store/layout.ts";
+import { isReadingNames } from "../store/palette.ts";
 
 const MOST_ROWS = 9;
 const WIDEST_NAME = 40;
@@ -48,10 +49,15 @@ function offeredFor(
 ): (Pick<Candidates, "head" | "at"> & { readonly all: Candidates["shown"] }) | undefined {
   if (prompt.kind === "command") {
     const all = candidatesOf(state, views, prompt.edit.text);
-    return { head: "go to", all, at: highlighted(prompt, all) };
+    return { head: `go to${namesNote(state, prompt, views)}`, all, at: highlighted(prompt, all) };
   }
   if (prompt.found === undefined) return undefined;
   return { head: "files", all: prompt.found.map((text) => ({ text, about: "" })), at: prompt.chosen };
+}
+
+function namesNote(state: State, { enteredAt }: PromptState, views: readonly View[]): string {
+  if (!isReadingNames(state, views)) return "";
+  return enteredAt === undefined ? "  reading the names" : "  reading the names, then goes on; Esc leaves";
 }
 
 /** Draws the list with its side borders; empty if there is nothing to show. */
@@ -84,6 +90,7 @@ export function drawCandidates(state: State, views: readonly View[]): readonly L
 /** Explains the typed text if it is none of the names. */
 function nothing(state: State, views: readonly View[]): Line {
   if (state.prompt?.kind !== "command") return line("no file here begins so", "warn");
+  if (isReadingNames(state, views)) return line("a moment", "dim");
   const command = commandOfText(state.prompt?.edit.text ?? "", views);
   if (command.kind === "wrong") return line(command.words, "warn");
   if (command.kind !== "go") return [];

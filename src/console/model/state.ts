@@ -120,6 +120,8 @@ export interface PromptState {
   readonly found?: readonly string[] | undefined;
   /** Index of the selected entry for `command`, `help` and found file names; `undefined` if none is selected. */
   readonly chosen?: number | undefined;
+  /** For `command`: time of an Enter pressed before the names were read; the command runs once they are. */
+  readonly enteredAt?: number | undefined;
   /** Filter before typing began, which Esc restores. */
   readonly before: string;
 }

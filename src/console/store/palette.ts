@@ -7,6 +7,7 @@ import type { Need } from "../model/data.ts";
 import { VERBS, type VerbId } from "../model/keys.ts";
 import type { State } from "../model/state.ts";
 import type { Offer, View } from "../model/view.ts";
+import { OWN } from "./command.ts";
 import { tableOfView } from "./listing.ts";
 import { matchOf } from "./match.ts";
 import { contextOf } from "./seen.ts";
@@ -30,7 +31,8 @@ const kindOf = (view: View): string | undefined => (view.body.kind === "table" ?
 /** Returns rows whose name, or kind and name (`key:ci`), equals, begins with or contains the text. */
 export function namedRows(state: State, views: readonly View[], text: string): readonly NamedRow[] {
   if (text.length < LEAST_LENGTH) return [];
-  const context = { ...contextOf(state), subject: undefined };
+  // Also while the screen is held.
+  const context = { ...contextOf({ ...state, frozen: undefined }), subject: undefined };
   return views.flatMap((view): readonly NamedRow[] => {
     const kind = kindOf(view);
     const [need] = view.needs(undefined);
@@ -84,6 +86,7 @@ function viewsMeant(state: State, views: readonly View[], text: string): readonl
   if (word.length < LEAST_LENGTH) return [];
   const isOther = [
     ...views.flatMap(({ id, aliases }) => [id, ...aliases]),
+    ...OWN.flatMap(({ names }) => names),
     ...namedVerbs(state, views).map(({ word: of }) => of),
   ].some((name) => name.startsWith(word.toLowerCase()));
   return isOther ? [] : views.filter((view) => kindOf(view) !== undefined);
@@ -101,3 +104,13 @@ export const isReadingNames = (state: State, views: readonly View[]): boolean =>
     const reading = state.data.get(need);
     return reading?.value === undefined && reading?.failure === undefined;
   });
+
+/** Kinds of rows whose names could not be read, so that nothing is said to be missing that only was not looked for. */
+export function unreadKinds(state: State, views: readonly View[]): readonly string[] {
+  if (state.prompt?.kind !== "command") return [];
+  const unread = viewsMeant(state, views, state.prompt.edit.text).filter((view) => {
+    const [need] = view.needs(undefined);
+    return need !== undefined && state.data.get(need)?.value === undefined;
+  });
+  return [...new Set(unread.flatMap((view) => kindOf(view) ?? []))];
+}

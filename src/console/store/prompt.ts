@@ -1,6 +1,7 @@
 /** Prompt at the bottom: a command, a filter that applies while it is typed, or the answer to a verb's question. */
 
 import { applyEdit, editAtEnd } from "../edit/edit.ts";
+import { namesInWords } from "../format/names.ts";
 import type { KeyEvent } from "../model/key.ts";
 import { VERBS } from "../model/keys.ts";
 import type { PromptState, State, Step } from "../model/state.ts";
@@ -13,7 +14,7 @@ import { stepFound } from "./found.ts";
 import { followed, isUnsaved, quit } from "./intent.ts";
 import { only } from "./only.ts";
 import { linesOfLog, openedPage } from "./page.ts";
-import { isReadingNames } from "./palette.ts";
+import { isReadingNames, unreadKinds } from "./palette.ts";
 import { withTable } from "./places.ts";
 import { tableStateOf, viewOf } from "./seen.ts";
 import { openedHelp } from "./step-help.ts";
@@ -21,6 +22,9 @@ import { stepVerb } from "./verbs.ts";
 
 /** Maximum length of a prompt, in UTF-16 units; a filter is searched in every row. */
 const MAX_PROMPT_LENGTH = 4_096;
+/** For the names that a command may mean, after Enter. */
+const MAX_NAMES_WAIT_MS = 10_000;
+const MOST_UNREAD = 4;
 
 export const commandPrompt = (state: State): State => ({
   ...state,
@@ -45,13 +49,18 @@ export function withFilter(state: State, filter: string): State {
   return withTable(state, { filter });
 }
 
-export function stepPrompt(state: State, prompt: PromptState, event: KeyEvent, views: readonly View[]): Step {
+export function stepPrompt(before: State, open: PromptState, event: KeyEvent, views: readonly View[]): Step {
+  const isEnter = event.kind === "key" && event.chord === "enter";
+  // Any other key takes back an Enter that waits for names.
+  const prompt = isEnter || open.enteredAt === undefined ? open : { ...open, enteredAt: undefined };
+  const state = prompt === open ? before : { ...before, prompt };
   if (event.kind === "key") {
     if (event.chord === "esc") return only(leftPrompt(state, prompt));
-    if (event.chord === "enter" && prompt.kind === "command" && isReadingNames(state, views)) {
-      return only(flashed(state, "the names are still being read: press Enter again"));
+    if (isEnter) {
+      return awaitsNames(state, prompt, views)
+        ? only({ ...state, prompt: { ...prompt, enteredAt: prompt.enteredAt ?? state.now } })
+        : entered(state, prompt, views);
     }
-    if (event.chord === "enter") return entered({ ...state, prompt: undefined }, prompt, views);
     const isTab = event.chord === "tab";
     if (isTab || event.chord === "up" || event.chord === "down") {
       const by = event.chord === "up" ? -1 : 1;
@@ -65,10 +74,25 @@ export function stepPrompt(state: State, prompt: PromptState, event: KeyEvent, v
   if (edit.text.length > MAX_PROMPT_LENGTH) return only(flashed(state, "that is too long for a line", "warn"));
   const edited = {
     ...state,
-    prompt: { ...prompt, edit, ...(edit.text !== prompt.edit.text && { chosen: undefined, found: undefined }) },
+    prompt: {
+      ...prompt,
+      edit,
+      ...(edit.text !== prompt.edit.text && { chosen: undefined, found: undefined }),
+    },
   };
   return only(prompt.kind === "filter" && edit.text !== prompt.edit.text ? withFilter(edited, edit.text) : edited);
 }
+
+/** Whether Enter waits: the best match is known once all names are read, unless the operator chose one of those shown. */
+const awaitsNames = (state: State, prompt: PromptState, views: readonly View[]): boolean =>
+  prompt.kind === "command" &&
+  prompt.chosen === undefined &&
+  state.now - (prompt.enteredAt ?? state.now) < MAX_NAMES_WAIT_MS &&
+  isReadingNames(state, views);
+
+/** Whether Enter was pressed before the names were read, and waits no longer. */
+export const isDue = (state: State, views: readonly View[]): boolean =>
+  state.prompt?.enteredAt !== undefined && !awaitsNames(state, state.prompt, views);
 
 export function leftPrompt(state: State, prompt: PromptState): State {
   const closed = { ...state, prompt: undefined };
@@ -85,8 +109,9 @@ export function leftPrompt(state: State, prompt: PromptState): State {
   }
 }
 
-function entered(state: State, prompt: PromptState, views: readonly View[]): Step {
+function entered(before: State, prompt: PromptState, views: readonly View[]): Step {
   const { kind, edit, next } = prompt;
+  const state = { ...before, prompt: undefined };
   switch (kind) {
     case "filter":
     case "help":
@@ -96,10 +121,16 @@ function entered(state: State, prompt: PromptState, views: readonly View[]): Ste
         ? only(flashed(state, "nothing was given, nothing was done"))
         : followed(state, next(edit.text), views);
     case "command":
-      return run(state, commandOf(state, prompt, views), views);
+      return run(state, honest(commandOf(state, prompt, views), unreadKinds(before, views)), views);
     default:
       return kind satisfies never;
   }
+}
+
+/** Says which names were not looked through where nothing was found. */
+function honest(command: Command, unread: readonly string[]): Command {
+  if (command.kind !== "wrong" || unread.length === 0) return command;
+  return { kind: "wrong", words: `${command.words}; not read: the names of ${namesInWords(unread, MOST_UNREAD)}` };
 }
 
 function run(state: State, command: Command, views: readonly View[]): Step {

@@ -26,8 +26,7 @@ import { isOneOf, only } from "./only.ts";
 import { stepPage, stepPageView } from "./page.ts";
 import { backFrom, gone, settled, toNextTab, toPrevious, withTable } from "./places.ts";
 import { favoriteIntent, keepDialog } from "./preferences.ts";
-import { commandPrompt, filterPrompt, filterText, stepPrompt, withFilter } from "./prompt.ts";
-import { restoredDialog, withRehearsal } from "./rehearsed.ts";
+import { commandPrompt, filterPrompt, filterText, isDue, stepPrompt, withFilter } from "./prompt.ts";
 import { contextOf, listingOf, tableStateOf, viewOf } from "./seen.ts";
 import { underWayOf } from "./select.ts";
 import { savePage } from "./shown-rows.ts";
@@ -187,16 +186,15 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
     return view === undefined ? flashed(state, `no view has the number ${chord}`) : gone(state, { view: view.id });
   }
 
-  return (state, event) => {
-    const stepped = stepIn(state, event);
-    const restored = { ...stepped, state: restoredDialog(stepped.state) };
-    const next = withRehearsal(state.dialog, withAttachment(state.dialog, restored));
+  const step = (state: State, event: Event): Step => {
+    const next = withAttachment(state.dialog, stepIn(state, event));
     const isKey = event.kind === "key" || event.kind === "paste";
-    return {
-      state: settled(isKey ? answered(state, withoutAnswered(state, next.state)) : next.state, views),
-      effects: next.effects,
-    };
+    const then = settled(isKey ? answered(state, withoutAnswered(state, next.state)) : next.state, views);
+    if (isKey || !isDue(then, views)) return { state: then, effects: next.effects };
+    const entered = step(then, { kind: "key", chord: "enter" });
+    return { state: entered.state, effects: [...next.effects, ...entered.effects] };
   };
+  return step;
 }
 
 /** Returns whether the workbench is on top and one of its editors is active. */

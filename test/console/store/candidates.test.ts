@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawScreen } from "../../../src/console/draw/screen.ts";
 import { speak } from "../../../src/console/draw/spoken.ts";
-import type { State } from "../../../src/console/model/state.ts";
+import type { Event, State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import type { View } from "../../../src/console/model/view.ts";
 import { candidatesOf } from "../../../src/console/store/candidates.ts";
@@ -12,13 +12,14 @@ import { needsOf, tableStateOf } from "../../../src/console/store/select.ts";
 import { createStep } from "../../../src/console/store/step.ts";
 import { VIEWS as ALL_VIEWS } from "../../../src/console/views/all.ts";
 import { drawWorkbench } from "../../../src/console/workbench/draw.ts";
-import { lastStep, online, pressed, stepWorkbench, typed, VIEWS } from "./fixture.ts";
+import { key as keyRow } from "../views/keys-fixture.ts";
+import { dataOf, lastStep, NOW, online, pressed, ROWS, stepWorkbench, typed, VIEWS } from "./fixture.ts";
 
 const offered = (state: State, text: string): readonly string[] =>
   candidatesOf(state, VIEWS, text).map((candidate) => candidate.text);
 const prompted = (state: State, text = ""): State => typed(pressed(state, ":"), text);
-const screenOf = (state: State): string =>
-  drawScreen(state, VIEWS, drawWorkbench)
+const screenOf = (state: State, views = VIEWS): string =>
+  drawScreen(state, views, drawWorkbench)
     .map((line) => textOfLine(line).trimEnd())
     .join("\n");
 
@@ -169,21 +170,40 @@ test("the lists whose names may be meant are read while they are typed, and Ente
     ...(ALL_VIEWS.find(({ id }) => id === "keys") ?? assert.fail()),
   };
   const views = [...NAMED, keys];
-  const at = (text: string): State => ({
-    ...online(),
+  const KEY = keyRow({ name: "intern-trial" });
+  const at = (text: string, from = online()): State => ({
+    ...from,
     prompt: { kind: "command", label: ":", edit: { text, at: text.length }, before: "" },
   });
   const reads = (text: string): boolean => needsOf(at(text), views).some(({ id }) => id === "list_keys");
-  assert.deepEqual(["", "in", "intern-trial", "prov", "suspend", "suspend intern", "x y"].map(reads), [
-    false,
-    false,
-    true,
-    false,
-    false,
-    true,
-    false,
-  ]);
-  const waits = createStep({ views, stepWorkbench })(at("intern-trial"), { kind: "key", chord: "enter" }).state;
-  assert.match(waits.flash?.words ?? "", /still being read/);
-  assert.equal(waits.prompt?.edit.text, "intern-trial");
+  const READS = { "": false, in: false, "intern-trial": true, prov: false, suspend: false, "suspend intern": true };
+  const OWN_NAMES = { log: false, help: false, quit: false, ctx: false, "x y": false };
+  for (const [text, isRead] of Object.entries({ ...READS, ...OWN_NAMES })) assert.equal(reads(text), isRead, text);
+
+  const step = createStep({ views, stepWorkbench });
+  const through = (state: State, ...events: readonly Event[]): State =>
+    events.reduce((now, event) => step(now, event).state, state);
+  const enter = { kind: "key", chord: "enter" } as const;
+  const read = dataOf({ list_backends: ROWS, list_keys: [KEY] });
+  const waiting = through(at(KEY.name), enter);
+  assert.equal(waiting.prompt?.edit.text, KEY.name, "it waits");
+  assert.match(screenOf(waiting, views), /go to {2}reading the names, then goes on; Esc leaves/);
+  assert.equal(through(waiting, enter, { kind: "tick", now: NOW + 1_000 }).prompt?.edit.text, KEY.name);
+  const there = through(waiting, read);
+  assert.deepEqual([there.place.view, tableStateOf(there).cursorId], ["keys", KEY.name]);
+  assert.equal(there.prompt, undefined);
+  assert.equal(through(at("log"), enter).page?.title, "Log of this console", "which is no row's name");
+
+  for (const chord of ["esc", "x", "left", "backspace", "tab", "up"] as const) {
+    const stays = through(waiting, { kind: "key", chord }, read);
+    assert.equal(stays.place.view, "providers", `${chord} takes Enter back`);
+  }
+  for (const [text, words] of [
+    ["intern-trial", /^there is no view intern-trial; .*; not read: the names of key$/],
+    ["suspend intern", /^suspend: no .* is named intern; not read: the names of key$/],
+  ] as const) {
+    const late = through(at(text), enter, { kind: "tick", now: NOW + 10_000 });
+    assert.equal(late.prompt, undefined, "it waits for a limited time");
+    assert.match(late.flash?.words ?? "", words);
+  }
 });

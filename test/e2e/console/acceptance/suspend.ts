@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "../../support/wait.ts";
 import { openDoor } from "../support/door.ts";
-import { KEYS, openConsole, PROVIDERS, type Scene, type SeenConsole } from "../support/scene.ts";
+import { KEYS, openConsole, PROVIDERS, type Scene } from "../support/scene.ts";
 
 export function suspendTests({ node, socket }: Scene): void {
   const suspended = async (): Promise<readonly string[]> => {
@@ -11,16 +11,6 @@ export function suspendTests({ node, socket }: Scene): void {
     return items
       .filter(({ status, name }) => status === "active" && name !== PROVIDERS.idle)
       .map(({ kind, name }) => `${kind}:${name}`);
-  };
-
-  /** Types after `:` and takes what is found, once its list was read. */
-  const byName = async (console: SeenConsole, words: string, found: RegExp): Promise<void> => {
-    await console.settled();
-    await console.press(":");
-    await console.settled();
-    console.type(words);
-    await console.until(found);
-    await console.press("enter");
   };
 
   test("is sent by no Enter, no paste and no other letter", async (t) => {
@@ -104,7 +94,7 @@ export function suspendTests({ node, socket }: Scene): void {
     const console = await openConsole(t, { socket: door.socket });
     await console.until("FAIL");
     const name = `provider:${PROVIDERS.failing}`;
-    await byName(console, `suspend ${PROVIDERS.failing}`, /suspend provider:acme-alt +provider/);
+    await console.command(`suspend ${PROVIDERS.failing}`);
     await console.until(`Suspend ${name}`);
     await console.press("esc");
     await console.until((screen) => !screen.includes("Suspend provider:"));
@@ -131,11 +121,11 @@ export function suspendTests({ node, socket }: Scene): void {
   test("a key and a request are found by : and their names", async (t) => {
     const console = await openConsole(t, { socket });
     await console.until("FAIL");
-    await byName(console, KEYS.unused, new RegExp(`${KEYS.unused} +key`));
+    await console.command(KEYS.unused);
     await console.until(new RegExp(`>${KEYS.unused}`));
     const { items } = await node.client.call("list_requests");
     const id = items.at(-1)?.id ?? "";
-    await byName(console, id, new RegExp(`${id} +request`));
+    await console.command(id);
     await console.until(/^┌─ Requests /m);
     await console.until(new RegExp(`request +${id}`));
   });
