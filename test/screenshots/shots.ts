@@ -62,14 +62,15 @@ const dialog = (name: string, title: string, [command, row, chord]: readonly [st
 const PULSE_SHOWS = /REQUESTS +[1-9]/;
 /** With the failures of the row below. */
 const PROVIDERS_SHOW = /attempt \d[\s\S]*attempt \d/;
-/** With the last changes, where there is room for them. */
-const overview: Shot["act"] = (terminal) => terminal.until(/RECENT ADMIN[\s\S]*team-research[\s\S]*beta-labs/);
+/** With what is above the alerts: the last changes too, where there is room for them. */
+const overview: Shot["act"] = (terminal) => terminal.until(/(?:RECENT|TRAFFIC)[\s\S]*team-research[\s\S]*beta-labs/);
 const providers: Shot["act"] = (terminal) => go(terminal, "providers", /judge-local/);
 
-const SQL = `select k.name, k.profile, b.budget, b.used, b.remaining, b.status
+/** Every node has the budgets: one row for each. */
+const SQL = `select k.name, k.profile, b.budget, max(b.used) as used, min(b.remaining) as remaining
 from keys k join budgets b on b.key = k.name
 where b.status <> 'ok' or k.name like 'prod-%'
-order by b.used desc`;
+group by 1, 2, 3 order by used desc`;
 
 async function typed(terminal: TestTerminal, text: string): Promise<void> {
   terminal.type(text);
@@ -107,7 +108,7 @@ const WHOLE: readonly Shot[] = [
     name: "overview-80x24",
     title: "The overview in 80 columns",
     ...SMALL,
-    act: (terminal) => terminal.until(/FAIL +provider[\s\S]*team-research[\s\S]*beta-labs/),
+    act: (terminal) => terminal.until(/FAIL +acme-chat[\s\S]*team-research[\s\S]*beta-labs/),
   },
   {
     name: "overview-ascii",
@@ -256,11 +257,18 @@ const WHOLE: readonly Shot[] = [
     name: "favorites",
     title: "Views that were kept under function keys",
     async act(terminal) {
-      await go(terminal, "requests", /STATUS/);
-      await press(terminal, "K", /Keep this view/);
-      await terminal.press("enter", "y");
-      await terminal.until(/F1 goes to/);
-      await go(terminal, "favorites", />F1 +requests/);
+      for (const [at, command, shows] of [
+        [1, "requests /503", /STATUS/],
+        [2, "errors acme-chat", /503/],
+        [3, "keys /prod-", /prod-search/],
+        [4, "budgets", /team-research/],
+      ] as const) {
+        await go(terminal, command, shows);
+        await press(terminal, "K", /Keep this view/);
+        await terminal.press("enter", "y");
+        await terminal.until(new RegExp(`F${at} goes to`));
+      }
+      await go(terminal, "favorites", />F1 +requests[\s\S]*F4 +budgets/);
     },
   },
   view("secrets", /JUDGE_API_KEY/, "Sealed secrets and where they are used"),
@@ -289,7 +297,7 @@ const WHOLE: readonly Shot[] = [
       await go(terminal, "query", /Ctrl-R/);
       terminal.paste(SQL);
       await terminal.settled();
-      await press(terminal, "ctrl-r", /rows?\b.*ms/);
+      await press(terminal, "ctrl-r", /rows? of .*index \d/);
     },
   },
   {
