@@ -27,6 +27,7 @@ import { stepPage, stepPageView } from "./page.ts";
 import { backFrom, gone, settled, toNextTab, toPrevious, withTable } from "./places.ts";
 import { favoriteIntent, keepDialog } from "./preferences.ts";
 import { commandPrompt, filterPrompt, filterText, isDue, stepPrompt, withFilter } from "./prompt.ts";
+import { restoredDialog, withRehearsal } from "./rehearsed.ts";
 import { contextOf, listingOf, tableStateOf, viewOf } from "./seen.ts";
 import { underWayOf } from "./select.ts";
 import { savePage } from "./shown-rows.ts";
@@ -187,7 +188,9 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
   }
 
   const step = (state: State, event: Event): Step => {
-    const next = withAttachment(state.dialog, stepIn(state, event));
+    const stepped = stepIn(state, event);
+    const restored = { ...stepped, state: restoredDialog(stepped.state) };
+    const next = withRehearsal(state.dialog, withAttachment(state.dialog, restored));
     const isKey = event.kind === "key" || event.kind === "paste";
     const then = settled(isKey ? answered(state, withoutAnswered(state, next.state)) : next.state, views);
     if (isKey || !isDue(then, views)) return { state: then, effects: next.effects };
