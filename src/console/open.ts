@@ -10,7 +10,7 @@ import type { AdminDoor } from "../admin-api/index.ts";
 import { Lifetime, systemClock } from "../base/index.ts";
 import { eventsOfMouse } from "./draw/mouse.ts";
 import { drawScreen } from "./draw/screen.ts";
-import { speak } from "./draw/spoken.ts";
+import { speak } from "./draw/screen-reader.ts";
 import { quoted } from "./format/command-line.ts";
 import { keyOf } from "./model/data.ts";
 import type { MouseReport } from "./model/key.ts";

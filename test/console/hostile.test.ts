@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { OPERATIONS, TABLES } from "../../src/admin-api/index.ts";
 import { cellsOf } from "../../src/base/index.ts";
 import { drawScreen } from "../../src/console/draw/screen.ts";
-import { type Spoken, type SpokenNode, speak } from "../../src/console/draw/spoken.ts";
+import { type Spoken, type SpokenNode, speak } from "../../src/console/draw/screen-reader.ts";
 import type { Data } from "../../src/console/model/data.ts";
 import { VERBS } from "../../src/console/model/keys.ts";
 import type { State } from "../../src/console/model/state.ts";

@@ -5,7 +5,7 @@
 
 import { Box, Text } from "ink";
 import { createElement, type ReactElement, useSyncExternalStore } from "react";
-import type { Spoken, SpokenNode } from "../draw/spoken-node.ts";
+import type { Spoken, SpokenNode } from "../draw/screen-reader-node.ts";
 
 export interface SpokenSource {
   subscribe(listener: () => void): () => void;

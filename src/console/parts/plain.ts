@@ -4,7 +4,7 @@
  */
 
 import { cutToCells } from "../../base/index.ts";
-import type { Spoken, SpokenNode } from "../draw/spoken-node.ts";
+import type { Spoken, SpokenNode } from "../draw/screen-reader-node.ts";
 import { createPacing } from "./pacing.ts";
 import type { RenderedConsole, RenderOptions } from "./render.tsx";
 import { takeConsole } from "./take-console.ts";

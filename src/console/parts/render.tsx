@@ -9,7 +9,7 @@
 
 import { render } from "ink";
 import { createElement } from "react";
-import type { Spoken } from "../draw/spoken-node.ts";
+import type { Spoken } from "../draw/screen-reader-node.ts";
 import type { Line } from "../model/text.ts";
 import { Guard } from "./guard.tsx";
 import { LinearScreen } from "./linear.tsx";

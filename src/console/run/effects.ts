@@ -8,12 +8,12 @@ import type { Effect, Event, Remembering } from "../model/state.ts";
 import type { Sweep } from "../model/sweep.ts";
 import type { LocalJob, SaveText } from "../model/view.ts";
 import type { Watch } from "../watch/watch.ts";
-import { carryOut as carryOutDeed, DeedFailed } from "./deed.ts";
 import { putDocument, putSecret, storedDocument, writeChange } from "./document.ts";
 import { type Drafts, editDocument } from "./edit-document.ts";
 import { isUnknown, wordsOf } from "./failure.ts";
 import { loadPage } from "./load-page.ts";
 import { rehearse } from "./rehearse.ts";
+import { carryOut as carryOutDeed, DeedFailed } from "./run-action.ts";
 import { runSweep } from "./sweep.ts";
 import { follow, type Visibility } from "./visible.ts";
 

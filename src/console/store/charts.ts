@@ -5,9 +5,9 @@ import { CHARTS } from "../model/keys.ts";
 import type { State, Step } from "../model/state.ts";
 import type { ChartsBody } from "../model/view.ts";
 import { flashed } from "./flash.ts";
-import { isOneOf, only } from "./only.ts";
 import { clamp, withTable } from "./places.ts";
 import { contextOf, tableStateOf } from "./seen.ts";
+import { isOneOf, only } from "./step-helpers.ts";
 
 /** Number of moments in a minute; each is ten seconds. */
 const MINUTE = 6;

@@ -14,8 +14,8 @@ import { line } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { openedDialog } from "./dialog.ts";
 import { flashed } from "./flash.ts";
-import { only } from "./only.ts";
 import { listingOf, viewOf } from "./seen.ts";
+import { only } from "./step-helpers.ts";
 
 /** Returns the standard chord for the pressed one; `undefined` if it no longer has an effect. */
 export function ownChord({ ownOf, freed }: KeyMap, pressed: Chord): Chord | undefined {

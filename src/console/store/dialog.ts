@@ -14,11 +14,11 @@ import type { DialogState, Effect, State, Step } from "../model/state.ts";
 import { commonStart } from "./common-start.ts";
 import { flashed } from "./flash.ts";
 import { isTooSmall } from "./layout.ts";
-import { isOneOf, only } from "./only.ts";
 import { withPreference } from "./preferences.ts";
 import { openedRows } from "./rehearsed.ts";
 import { contextOf } from "./seen.ts";
 import { whyNoWrite } from "./select.ts";
+import { isOneOf, only } from "./step-helpers.ts";
 
 export function openedDialog(state: State, dialog: Dialog): State {
   const values = Object.fromEntries(dialog.fields.map(({ id, initial }) => [id, initial]));

@@ -7,7 +7,7 @@ import { editAtEnd } from "../edit/edit.ts";
 import type { Event, PromptState, State, Step } from "../model/state.ts";
 import { commonStart } from "./common-start.ts";
 import { withFoundFile } from "./dialog.ts";
-import { only } from "./only.ts";
+import { only } from "./step-helpers.ts";
 
 type Completed = Event & { readonly kind: "completed" };
 

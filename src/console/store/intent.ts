@@ -10,9 +10,9 @@ import { openStatement } from "../workbench/running.ts";
 import { openedDialog } from "./dialog.ts";
 import { flashed } from "./flash.ts";
 import { bodyCells, bodyRows } from "./layout.ts";
-import { only } from "./only.ts";
 import { openedPage } from "./page.ts";
 import { gone, withTable } from "./places.ts";
+import { only } from "./step-helpers.ts";
 
 export function followed(state: State, intent: Intent, views: readonly View[]): Step {
   switch (intent.kind) {

@@ -11,8 +11,8 @@ import type { View } from "../model/view.ts";
 import { focusOf } from "./dialog.ts";
 import { flashed } from "./flash.ts";
 import { followed } from "./intent.ts";
-import { only } from "./only.ts";
 import { leftPrompt } from "./prompt.ts";
+import { only } from "./step-helpers.ts";
 
 /** Returns `undefined` if the text contains no key, or if the focused field is hidden. */
 export function withPastedKey(state: State, text: string, views: readonly View[]): Step | undefined {

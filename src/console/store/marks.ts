@@ -5,9 +5,9 @@ import { MOVING } from "../model/keys.ts";
 import type { State } from "../model/state.ts";
 import { flashed } from "./flash.ts";
 import { type Listing, placeOfRow } from "./listing.ts";
-import { isOneOf } from "./only.ts";
 import { clamp, onRow, withTable } from "./places.ts";
 import { cursorRowOf, tableStateOf } from "./seen.ts";
+import { isOneOf } from "./step-helpers.ts";
 
 /** Returns `undefined` if the chord is not a marking key. */
 export function stepMarks(state: State, listing: Listing, chord: Chord): State | undefined {

@@ -14,7 +14,6 @@ import { followed } from "./intent.ts";
 import { tableRegions } from "./layout.ts";
 import { type Listing, placeOfRow, tableOfView } from "./listing.ts";
 import { stepMarks } from "./marks.ts";
-import { isOneOf, only } from "./only.ts";
 import { openedPage } from "./page.ts";
 import { clamp, onRow, withTable } from "./places.ts";
 import { columnsDialog, turnedSplit } from "./preferences.ts";
@@ -22,6 +21,7 @@ import { rowsStatement } from "./rows-query.ts";
 import { contextOf, cursorRowOf, listingOf, tableStateOf, viewOf } from "./seen.ts";
 import { chosenOf } from "./select.ts";
 import { copyCells, copyRows, saveTable } from "./shown-rows.ts";
+import { isOneOf, only } from "./step-helpers.ts";
 
 interface Seen {
   readonly view: View;

@@ -9,9 +9,9 @@ import { type Line, line, span, textOfLine } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { flashed } from "./flash.ts";
 import { bodyRows } from "./layout.ts";
-import { isOneOf, only } from "./only.ts";
 import { clamp, withTable } from "./places.ts";
 import { tableStateOf, textOf } from "./seen.ts";
+import { isOneOf, only } from "./step-helpers.ts";
 
 /** Opens a page. `lines: undefined` means that they are loading, under the id that `nextId` had. */
 export function openedPage(state: State, title: string, lines: readonly Line[] | undefined): State {

@@ -11,8 +11,8 @@ import { line } from "../model/text.ts";
 import type { Intent, View } from "../model/view.ts";
 import { flashed } from "./flash.ts";
 import { SPLIT_COLUMNS } from "./layout.ts";
-import { only } from "./only.ts";
 import { tableStateOf, viewOf } from "./seen.ts";
+import { only } from "./step-helpers.ts";
 
 /** These dialogs send nothing to a gateway. */
 const NO_DEED: Deed = { kind: "actions", actions: [] };

@@ -12,12 +12,12 @@ import type { Command } from "./command.ts";
 import { flashed } from "./flash.ts";
 import { stepFound } from "./found.ts";
 import { followed, isUnsaved, quit } from "./intent.ts";
-import { only } from "./only.ts";
 import { linesOfLog, openedPage } from "./page.ts";
 import { isReadingNames, unreadKinds } from "./palette.ts";
 import { withTable } from "./places.ts";
 import { tableStateOf, viewOf } from "./seen.ts";
 import { openedHelp } from "./step-help.ts";
+import { only } from "./step-helpers.ts";
 import { stepVerb } from "./verbs.ts";
 
 /** Maximum length of a prompt, in UTF-16 units; a filter is searched in every row. */

@@ -15,9 +15,9 @@ import { tsvOf } from "../workbench/export.ts";
 import { flashed } from "./flash.ts";
 import type { Listing } from "./listing.ts";
 import { maskText } from "./masked.ts";
-import { only } from "./only.ts";
 import { contextOf, tableStateOf } from "./seen.ts";
 import { chosenOf } from "./select.ts";
+import { only } from "./step-helpers.ts";
 
 /** Returns positions in the table, in the order on the screen. */
 function rowsToSave(state: State, { table, order }: Listing, views: readonly View[]): readonly number[] {

@@ -8,8 +8,8 @@ import type { View } from "../model/view.ts";
 import { flashed } from "./flash.ts";
 import { type EntryRun, foundEntries } from "./help-entries.ts";
 import { bodyRows } from "./layout.ts";
-import { only } from "./only.ts";
 import { clamp } from "./places.ts";
+import { only } from "./step-helpers.ts";
 
 /** Maximum length of a search, in UTF-16 units. */
 const MAX_SEARCH_LENGTH = 200;

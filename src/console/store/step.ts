@@ -22,7 +22,6 @@ import { followed, quit } from "./intent.ts";
 import { withPastedKey, withTypedKey } from "./key-met.ts";
 import { bodyCells, bodyRows } from "./layout.ts";
 import { pointedAt, sortedByHead, stepColumnLetter, stepTable, withFreshDescription } from "./moving.ts";
-import { isOneOf, only } from "./only.ts";
 import { stepPage, stepPageView } from "./page.ts";
 import { backFrom, gone, settled, toNextTab, toPrevious, withTable } from "./places.ts";
 import { favoriteIntent, keepDialog } from "./preferences.ts";
@@ -32,6 +31,7 @@ import { contextOf, listingOf, tableStateOf, viewOf } from "./seen.ts";
 import { underWayOf } from "./select.ts";
 import { savePage } from "./shown-rows.ts";
 import { openedHelp, stepHelp } from "./step-help.ts";
+import { isOneOf, only } from "./step-helpers.ts";
 import { stepVerb } from "./verbs.ts";
 
 /** Keys go to the workbench while its view is on top; the other events always do. */

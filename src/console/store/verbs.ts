@@ -8,10 +8,10 @@ import type { View } from "../model/view.ts";
 import { flashed } from "./flash.ts";
 import { followed } from "./intent.ts";
 import { withRowOfPage } from "./moving.ts";
-import { only } from "./only.ts";
 import { withTable } from "./places.ts";
 import { contextOf, cursorRowOf, listingOf } from "./seen.ts";
 import { chosenOf, offersOf } from "./select.ts";
+import { only } from "./step-helpers.ts";
 
 const BY_CHORD: ReadonlyMap<Chord, VerbId> = new Map(
   (Object.keys(VERBS) as VerbId[]).map((verb) => [VERBS[verb].chord, verb]),

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { cellsOf } from "../../../src/base/index.ts";
 import { drawScreen } from "../../../src/console/draw/screen.ts";
-import { speak } from "../../../src/console/draw/spoken.ts";
+import { speak } from "../../../src/console/draw/screen-reader.ts";
 import type { Failure } from "../../../src/console/model/data.ts";
 import type { DialogState, State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";

@@ -1,6 +1,6 @@
 /** A store for tests: lines that are set, and whoever listens. */
 
-import type { Spoken } from "../../../src/console/draw/spoken-node.ts";
+import type { Spoken } from "../../../src/console/draw/screen-reader-node.ts";
 import type { Line } from "../../../src/console/model/text.ts";
 import type { OutputGate, ScreenStore } from "../../../src/console/parts/render.tsx";
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawDialog } from "../../../src/console/draw/dialog.ts";
-import { speakDialog } from "../../../src/console/draw/spoken-dialog.ts";
+import { speakDialog } from "../../../src/console/draw/screen-reader-dialog.ts";
 import type { Dialog } from "../../../src/console/model/dialog.ts";
 import { line, textOfLine } from "../../../src/console/model/text.ts";
 import { withAttachment } from "../../../src/console/store/attached.ts";

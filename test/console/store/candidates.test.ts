@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawScreen } from "../../../src/console/draw/screen.ts";
-import { speak } from "../../../src/console/draw/spoken.ts";
+import { speak } from "../../../src/console/draw/screen-reader.ts";
 import type { Event, State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import type { View } from "../../../src/console/model/view.ts";

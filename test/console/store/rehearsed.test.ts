@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RehearsalResult } from "../../../src/admin-api/index.ts";
 import { drawDialog } from "../../../src/console/draw/dialog.ts";
-import { speakDialog } from "../../../src/console/draw/spoken-dialog.ts";
+import { speakDialog } from "../../../src/console/draw/screen-reader-dialog.ts";
 import type { Dialog } from "../../../src/console/model/dialog.ts";
 import type { RehearsalOutcome } from "../../../src/console/model/rehearsal.ts";
 import type { State, Step } from "../../../src/console/model/state.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HistoryRecord } from "../../../src/admin-api/index.ts";
 import { drawScreen } from "../../../src/console/draw/screen.ts";
-import { speak } from "../../../src/console/draw/spoken.ts";
+import { speak } from "../../../src/console/draw/screen-reader.ts";
 import type { Context } from "../../../src/console/model/context.ts";
 import type { Data, Need, Readable, ReadableId, Reading } from "../../../src/console/model/data.ts";
 import { keyOf } from "../../../src/console/model/data.ts";

@@ -9,7 +9,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { cellsOf } from "../../../src/base/index.ts";
 import { drawScreen } from "../../../src/console/draw/screen.ts";
-import { speak } from "../../../src/console/draw/spoken.ts";
+import { speak } from "../../../src/console/draw/screen-reader.ts";
 import { VERBS } from "../../../src/console/model/keys.ts";
 import type { Event, State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";

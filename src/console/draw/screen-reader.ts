@@ -25,12 +25,12 @@ import { shownCandidates } from "./candidates.ts";
 import { drawHealth } from "./header.ts";
 import { hintsOf } from "./hints.ts";
 import type { DrawWorkbench } from "./screen.ts";
-import { speakDialog } from "./spoken-dialog.ts";
-import { plain, type Spoken, type SpokenNode, said } from "./spoken-node.ts";
+import { speakDialog } from "./screen-reader-dialog.ts";
+import { plain, type Spoken, type SpokenNode, said } from "./screen-reader-node.ts";
 import { drawStatus, noticeOf } from "./status.ts";
 import { positionWords } from "./title.ts";
 
-export type { Spoken, SpokenNode } from "./spoken-node.ts";
+export type { Spoken, SpokenNode } from "./screen-reader-node.ts";
 
 export function speak(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): Spoken {
   const { size } = state;

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { AdminError, createAdminClient } from "../../../src/admin-api/index.ts";
 import { type Action, actionOf } from "../../../src/console/model/action.ts";
 import type { Deed, JobRequest } from "../../../src/console/model/dialog.ts";
-import { carryOut, DeedFailed } from "../../../src/console/run/deed.ts";
+import { carryOut, DeedFailed } from "../../../src/console/run/run-action.ts";
 import { atEnd, type Owner } from "../../e2e/support/wait.ts";
 import { answer, type Handler, type Peer, refuse, startPeer } from "../watch/support/peer.ts";
 

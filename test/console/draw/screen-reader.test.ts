@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { speak } from "../../../src/console/draw/spoken.ts";
-import type { SpokenNode } from "../../../src/console/draw/spoken-node.ts";
+import { speak } from "../../../src/console/draw/screen-reader.ts";
+import type { SpokenNode } from "../../../src/console/draw/screen-reader-node.ts";
 import type { State } from "../../../src/console/model/state.ts";
 import {
   dataOf,

@@ -8,7 +8,7 @@ import { contextOf } from "../store/seen.ts";
 import { underWayWords } from "../store/under-way.ts";
 import { requestsOf, unseen } from "./dialog-lines.ts";
 import { REHEARSAL_LABEL, rehearsalLines } from "./rehearsal-lines.ts";
-import { plain, type Spoken, type SpokenNode, said } from "./spoken-node.ts";
+import { plain, type Spoken, type SpokenNode, said } from "./screen-reader-node.ts";
 
 export function speakDialog(state: State, open: DialogState): Spoken {
   const { dialog, stage } = open;
