@@ -10,8 +10,8 @@ import { type Ask, countPrompt, type OfferedTool, type PromptCounter } from "./a
 import { oddBody, oddFrames } from "./chat-oddities.ts";
 import { errorBody } from "./errors.ts";
 import { arrayOf, integerOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "./json.ts";
-import { mannerOf } from "./response-variants.ts";
 import { REFUSAL_TEXT, type Reply, replyTo, type ToolCall, tokensOf, type Usage } from "./reply.ts";
+import { mannerOf } from "./response-variants.ts";
 import { type Answer, type Call, idOf, json } from "./route.ts";
 import { checkChat } from "./rules/index.ts";
 import { piecesOf, wordsOf } from "./text.ts";

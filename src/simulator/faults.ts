@@ -7,8 +7,8 @@
  */
 
 import { parseDuration } from "../base/index.ts";
-import { matchManner } from "./response-variants.ts";
 import { matcherOf, type NameRow, partsOf } from "./names.ts";
+import { matchManner } from "./response-variants.ts";
 
 /** Faults without a parameter; the model name is `sim-` and the kind. */
 type PlainKind =

@@ -3,9 +3,9 @@
 import { QUIRKS } from "./agents/quirks.ts";
 import { FAULTS } from "./faults.ts";
 import { MAX_LAST } from "./last.ts";
-import { MANNERS } from "./response-variants.ts";
 import { TOOLS } from "./mcp/tools.ts";
 import { KNOBS } from "./reports/knobs.ts";
+import { MANNERS } from "./response-variants.ts";
 
 export function helpText(url: string): string {
   return `The simulated provider: both dialects, with answers that follow from the question alone.

@@ -4,7 +4,7 @@ export { QUIRKS } from "./agents/quirks.ts";
 export type { Counts } from "./counts.ts";
 export { FAULTS, type FaultRow } from "./faults.ts";
 export { helpText } from "./help.ts";
-export { MANNERS, type MannerRow } from "./response-variants.ts";
 export { HEALTHY_MODELS } from "./models.ts";
+export { MANNERS, type MannerRow } from "./response-variants.ts";
 export { type Simulator, type SimulatorOptions, startSimulator } from "./server.ts";
 export type { SignatureRules, SigningKey } from "./signed.ts";

@@ -9,9 +9,9 @@
 import { type Ask, countPrompt, type OfferedTool, type PromptCounter } from "./ask.ts";
 import { errorBody } from "./errors.ts";
 import { arrayOf, integerOf, type Json, type JsonObject, objectOf, objectsOf, parseJson, stringOf } from "./json.ts";
-import { mannerOf } from "./response-variants.ts";
 import { oddEvents } from "./messages-oddities.ts";
 import { REFUSAL_TEXT, type Reply, replyTo, tokensOf } from "./reply.ts";
+import { mannerOf } from "./response-variants.ts";
 import { type Answer, type Call, idOf, json } from "./route.ts";
 import { checkCounted, checkMessages } from "./rules/index.ts";
 import { omittedSignatureOf, redactedOf, signatureOf } from "./signature.ts";

@@ -9,8 +9,8 @@
 
 import type { Ask } from "./ask.ts";
 import type { Fault } from "./faults.ts";
-import { type Manner, mannerOf } from "./response-variants.ts";
 import type { Memory } from "./memory.ts";
+import { type Manner, mannerOf } from "./response-variants.ts";
 import type { Tokens } from "./route.ts";
 import { exampleOf } from "./schema-example.ts";
 import { answerText, countJsonTokens, countWords, takeJson, takeWords, textUnderFault, thinkingText } from "./text.ts";

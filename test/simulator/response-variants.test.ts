@@ -6,8 +6,8 @@ import type Anthropic from "@anthropic-ai/sdk";
 import type OpenAI from "openai";
 import { parseFault } from "../../src/simulator/faults.ts";
 import { MANNERS, type Simulator } from "../../src/simulator/index.ts";
-import { mannerOf } from "../../src/simulator/response-variants.ts";
 import { ODDITIES } from "../../src/simulator/oddities.ts";
+import { mannerOf } from "../../src/simulator/response-variants.ts";
 import { anthropic, openai, post, simulator } from "./clients.ts";
 
 const QUESTION = [{ role: "user" as const, content: "Hello there" }];
