@@ -7,7 +7,7 @@
  */
 
 import type { AdminDoor } from "../admin-api/index.ts";
-import { Lifetime, systemClock } from "../base/index.ts";
+import { Lifetime, pause, systemClock } from "../base/index.ts";
 import { eventsOfMouse } from "./draw/mouse.ts";
 import { drawScreen } from "./draw/screen.ts";
 import { speak } from "./draw/screen-reader.ts";
@@ -83,6 +83,8 @@ const ATTENDED_MS = 5_000;
 const SPOKEN_TICK_MS = 30_000;
 /** Time limit of closing, in milliseconds: a slow disk may delay the history, and a connection may hang while it closes. */
 const CLOSE_LIMIT_MS = 2_000;
+/** Maximum wait for the saved preferences before the first frame, in milliseconds. */
+const PREFERENCES_LIMIT_MS = 250;
 
 /** Restores the terminal before it settles. Rejects only with an internal error of the console. */
 export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> {
@@ -259,6 +261,10 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     onCrash: (error: unknown) => end({ kind: "fault", error }),
     onPrinted: (words: string) => dispatch({ kind: "flash", flash: { words, tone: "warn" } }),
   };
+  const remember = async (name: "history" | "statements" | "preferences"): Promise<void> =>
+    dispatch({ kind: "remembered", name, text: await ports.memory.load(name) });
+  // A function key may be pressed before the first frame, and columns must not change after it.
+  await Promise.race([remember("preferences"), pause(PREFERENCES_LIMIT_MS, stop.signal)]);
   const theme = looks.hasColour ? themeBy(wasLight) : MONO;
   const rendered = life.own(
     "screen",
@@ -272,9 +278,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   );
   life.own("clock", clock, clearInterval);
   watch.need(needsOf(state, VIEWS));
-  for (const name of ["history", "statements", "preferences"] as const) {
-    void ports.memory.load(name).then((text) => dispatch({ kind: "remembered", name, text }));
-  }
+  for (const name of ["history", "statements"] as const) void remember(name);
   if (auditFile !== undefined) {
     keepTail({
       follow: (fromEnd, signal) =>
