@@ -186,6 +186,24 @@ test(`${DAYS} days of kills and wrong reports (RECONCILE_SEED=${SEED})`, {
   };
   const killing = new Set<string>();
 
+  /** Waits until every node goes by the time that was set: a node believes a step once another member confirms it. */
+  const timeIsAdopted = async (): Promise<void> => {
+    for (const { id, client } of alive()) {
+      let since = Number.POSITIVE_INFINITY;
+      await eventually(
+        `${id} goes by the time that was set`,
+        async () => {
+          const { time } = await client.call("get_status");
+          const isAdopted = Math.abs(time?.ahead_ms ?? Number.NaN) < 5_000;
+          since = isAdopted ? Math.min(since, performance.now()) : Number.POSITIVE_INFINITY;
+          // Worker processes learn the time of their node a quarter of a second later.
+          return performance.now() - since >= 600;
+        },
+        LIMIT_MS,
+      );
+    }
+  };
+
   /** The ledger as finance asks for it, as a node has it. */
   const ledger = async ({ client }: TestNode): Promise<ReadonlyMap<string, Sums>> => {
     const sql = `SELECT substr(hour, 1, 10), provider, model, ${CLASSES.map((it) => `sum(${it}_tokens)`).join(", ")} FROM usage GROUP BY 1, 2, 3`;
@@ -276,6 +294,7 @@ test(`${DAYS} days of kills and wrong reports (RECONCILE_SEED=${SEED})`, {
     const [morning] = rounds.slice(-1);
     assert.ok(morning);
     await logFollows();
+    await timeIsAdopted();
     for (const id of running.keys()) {
       for (const { type } of PROVIDERS) for (let at = 0; at < 3; at += 1) assert.ok(await say(id, type, at));
     }
