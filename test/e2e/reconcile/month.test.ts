@@ -1,11 +1,9 @@
 /**
- * Days of traffic through three real nodes, of which some are killed, leaders in the middle of a round among them, against
- * both simulated reports with their knobs turned. Line by line, verdicts are what this file works out for itself; and the
- * ledger has what the simulator counted: exactly, but for a node that was killed, which is short by no more than what it
- * had not reported. Source: design decisions, section 14.
+ * Days of traffic through three real nodes, some of which are killed, leaders in the middle of a round among them, against both
+ * simulated reports. Every verdict is computed here too, line by line, and the ledger has what the simulator counted: exactly,
+ * except that a killed node lacks at most what it had not reported. Source: design decisions, section 14.
  *
- * A few days by default. A month: `npm run build`, then
- * `RECONCILE_DAYS=30 node --import tsx --test test/e2e/reconcile/month.test.ts`.
+ * Runs a few days; `RECONCILE_DAYS=30 node test/run.mjs test/e2e/reconcile/month.test.ts` runs a month.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
@@ -17,6 +15,7 @@ import { createNodes, type TestNode } from "../config/support/nodes.ts";
 import type { Gateway } from "../support/gateway.ts";
 import { simulated } from "../support/simulated.ts";
 import { atEnd, eventually, within } from "../support/wait.ts";
+import { timeIsAdopted } from "./support/adopted-time.ts";
 import {
   breachesIn,
   CLASSES,
@@ -186,24 +185,6 @@ test(`${DAYS} days of kills and wrong reports (RECONCILE_SEED=${SEED})`, {
   };
   const killing = new Set<string>();
 
-  /** Waits until every node goes by the time that was set: a node believes a step once another member confirms it. */
-  const timeIsAdopted = async (): Promise<void> => {
-    for (const { id, client } of alive()) {
-      let since = Number.POSITIVE_INFINITY;
-      await eventually(
-        `${id} goes by the time that was set`,
-        async () => {
-          const { time } = await client.call("get_status");
-          const isAdopted = Math.abs(time?.ahead_ms ?? Number.NaN) < 5_000;
-          since = isAdopted ? Math.min(since, performance.now()) : Number.POSITIVE_INFINITY;
-          // Worker processes learn the time of their node a quarter of a second later.
-          return performance.now() - since >= 600;
-        },
-        LIMIT_MS,
-      );
-    }
-  };
-
   /** The ledger as finance asks for it, as a node has it. */
   const ledger = async ({ client }: TestNode): Promise<ReadonlyMap<string, Sums>> => {
     const sql = `SELECT substr(hour, 1, 10), provider, model, ${CLASSES.map((it) => `sum(${it}_tokens)`).join(", ")} FROM usage GROUP BY 1, 2, 3`;
@@ -294,7 +275,7 @@ test(`${DAYS} days of kills and wrong reports (RECONCILE_SEED=${SEED})`, {
     const [morning] = rounds.slice(-1);
     assert.ok(morning);
     await logFollows();
-    await timeIsAdopted();
+    await timeIsAdopted(alive(), LIMIT_MS);
     for (const id of running.keys()) {
       for (const { type } of PROVIDERS) for (let at = 0; at < 3; at += 1) assert.ok(await say(id, type, at));
     }
