@@ -33,7 +33,7 @@ function take(path, waits) {
   }
 }
 
-/** Undefined: nobody any more. */
+/** Returns the process id of the holder, "unknown" while it is being written, or `undefined` if nobody holds the lock. */
 function holderOf(path) {
   try {
     const age = Date.now() - statSync(path).mtimeMs;
@@ -55,7 +55,7 @@ function isAlive(pid) {
   }
 }
 
-/** By one process at a time, and looked at again: what the next one has taken meanwhile is theirs. */
+/** Removes a stale lock. Only one process does so at a time, and it checks again: another may have taken the lock meanwhile. */
 function breakOff(path) {
   const breaking = `${path}.break`;
   try {

@@ -12,8 +12,8 @@ import { besidesBundle } from "./native.mjs";
 import { withoutUnused } from "./unused.mjs";
 
 /**
- * What is started by path: the process, and the threads. Each is bundled by itself: a file that two of them share would
- * bring along what only one of them needs, and a thread starts within the time of the process.
+ * Entry points that are started by path: the process and its threads. Each is bundled by itself, since a chunk that two of
+ * them share would contain code that only one of them needs, and so slow down the start of a thread.
  */
 const ENTRIES = [
   "src/cli/main.ts",

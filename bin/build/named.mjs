@@ -31,5 +31,5 @@ export const namedExports = {
   },
 };
 
-/** As esbuild tells: by what is written there. Some packages are found as ES modules that Node.js would not take for such. */
+/** Judges by the syntax of the file, as esbuild does: some packages ship ES modules that Node.js would not recognize as such. */
 const isCommonJs = (path) => !/^(import|export)\b/m.test(readFileSync(path, "utf8"));

@@ -1,6 +1,6 @@
 /**
- * What packages hold besides JavaScript and find by their own place: it is copied to dist/native/, with the package's
- * licence, and found there through `#native/` of package.json, from whichever file of dist/ the package's code is in.
+ * Copies files that are not JavaScript and that a package looks up beside its own code (prebuilt binaries, WebAssembly) to
+ * dist/native/, with the package's licence. Code in dist/ finds them through `#native/` in package.json.
  */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -28,7 +28,7 @@ const PARTS = [
 
 const folderOf = ({ name, package: id = name }) => join("node_modules", id);
 
-/** Of esbuild: the same code, looking there. */
+/** esbuild plugin that makes the packages' code look in dist/native/. */
 export const besidesBundle = {
   name: "besides-bundle",
   setup(build) {

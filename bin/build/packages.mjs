@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Of files that a package's own sources lie beside: the folder of another project within, with a licence of its own. */
+/** Names of licence files. A folder `deps` contains another project with a licence of its own. */
 const LICENCE_FILE = /^(licen[cs]es?|copying|notice|copyright|unlicense)([.-].*)?$/i;
 const NESTED_SOURCES = "deps";
 

@@ -1,4 +1,4 @@
-/** What only the build knows, for `gateway version` and the list of parts. */
+/** Facts that only the build knows (commit, date, tools), for `gateway version` and the list of parts. */
 
 import { execFileSync } from "node:child_process";
 import { version as esbuildVersion } from "esbuild";

@@ -15,7 +15,7 @@ const PARTS = [
     path: /^(react-devtools-core|react-native-fs|react-native-fetch-blob)$/,
     contents: "export default { initialize() {}, connectToDevTools() {} };",
   },
-  // What speaks as a browser does, which brings Node.js to load its own copy too; stand-ins for tests; caches.
+  // Omits browser APIs (which would make Node.js load its own copy as well), mocks for tests, and caches.
   {
     from: /[\\/]undici[\\/]index\.js$/,
     path: /^\.\/lib\/(web|mock|cache|interceptor)\//,

@@ -3,8 +3,8 @@
  *
  * Source: Go's `time.ParseDuration`, its grammar `[-+]?([0-9]*(\.[0-9]*)?unit)+` and its range (a signed 64-bit count
  * of nanoseconds, about 292 years). The arithmetic is done in whole nanoseconds, so `0.1s` is exactly 100 ms; what is
- * finer than a nanosecond is cut off. Note that a timer of Node holds 2^31-1 ms (24.8 days) at most: whoever waits for
- * a configured duration must not hand a longer one to `setTimeout`, which would fire at once.
+ * finer than a nanosecond is cut off. Note that a timer of Node holds 2^31-1 ms (24.8 days) at most: `setTimeout` with a
+ * longer duration would fire at once, so a caller must split it.
  */
 
 /** The longest sensible text, six units with nine decimals each, is well under this; configuration is outside input. */

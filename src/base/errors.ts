@@ -50,7 +50,7 @@ export const REFUSALS = {
   response_not_found: {
     status: 404,
     mayRetry: false,
-    when: "a response is asked for by an id of ours: none is stored",
+    when: "a stored response is requested by an id that the gateway issued; the gateway stores none",
   },
   origin_not_allowed: {
     status: 403,
@@ -133,7 +133,7 @@ export const REFUSALS = {
 export type RefusalCode = keyof typeof REFUSALS;
 
 /**
- * What refused a request, for lists and records that operators read. Names come from the configuration or from fixed lists,
+ * Cause of a refusal, for lists and records that operators read. Names come from the configuration or from fixed lists,
  * never from the caller.
  */
 export interface RefusedBy {

@@ -1,8 +1,8 @@
 /**
- * Values made small enough for a line of bounded length: long texts are cut first, then long lists and objects.
+ * Truncates values to fit into a line of bounded length: first long texts, then long lists and objects.
  *
- * A line of at most `MAX_LINE_BYTES` reaches a pipe in one piece, whoever else writes to it: POSIX keeps writes of up to
- * `PIPE_BUF` bytes whole, which is 4,096 on Linux. What is cut ends in `…`; the same value is always cut alike.
+ * A line of at most `MAX_LINE_BYTES` reaches a pipe in one piece even if other processes write to it: POSIX keeps writes of
+ * up to `PIPE_BUF` bytes whole, which is 4,096 on Linux. Truncated values end in `…`; truncation is deterministic.
  */
 
 /** In bytes of UTF-8, including the newline. */

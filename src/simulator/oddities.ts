@@ -9,7 +9,7 @@ export const ODDITIES = [
   odd("usage-on-finish", "compat: usage comes with the finish reason, asked for or not, and in no chunk of its own"),
   odd("usage-every-chunk", "compat: every chunk has the usage so far"),
   odd("usage-unasked", "compat: a chunk with usage comes without being asked for"),
-  odd("no-usage", "compat: usage is told nowhere"),
+  odd("no-usage", "compat: usage is not reported"),
   odd("no-choices-usage", "compat: the chunk with usage has no `choices`"),
   odd("no-done", "compat: the stream ends without `[DONE]`"),
   odd("tool-calls-empty", "compat: `tool_calls: []` stands beside every text"),

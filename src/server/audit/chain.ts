@@ -24,7 +24,7 @@ export interface Chain {
 }
 
 export interface ChainEvent {
-  /** As returned by `eventText`. */
+  /** Result of `eventText`. */
   readonly text: string;
   /** Milliseconds since the epoch. */
   readonly at: number;

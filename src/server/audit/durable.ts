@@ -53,7 +53,7 @@ export function writeWhole(fd: number, bytes: Uint8Array): void {
 export function readIfThere(path: string, maxBytes: number): Buffer | undefined {
   try {
     const { size } = statSync(path);
-    if (size > maxBytes) throw new Error(`it has ${size} bytes, and none of ours has more than ${maxBytes}`);
+    if (size > maxBytes) throw new Error(`it has ${size} bytes; the gateway writes at most ${maxBytes}`);
     return readFileSync(path);
   } catch (error) {
     if (systemCode(error) === "ENOENT") return undefined;

@@ -75,7 +75,7 @@ export async function discovered({ url }: IssuerOptions, options: FetchOptions):
   const from = httpUrl(`${url.replace(/\/$/, "")}/.well-known/openid-configuration`, "the issuer's url");
   const { value } = await fetchJson(from, options);
   if (!isJsonObject(value)) throw new FetchFailure(`${place(from)}: the answer is no discovery document`);
-  // Without this check, whoever can write one document on a shared host could speak for every issuer on it.
+  // Without this check, anyone who can write one document on a shared host could impersonate every issuer on it.
   if (member(value, "issuer") !== url) throw new FetchFailure(`${place(from)}: the document is of another issuer`);
   return { from, document: value };
 }

@@ -2,7 +2,7 @@
  * Cache of verified tokens, so that a signature is checked once and not at each request (about 0.3 ms of CPU).
  *
  * The key is the SHA-256 of the whole token, including issuer and signature, so tokens cannot collide and no token stays in
- * memory. Refusals are never cached, nor anything of a verifier that was replaced, so a reload of issuers takes effect at once.
+ * memory. Refusals and results of a replaced verifier are never cached, so a reload of issuers takes effect at once.
  * An entry expires when the verifier would refuse the token for its time, to the millisecond; when the issuer's keys have
  * changed, since the token's may be missing; and five minutes after verification, so that the verifier looks for new keys at
  * all.

@@ -49,7 +49,7 @@ export type TokenFault =
   | "unknown_key"
   | "signature"
   | "expired"
-  /** By `nbf` or `iat`. */
+  /** `nbf` or `iat` is in the future. */
   | "not_yet_valid"
   | "no_expiry"
   | "no_subject"

@@ -103,7 +103,7 @@ export interface WrittenState {
   readonly sha256: string;
   readonly size: number;
   readonly rows: number;
-  /** Of its rows, hex. */
+  /** Digest of its rows, in hexadecimal. */
   readonly digest: string;
 }
 

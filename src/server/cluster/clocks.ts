@@ -11,7 +11,7 @@ import type { ClockReading } from "./transport/index.ts";
 export const MAX_LEAD_MS = 2_000;
 /** A node whose clock is further from the median, either way, leaves leading to others. */
 export const MAX_LEADER_OFFSET_MS = 30_000;
-/** Offset beyond which operators are told, in milliseconds. */
+/** Offset above which a warning is logged, in milliseconds. */
 export const TOLD_OFFSET_MS = 1_000;
 
 /** Readings of a peer that are looked at, of which the quickest counts: it is off by half its round trip at most. */

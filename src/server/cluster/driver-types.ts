@@ -32,8 +32,8 @@ export interface DriverPorts {
   /** Starts one write; `done` once durable. Never called again before. A failed write ends the process instead. */
   write(write: LogWrite, done: () => void): void;
   /**
-   * Begins to install a received snapshot as state and log; calls `done` once it is durable and loaded. Never during a write,
-   * nor the reverse.
+   * Begins to install a received snapshot as state and log; calls `done` once it is durable and loaded. A write and an
+   * installation never overlap.
    */
   install(
     snapshot: SnapshotMeta,

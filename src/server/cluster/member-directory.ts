@@ -1,6 +1,6 @@
 /**
  * Directory of members as a replica knows them: their rows in the state, and facts from an admission or from the peers
- * themselves. It decides whom to connect to, whom to listen to, and whose answers count.
+ * themselves. It decides which peers to connect to, which to accept, and whose answers count.
  *
  * A member is a node id together with the identity of its data directory. Another directory under a known id has none of the
  * votes and entries of the first, so its answers do not count. Its connection is kept all the same, since this node's knowledge
@@ -16,7 +16,7 @@ export interface BookOptions {
   readonly nodeId: string;
   readonly network: Network;
   state(): State;
-  /** By id; modified here. */
+  /** Members learned from admissions and peers, by id; modified here. */
   readonly learned: Map<string, Member>;
   readonly self: Member;
   /** The configuration at this start, and how far it is applied. */

@@ -77,7 +77,7 @@ export function createMembership(ports: MembershipPorts): Membership {
   const hasLiveMajority = (voters: readonly string[]): boolean =>
     voters.filter(isLive).length > Math.floor(voters.length / 2);
 
-  /** Runs changes one after another, whoever requests them. */
+  /** Runs membership changes one after another. */
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const next = turn.then(async () => {
       isChanging = true;
@@ -130,7 +130,7 @@ export function createMembership(ports: MembershipPorts): Membership {
           `a member ${request.id} with another data directory is alive: give this node another cluster.node_id, or stop that one`,
         );
       }
-      ports.log.warn("a member came back with another data directory; it is admitted anew", { member: request.id });
+      ports.log.warn("a member came back with another data directory; it is admitted as a new member", { member: request.id });
       await removeAll([request.id], deadline);
     }
     const member: Member = { ...request, incarnation: 0 };

@@ -178,7 +178,7 @@ function frameKind(kind: AskKind): Exclude<AskKind, "remove" | "transfer" | "rea
   return kind === "remove" || kind === "transfer" ? "prune" : kind;
 }
 
-/** The node that was asked has judged whoever reads; a command line was judged by none. */
+/** The node that took the request has authorized its caller; no node has authorized a command line. */
 function isReadOf(header: unknown, { kind }: Peer): header is Header {
   return kind === "node" && typeof header === "object" && header !== null && (header as Header)["op"] === "read";
 }

@@ -35,7 +35,7 @@ export function createOwnCommands({ self, ports, log, signal, onStarted }: OwnCo
     const by = { iss: "gateway", sub: self.id };
     const id = `${client.slice(0, 8)}-${sequence}`;
     const command = encodeCommand({ v: 1, t, id, c: client, s: sequence, by, p });
-    // A node that the cluster does not recognize never applies what it is told.
+    // A node that the cluster does not recognize never applies the command, so its effect cannot be awaited here.
     return (await submit(command, TIMEOUT_MS, ports, false)).result;
   };
 

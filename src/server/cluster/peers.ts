@@ -46,7 +46,7 @@ export interface PeersOptions {
 
 export interface OwnPeers extends Peers {
   readonly clocks: Clocks;
-  /** By node id. */
+  /** Returns members that lost acknowledged entries, by node id. */
   forgotten(): ReadonlyMap<string, Forgotten>;
   /** Returns the safe index of a member, as reported by itself or to this leader; `undefined` if none is known. */
   safeIndexOf(nodeId: string): number | undefined;

@@ -59,7 +59,7 @@ export function createRestore({ dataDir, write, canOpenRing }: RestorePorts): Cl
   };
 }
 
-/** What is sealed in an archive, collected while it is read. */
+/** Collects the sealed values of an archive while it is read. */
 function collectSealed() {
   const keys = new Set<string>();
   let malformed: string | undefined;

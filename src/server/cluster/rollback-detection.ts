@@ -4,7 +4,8 @@
  * acknowledged entries are lost.
  *
  * Two facts about a healthy member stay true whatever happens to the leaders. An entry that is committed and on its disk is
- * never replaced. Nor is, until it has reached a later term, an entry that it acknowledged to the leader of the present term.
+ * never replaced. An entry that it acknowledged to the leader of the present term is not replaced either, until the member
+ * has reached a later term.
  * So a log that ends before either has been rolled back, and no healthy one has (the simulator checks this at every
  * reconnection of every run).
  */

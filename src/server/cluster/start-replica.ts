@@ -148,7 +148,7 @@ async function load(storage: Storage, log: Log): Promise<State> {
   if (state.digest === digest) return state;
   const record = storage.log.snapshotRecord;
   if (record === undefined || record.size === 0) throw unusable(storage.path);
-  log.warn("the rows of the state are not those that were written last; they are made anew from the snapshot", {
+  log.warn("the stored state differs from the last write; it is rebuilt from the snapshot", {
     snapshot: record.index,
   });
   return await rebuild(storage, record);

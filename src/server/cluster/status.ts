@@ -78,7 +78,7 @@ function lossOf({ raft, peers }: StatusSources): string | undefined {
   return `a majority has forgotten what it acknowledged (${forgetful.join(", ")}), and is refused by ${self}, which has it. ${CHOOSE}`;
 }
 
-/** It cannot be told which of them lost entries: each may have what the other lacks. */
+/** Names both parties, since either may have lost entries: each may have what the other lacks. */
 function partiesOf({ id: self, lead }: RaftStatus, { heldBy }: Loss): string {
   const leader = lead === undefined ? "its leader" : lead === self ? "this leader" : `the leader ${lead}`;
   if (heldBy === self) return `this node and ${leader}`;

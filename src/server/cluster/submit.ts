@@ -38,7 +38,7 @@ const LEADERLESS_WAIT_MS = 250;
  */
 export const LEADER_WAIT_MS = 5_000;
 
-/** Milliseconds left to find a leader; each one that took the request begins them anew. */
+/** Time left to find a leader, in milliseconds. `found` starts it again: a leader took the request. */
 export function createLeaderWait(now: () => number): { left(): number; found(): void } {
   let since = now();
   return {
@@ -51,7 +51,7 @@ export function createLeaderWait(now: () => number): { left(): number; found(): 
 
 export interface Submitted {
   readonly index: number;
-  /** Undefined for an entry without a command. */
+  /** `undefined` for an entry without a command. */
   readonly result: CommandResult | undefined;
 }
 

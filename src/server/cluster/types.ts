@@ -6,12 +6,12 @@
 import type { Clock } from "../../base/index.ts";
 import type { Actor, CommandResult, Mutation } from "../core/state/index.ts";
 
-/** Of `cluster` in the node file, with its defaults applied. Durations in milliseconds. */
+/** Settings of `cluster` in the node file, with defaults applied. Durations are in milliseconds. */
 export interface ClusterOptions {
   readonly nodeId: string;
-  /** Absolute. Undefined: the state is in memory, of a node without others. */
+  /** Absolute path. `undefined` keeps the state in memory, for a node without others. */
   readonly dataDir: string | undefined;
-  /** Undefined only for a cluster of one that opens no listener. */
+  /** `undefined` only for a cluster of one that opens no listener. */
   readonly secret: string | undefined;
   /** `GATEWAY_CLUSTER_SECRET_PREVIOUS`, while the secret is being changed. */
   readonly previousSecret: string | undefined;
@@ -22,12 +22,12 @@ export interface ClusterOptions {
     | { readonly kind: "join"; readonly addresses: readonly string[]; readonly bootstrapAfterMs: number | undefined };
   /** The join list asked for re-admission after this long without a known leader; undefined without a list. */
   readonly rejoin: { readonly addresses: readonly string[]; readonly afterMs: number } | undefined;
-  /** Undefined: members are never removed for their silence. */
+  /** `undefined` if silent members are never removed. */
   readonly deadAfterMs: number | undefined;
-  /** Where to listen; empty in a cluster of one that nobody can join. */
+  /** Address to listen on; empty in a cluster of one that accepts no members. */
   readonly raftAddr: string;
   readonly forwardAddr: string;
-  /** What peers are told. */
+  /** Address that peers use. */
   readonly advertise: string;
   readonly forwardAdvertise: string;
   readonly version: string;
@@ -76,8 +76,8 @@ export interface MemberStatus {
   readonly raftAddr: string;
   readonly forwardAddr: string;
   /**
-   * As the node asked sees it: a leader by who answers it, another by its connections. `snapshot`: it is sent one.
-   * `forgot`: it came with a log that ends before what it had acknowledged, and is refused.
+   * State as the reporting node sees it: a leader judges by answers, another node by its connections. `snapshot`: the
+   * member is being sent one. `forgot`: it came with a log that ends before what it had acknowledged, and is refused.
    */
   readonly state: "reachable" | "silent" | "snapshot" | "forgot";
   readonly lastContactMs: number | undefined;
@@ -139,7 +139,7 @@ export interface RestoreOptions extends WriteOptions {
 }
 
 export interface RestoredArchive extends SnapshotArchiveInfo {
-  /** What `withoutSecrets` left out. */
+  /** Objects that `withoutSecrets` omitted. */
   readonly leftOut?: {
     readonly secrets: readonly string[];
     readonly certificates: readonly string[];
@@ -179,8 +179,8 @@ export interface Cluster {
   /** Checks the archive whole before anything changes. Resolves once `view` holds the restored state. */
   restore(archive: AsyncIterable<Uint8Array>, options: RestoreOptions): Promise<RestoredArchive>;
   /**
-   * What another member has measured, as its `onQuestion` answers; undefined where it gives no answer in time. `question`:
-   * JSON. Rejects with the signal's reason alone.
+   * Asks another member's `onQuestion`; resolves to `undefined` if it does not answer in time. `question` is JSON. Rejects
+   * only with the signal's reason.
    */
   askMember(
     id: string,

@@ -21,7 +21,7 @@ export interface FollowedView {
   readonly view: StateView;
   /** One applied batch, in order. */
   follow(mutations: readonly Mutation[], index: number): void;
-  /** Everything begins anew: rows follow by `add`, then `endReplace`. */
+  /** Starts a replacement of all rows: they follow by `add`, then `endReplace`. */
   beginReplace(): void;
   add(rows: readonly (readonly [key: string, value: string])[]): void;
   endReplace(index: number): void;

@@ -1,6 +1,6 @@
 /**
- * What the main thread and the raft worker say to each other. One port, in order: the rows that a write changed arrive
- * before its answer.
+ * Messages between the main thread and the raft worker. They share one port and keep their order: the rows that a write
+ * changed arrive before its answer.
  */
 
 import type { Mutation } from "../core/state/index.ts";
@@ -47,12 +47,12 @@ export type FromWorker =
       readonly now: number;
       readonly mutations: readonly Mutation[];
     }
-  /** The whole state anew, in slices. */
+  /** Replacement of the whole state, in slices. */
   | { readonly kind: "replace-begin" }
   | { readonly kind: "replace-rows"; readonly rows: readonly (readonly [key: string, value: string])[] }
   | { readonly kind: "replace-end"; readonly index: number; readonly now: number }
   | { readonly kind: "status"; readonly status: ClusterStatus }
-  /** Of another member; a `reply` under its id is waited for. */
+  /** Question of another member; a `reply` with the same id is expected. */
   | { readonly kind: "question"; readonly id: number; readonly question: unknown }
   | { readonly kind: "answer"; readonly id: number; readonly value: unknown }
   | { readonly kind: "failure"; readonly id: number; readonly failure: Failure }
@@ -67,7 +67,7 @@ export type FromWorker =
   /** The end: nothing may be served from this disk any more. */
   | { readonly kind: "fault"; readonly name: string; readonly failure: Failure };
 
-/** What `save-snapshot` answers: a file that is not removed before the next snapshot is made. */
+/** Answer to `save-snapshot`: a file that is not removed before the next snapshot is made. */
 export interface SavedSnapshot {
   readonly info: SnapshotArchiveInfo;
   readonly path: string;

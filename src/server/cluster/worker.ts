@@ -59,13 +59,13 @@ function take(message: ToWorker): void {
   }
 }
 
-/** What is said in one turn, and the answers of a whole batch are, goes in one message: each wakes the main thread. */
+/** Sends all messages of one turn of the event loop together, such as the answers of a batch: each send wakes the main thread. */
 function tell(message: FromWorker): void {
   untold.push(message);
   if (untold.length === 1) queueMicrotask(sendUntold);
 }
 
-/** Of the whole state anew, slice by slice: the next one, and all that follows, waits until the last was taken. */
+/** True while a slice of a whole state is unacknowledged: the next slice, and all messages after it, wait for that. */
 let isHeldBack = false;
 
 function sendUntold(): void {
@@ -120,7 +120,7 @@ async function answer(id: number, ask: Ask): Promise<void> {
   asked.set(id, true);
   try {
     const value = await perform(ask);
-    // The rows of a write are told before its answer.
+    // The rows of a write are sent before its answer.
     started?.replica.flush();
     if (asked.get(id) === true) tell({ kind: "answer", id, value });
     if (ask.kind === "close") sendLast();
@@ -164,7 +164,7 @@ async function perform(ask: Ask): Promise<unknown> {
 function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return { code: "internal", message: String(error) };
   const { details, cause } = error as Error & { details?: Readonly<Record<string, unknown>> };
-  // Whoever says which listener it was has the system's error as the cause.
+  // An error that names the listener has the system's error as its cause.
   const code = codeOf(error) ?? codeOf(cause);
   return {
     code: typeof code === "string" ? code : "internal",

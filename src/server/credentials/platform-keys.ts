@@ -27,7 +27,7 @@ const MAX_STEPS = 16;
 const MAX_STEP_LENGTH = 200;
 
 export interface PlatformKeys extends SigningKeys {
-  /** Where the keys came from, in words. */
+  /** Description of where the keys came from. */
   readonly source: string;
 }
 

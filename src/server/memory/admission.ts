@@ -8,7 +8,7 @@ export interface AdmissionLimits {
 
 export const DEFAULT_ADMISSION: AdmissionLimits = { maxInFlight: 4_096, maxBufferedBytes: 512 << 20 };
 
-/** What is under way. */
+/** Requests in flight, and the bytes held for them. */
 export interface Held {
   readonly inFlight: number;
   readonly bytes: number;
@@ -26,7 +26,7 @@ export interface Admission {
   release(bytes: number): void;
   inFlight(): number;
   bufferedBytes(): number;
-  /** What other processes hold within the same limits, from now on. */
+  /** Sets what other processes hold within the same limits. */
   besides(others: Held): void;
 }
 

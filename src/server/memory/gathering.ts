@@ -13,7 +13,7 @@ const FIRST_BLOCK_BYTES = 4 << 10;
 /** A larger body is put into memory that goes back to the system. */
 const MAX_BLOCK_BYTES = 128 << 10;
 
-/** Of a body that is kept as it came. */
+/** Maximum size of a body that is kept as the chunks it came in. */
 const MAX_LISTED_BYTES = 4 << 20;
 /** A chunk that is as large is kept itself. */
 const LARGE_CHUNK_BYTES = 4 << 10;
@@ -30,9 +30,9 @@ export class Gathering {
   #block: Buffer = NO_BYTES;
   #region: Region | undefined;
 
-  /** Undefined once the body is no longer kept as it came. */
+  /** `undefined` once the body is no longer kept as it came. */
   #chunks: Buffer[] | undefined;
-  /** Where small chunks go: full up to `#smallEnd`, and in the list up to `#smallListed`. */
+  /** Buffer for small chunks: filled up to `#smallEnd`, and listed up to `#smallListed`. */
   #small: Buffer = NO_BYTES;
   #smallListed = 0;
   #smallEnd = 0;

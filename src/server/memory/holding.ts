@@ -1,13 +1,13 @@
-/** What one request holds of the account of held bytes, so that all of it is given back at once, whatever happens. */
+/** Bytes that one request holds, so that all of them are released at once, whatever happens. */
 import type { Admission } from "./admission.ts";
 import { Region } from "./region.ts";
 
-/** Where held bytes are counted. `hold` throws `overloaded` where no room is left. */
+/** Account that counts held bytes. `hold` throws `overloaded` if no room is left. */
 export type Account = Pick<Admission, "hold" | "release">;
 
 const NONE: readonly Region[] = [];
 
-/** Counts nothing any more once it is closed. */
+/** Bytes held by one request. Counts nothing once it is closed. */
 export class Holding implements Account {
   readonly #account: Account;
   #bytes = 0;

@@ -1,4 +1,4 @@
-/** What it takes to read a message as texts: its copies, a tree of places, each text with its place, and what is found in it. */
+/** Estimate of the memory that reading a message as texts takes: copies, a tree of places, each text with its place, and findings. */
 
 /** For each byte: the message as text, its strings without escapes, and what they become. */
 const COPIES = 4;
@@ -7,15 +7,15 @@ const QUOTE = 0x22;
 const OPEN_ARRAY = 0x5b;
 const OPEN_OBJECT = 0x7b;
 
-/** Of what begins or ends a string, and of what begins a list or an object; bytes, as measured over lists of short texts. */
+/** Bytes to count for a quote, and for the start of a list or an object; measured over lists of short texts. */
 const WEIGHTS = new Uint16Array(0x100);
 WEIGHTS[QUOTE] = 160;
 WEIGHTS[OPEN_ARRAY] = 320;
 WEIGHTS[OPEN_OBJECT] = 320;
 
 /**
- * Bytes to be held for it, before it is read and until its texts are let go. Counts what it is written with and parses
- * nothing, in a millisecond for a megabyte: what is refused for want of room has cost no more than that.
+ * Returns the bytes to hold for a message, from before it is read until its texts are released. Counts its characters and
+ * parses nothing, which takes a millisecond for a megabyte: a message that is refused since no room is left costs only that.
  */
 export function readingBytes(message: Buffer | string): number {
   let bytes = COPIES * message.length;

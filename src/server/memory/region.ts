@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 1_000;
 
 /** Not collected yet. */
 let standingBytes = 0;
-/** Of them, those whose holder has not said that it is done. */
+/** Bytes of these whose holder has not called `leave`. */
 let usedBytes = 0;
 let standingBefore = 0;
 let look: NodeJS.Timeout | undefined;
@@ -62,7 +62,7 @@ export class Region {
     look ??= setInterval(lookAgain, LOOK_EVERY_MS).unref();
   }
 
-  /** Its holder is done with it; whoever still reads it may. */
+  /** Marks that the holder is done with it; the bytes can still be read. */
   leave(): void {
     if (this.#isLeft) return;
     this.#isLeft = true;

@@ -26,5 +26,5 @@ export function openCredentialWords(snapshot: Snapshot): string | undefined {
   const open = openToAnybody(snapshot);
   if (open.length === 0) return undefined;
   const more = open.length > SHOWN ? ` and ${open.length - SHOWN} more` : "";
-  return `whoever reaches the data listener spends the credential of ${open.slice(0, SHOWN).join(", ")}${more}: set \`auth\`, or leave the credential to the callers`;
+  return `everyone who reaches the data listener spends the credential of ${open.slice(0, SHOWN).join(", ")}${more}: set \`auth\`, or leave the credential to the callers`;
 }

@@ -35,7 +35,7 @@ export interface LedgerRows {
 }
 
 export interface LedgerChange {
-  /** As returned by `keyOf`. */
+  /** Result of `keyOf`. */
   readonly key: string;
   /** `undefined` if it was removed. */
   readonly row: LedgerRow | undefined;

@@ -27,7 +27,7 @@ const PASSED = { kind: "passed" } as const;
 const NO_BODY = Buffer.alloc(0);
 const SOME_BODY = Buffer.from("{}");
 
-/** As `admit` of the data plane: the routed provider, or who stands in for it. */
+/** Decides admission like `admit` of the data plane: the routed provider, or the one that replaces it. */
 export function admitModel(judging: Judging): Admission {
   const { request, snapshot, resolve } = judging;
   const ended = (step: Step): Admission => ({ step, to: "" });
@@ -58,7 +58,7 @@ export function admitModel(judging: Judging): Admission {
   return ended(first ?? notRouted);
 }
 
-/** Names of the providers that are admitted, in their order; `undefined` where one cannot be told. */
+/** Returns the names of the providers that are admitted, in order; `undefined` if one of them is unknown. */
 export function admittedNames(judging: Judging): readonly string[] | undefined {
   const { request, snapshot } = judging;
   const route = routeOfKey(request.route);
@@ -86,7 +86,7 @@ const notRouted: Step = { kind: "refused", code: "model_not_found", by: "" };
 const routedTo = ({ facts, model }: RecordedRequest, snapshot: Snapshot): Provider | undefined =>
   ((facts & FACT.namesModel) === 0 ? snapshot.modelless : snapshot.route(model))?.provider;
 
-/** As much of it as rules of routes read. */
+/** Returns the parts of a target that rules of routes read. */
 function targetOf(request: RecordedRequest, route: Target["route"], provider: Provider): Target {
   const { facts, model } = request;
   const plain = (facts & FACT.hasBody) === 0 ? NO_BODY : SOME_BODY;
@@ -164,7 +164,7 @@ const NAMES_OTHERS: Step = {
 };
 const MAY_BE_BATCH: Step = { ...NAMES_OTHERS, reason: "it may be a batch" };
 
-/** What a route may hide, and the list of models. */
+/** Judges routes that may hide other models, and the model list. */
 function guardStep(target: Target, { standing, request, snapshot, resolve }: Judging): Step {
   const { facts } = request;
   const { isRestricted, profile } = standing;

@@ -89,7 +89,7 @@ export function budgetStage(sides: BudgetSides): BudgetStage {
   };
 }
 
-/** What was decided then, where the budget is the same. */
+/** Returns the recorded decision if the budget is the same. */
 const recordedStep = (_request: RecordedRequest, resolve: Resolve): Step =>
   resolve("budget", { kind: "unknown", reason: "", decidedBy: ["budgets"] });
 
@@ -125,7 +125,7 @@ const priceOf = ({ document }: Side, { name }: BudgetRule): string =>
 
 interface Pricing {
   readonly isPricedAlike: boolean;
-  /** It would go to another provider, where it may use another number of tokens. */
+  /** True if it would go to another provider, where it may use another number of tokens. */
   readonly isElsewhere: boolean;
   readonly flat: number | undefined;
 }

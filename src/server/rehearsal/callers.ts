@@ -7,7 +7,7 @@ export interface Recognized {
   /** `undefined` where the step does not pass. */
   readonly caller: Caller | undefined;
   readonly step: Step;
-  /** As people know it. */
+  /** Name that people know. */
   readonly shown: string;
 }
 
@@ -83,7 +83,7 @@ const callerOf = ({ kind, key, agent, user, issuer, profile, principal }: Record
   onlyServer: undefined,
 });
 
-/** As the list of requests has it. */
+/** Returns the name in the list of requests. */
 function nameOf({ kind, key, user, agent }: RecordedCaller): string {
   if (kind === "anonymous") return "anonymous";
   return key?.name ?? (user === undefined ? agent?.name : user.email === "" ? user.name : user.email) ?? "unknown";

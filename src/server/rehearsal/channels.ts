@@ -12,7 +12,7 @@ export interface Carried {
   readonly request: RecordedRequest;
   readonly route: Route;
   readonly dialect: "compat" | "messages";
-  /** As the provider is sent it. */
+  /** Model name that is sent to the provider. */
   readonly model: string | undefined;
   readonly profile: Profile;
 }
@@ -45,7 +45,7 @@ export function channelStep(provider: Provider, carried: Carried, before: Before
 export interface Before {
   readonly name: string;
   readonly profile: Profile | undefined;
-  /** Of the configuration in force, where it decided the request. */
+  /** Provider in the configuration in force, if it decided the request. */
   readonly provider: Provider | undefined;
 }
 

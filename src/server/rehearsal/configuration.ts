@@ -25,7 +25,7 @@ import type { KeyNow, Side } from "./types.ts";
 export interface ProposalInput extends Pick<BudgetSides, "requests" | "since" | "buckets" | "now"> {
   readonly inForce: Side;
   readonly proposed: Side;
-  /** By id. */
+  /** Keys by id. */
   readonly keys: ReadonlyMap<string, KeyNow>;
 }
 
@@ -71,7 +71,7 @@ export function openProposal(input: ProposalInput): OpenProposal {
     }
   };
 
-  /** As it was, where the document is: nothing of it can be judged. */
+  /** Takes the recorded decision if nothing in the documents differs for it; nothing else can be judged. */
   const taken = (request: RecordedRequest, reason: string): Step => {
     const end = endOf(request);
     if (!isUntouched(request, [""]) || end.kind === "other") return { kind: "unknown", reason };
@@ -119,12 +119,12 @@ export function openProposal(input: ProposalInput): OpenProposal {
   };
 }
 
-/** Of a request that was refused before. */
+/** Result for a request that was refused before guardrails. */
 const LET: Guarding = { step: PASSED, acted: "" };
 
 const MOVED: Step = { kind: "unknown", reason: "it was served after a failover" };
 
-/** What holds for the caller, or the refusal of one whose profile is not configured. */
+/** Returns the effective profile of the caller, or the refusal of one whose profile is not configured. */
 function standingIn(caller: Caller, { snapshot }: Side): Standing | Step {
   try {
     return standingOf(caller, snapshot.governance);

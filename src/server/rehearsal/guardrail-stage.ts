@@ -66,7 +66,7 @@ function weighed(request: RecordedRequest, { guard, standing, unchanged }: Weigh
   const inAnswer = findings.filter(({ direction }) => direction === "response");
   const variables = variablesOf(request, standing);
   const wasLet = endOf(request).kind === "forwarded";
-  /** What the rule did then, where it is the same and nothing but the request can have made it act. */
+  /** Returns what the rule did to the recorded request, if it is the same and only the request can have triggered it. */
   const before = ({ rule, action }: RuleWeight): RuleWeight["fires"] => {
     const isTold = wasLet && unchanged.has(rule) && inAnswer.length === 0;
     if (!isTold) return "unknown";
@@ -81,7 +81,7 @@ function weighed(request: RecordedRequest, { guard, standing, unchanged }: Weigh
   if (!readsAnswer) return asked;
   if (!wasLet) return unknown(ANSWER);
   if ((request.facts & FACT.answerInspected) === 0) return asked;
-  // In a stream rules are asked again with each piece: what they did cannot be told from the sum.
+  // In a stream rules are evaluated with each piece, so the sum of findings does not show what they did.
   if (inAnswer.length > 0) return unknown("something was found in its answer");
   const answered = decided(guard.weigh(inAnswer, { ...variables, direction: "response" }), () => "unknown");
   if (answered.step.kind !== "passed") return answered;
@@ -102,13 +102,13 @@ function decided(weights: readonly RuleWeight[], before: (weight: RuleWeight) =>
     if (action === "redact") redacting += 1;
     acted.push(spelledDecision({ rule, action, controls: [], types: {}, kinds: [] }));
   }
-  // Of two that choose the same place one has it.
+  // If two rules select the same place, one of them gets it.
   return redacting > 1 ? unknown("several guardrail rules rewrite it") : { step: PASSED, acted: acted.join(", ") };
 }
 
 const refused = (code: string, rule: string): Step => ({ kind: "refused", code, by: `guardrail ${rule}` });
 
-/** As the hop fills them in. */
+/** Returns the variables that the data plane sets. */
 function variablesOf(request: RecordedRequest, { variables, profile }: Standing): GuardrailVariables {
   const { traffic, to, model, route, method, name } = request;
   const isModel = traffic === "llm" || traffic === "websocket";
@@ -129,7 +129,7 @@ function variablesOf(request: RecordedRequest, { variables, profile }: Standing)
 const selectionOf = ({ document }: Side, profile: string | undefined): string =>
   canonicalText(document.profiles?.find(({ name }) => name === profile)?.guardrails ?? null);
 
-/** What decides what is found. */
+/** Canonical text of the settings that decide what is found. */
 const sameButRules = ({ document }: Side): string => canonicalText({ ...document.guardrails, rules: [] });
 
 function unchangedRules(inForce: Side, proposed: Side): ReadonlySet<string> {
@@ -138,7 +138,7 @@ function unchangedRules(inForce: Side, proposed: Side): ReadonlySet<string> {
   return new Set(rules.filter((rule) => before.get(rule.name) === canonicalText(rule)).map(({ name }) => name));
 }
 
-/** Why findings cannot be told, in words; `undefined` where detectors are the same. */
+/** Returns why findings are unknown, as a text; `undefined` if the detectors are the same. */
 function changedDetector(inForce: Side, proposed: Side): string | undefined {
   const before = inForce.document.guardrails?.detectors ?? [];
   const now = proposed.document.guardrails?.detectors ?? [];

@@ -1,3 +1,3 @@
-/** What a proposed configuration would have made of the requests that were served lately. */
+/** Rehearsal: judges recorded requests by a proposed configuration. */
 export { type RehearsalInput, type RehearsalResult, rehearse } from "./rehearse.ts";
 export type { BucketNow, KeyNow, NodeRecords, Side } from "./types.ts";

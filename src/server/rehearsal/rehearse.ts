@@ -17,8 +17,8 @@ export interface RehearsalResult extends Counted {
 const SLICE = 500;
 
 /**
- * Yields between slices, so that whoever drives it can stop it: what was judged by then is the result. `seen`: told of each
- * request that counts.
+ * Rehearses in slices and yields between them, so that the caller can stop: the result then covers what was judged so far.
+ * Calls `seen` with each request that counts.
  */
 export function* rehearse(
   { nodes, since, ...input }: RehearsalInput,

@@ -2,7 +2,7 @@
 import type { AccessPolicy, Decision, Hop, HopVariables, Verdict } from "../core/policy/index.ts";
 import type { Refusal, Step } from "../core/rehearsal/index.ts";
 
-/** What is not recorded, by hop, with the word for it. */
+/** Variables that are not recorded, with the words for them. */
 const UNRECORDED: Readonly<Record<string, string>> = {
   args: "arguments",
   task_id: "task ids",
@@ -42,6 +42,6 @@ function stepOf(verdict: Verdict): Step {
   return { kind: "refused", code: verdict.code, by: `rule ${ruleName(verdict.by)}` } satisfies Refusal;
 }
 
-/** As lists of refusals have it. */
+/** Returns the rule's name in the form of the refusals list. */
 const ruleName = ({ rule, layer }: Pick<Decision, "rule" | "layer">): string =>
   layer.kind === "profile" ? `profile ${layer.profile}/${rule}` : rule;

@@ -5,7 +5,7 @@ import type { Snapshot } from "../snapshot/index.ts";
 /** A configuration that requests are judged by. */
 export interface Side {
   readonly snapshot: Snapshot;
-  /** As it is written. */
+  /** Document with references as written. */
   readonly document: Deployment;
   /** Guardrails cannot be judged: models that they need are not here. */
   readonly awaitsModels: boolean;

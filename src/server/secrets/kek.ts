@@ -1,9 +1,9 @@
 /**
- * Key-encryption keys: what wraps the data keys of sealed secrets, and is itself in no log, snapshot or row.
+ * Key-encryption keys. They wrap the data keys of sealed secrets and are in no log, snapshot or row themselves.
  *
  * Source: cluster reference, section 8; design decisions, section 8. One key is derived from the cluster secret; with a
- * `kek_file`, new data keys are wrapped by a key derived from both, so that neither alone opens anything. Wraps of
- * before stay readable until they are made anew.
+ * `kek_file`, new data keys are wrapped by a key derived from both, so that neither alone opens anything. Older wraps stay
+ * readable until they are replaced.
  */
 
 import { createHash, createHmac, hkdfSync } from "node:crypto";

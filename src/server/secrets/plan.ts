@@ -3,7 +3,7 @@
  * no log, snapshot or forwarded write ever holds a value. Source: cluster reference, section 8.
  *
  * The commands of a plan are proposed in order; the first that is refused ends it. Each compares what it changes with
- * what this plan read (`expect`, ids that must be new), so that a plan made beside another is refused, and made anew.
+ * what this plan read (`expect`, ids that must be new), so that a plan made beside another is refused and planned again.
  */
 
 import { commands, type NamedCommand, type Sealed } from "../core/state/index.ts";

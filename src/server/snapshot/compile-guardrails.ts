@@ -290,7 +290,7 @@ function assemble(
   };
 }
 
-/** Whoever may ask for a rule's texts at will could learn the value behind one. Returns the operator by rule name. */
+/** Returns keyed operators by rule name. A person who may request a rule's texts at will could learn the value behind one. */
 function keyedRules({ rules, pseudonym_key: key }: Guardrails): ReadonlyMap<string, string> {
   const isKeyed = (operator: string): boolean =>
     operator === "pseudonym" || operator === "fpe" || (operator === "hash" && key !== undefined);

@@ -255,6 +255,6 @@ function checkCapabilities(caps: readonly string[], providers: readonly Provider
     required.every((name) => claimed?.has(name) ?? claimableIn(dialect).has(name)),
   );
   if (!serves && channels.length > 0 && required.length > 0) {
-    report(path, "no channel of any provider claims them all: whoever has this profile is refused", "warning");
+    report(path, "no channel of any provider has all of them: every request with this profile is refused", "warning");
   }
 }

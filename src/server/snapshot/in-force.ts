@@ -11,7 +11,7 @@ export type GuardedProfile = Pick<NonNullable<Deployment["profiles"]>[number], "
 
 export interface DetectorInForce
   extends Pick<Member, "name" | "mode" | "schedule" | "role" | "threshold" | "timeoutMs"> {
-  /** As in the document: `pii`, `llm`, … */
+  /** Detector type in the document: `pii`, `llm`, … */
   readonly type: string;
   readonly kinds: readonly SegmentKind[];
   readonly failsClosed: boolean;

@@ -25,7 +25,7 @@ export interface Claim extends Routed {
 export interface Profile {
   /** `undefined` for callers without a profile. */
   readonly name: string | undefined;
-  /** As in the document, with references as written; empty means every routed model. */
+  /** Model list of the document, with references as written; empty means every routed model. */
   readonly allowedModels: readonly string[];
   /** Judges the name that the client asked for. Undefined: every model. */
   readonly allows: ((model: string) => boolean) | undefined;

@@ -2,7 +2,7 @@
  * The metrics listener: plain HTTP, no authentication, `/metrics`, `/healthz` and `/readyz`.
  *
  * Source: specification document 1 (`-metrics-listen`) and design decisions, section 3. It takes no body and keeps few
- * connections, so that whoever reaches it can cost the gateway little. `readyz` answers 503 with its reasons while the
+ * connections, so that a client can cost the gateway little. `readyz` answers 503 with its reasons while the
  * node cannot serve; `healthz` says only that the process answers.
  */
 

@@ -1,7 +1,7 @@
 /**
- * What the process itself shows: build, event-loop lag, garbage collection, memory, CPU, file descriptors. Of a node with
- * several processes memory, CPU and collections are sums; lag and descriptors, of which each process has a limit of its own,
- * are those of the process that has most.
+ * Metrics of the process: build, event-loop lag, garbage collection, memory, CPU, file descriptors. On a node with several
+ * processes, memory, CPU and collections are sums; lag and descriptors, which have a limit per process, are those of the
+ * process that has most.
  *
  * The names without our prefix are those that Prometheus client libraries share, so that common dashboards work. All of
  * it is recorded with our instruments and not by prom-client's default collectors, since those keep observers that
@@ -29,7 +29,7 @@ export interface ProcessMetrics {
 /** Period of the timer by which lag is measured; the measure includes it, so it is taken off. */
 const LAG_RESOLUTION_MS = 20;
 
-/** Reports the lag of the last complete window, whoever reads it and however often. */
+/** Reports the lag of the last complete window, however often it is read. */
 const LAG_WINDOW_MS = 10_000;
 
 const GC_BOUNDS_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1];

@@ -1,7 +1,7 @@
 /**
  * The certificate from two files that somebody else rotates. They are read every ten seconds: a watch of the file system
- * misses links that are swapped, which is how orchestrators change mounted secrets. A pair that cannot be used leaves the
- * one before in force, and is told once. Source: design decisions, section 15; front-door reference, section 6.5.
+ * misses links that are swapped, which is how orchestrators change mounted secrets. If a pair cannot be used, the previous one
+ * stays in force and one line is logged. Source: design decisions, section 15; front-door reference, section 6.5.
  */
 import type { Clock, Log } from "../../base/index.ts";
 import { type Untimely, untimelyAt } from "./read-certificate.ts";

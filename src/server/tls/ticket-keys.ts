@@ -1,6 +1,6 @@
 /**
  * Keys of session tickets, the same on every node of a deployment, so that a client resumes at any of them. They change
- * with the UTC day: whoever learns a ticket key can read recorded sessions of TLS 1.2 that were resumed with it. A ticket
+ * with the UTC day, since a ticket key lets its holder read recorded sessions of TLS 1.2 that were resumed with it. A ticket
  * of the day before costs one full handshake. Source: front-door reference, section 6.1.
  */
 import { hkdfSync, randomBytes } from "node:crypto";

@@ -34,7 +34,7 @@ export interface Prepared {
   readonly decodes: boolean;
   /** The gateway looks for an error within an answer of status 200. */
   readonly looksInside: boolean;
-  /** That error becomes an answer with its own status; otherwise it passes unchanged. */
+  /** True if an error within a 200 becomes an answer with its own status; otherwise it passes unchanged. */
   readonly mapsErrors: boolean;
   /** The answer is JSON or events: its content type is corrected to the actual form. Needs `looksInside`. */
   readonly retypes: boolean;

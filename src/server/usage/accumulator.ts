@@ -1,8 +1,8 @@
 /**
- * What this node's callers used since its last report, in memory: adding is a few look-ups, and waits for nothing.
+ * Usage of this node's callers since its last report, in memory: adding takes a few look-ups and waits for nothing.
  *
- * Bounded whoever calls: beyond 8,192 rows new ones are summed under the caller `other` by hop, hour and provider. A caller
- * who invents models has rows of 100 of them at a provider, and the rest as the model `other`: it does not fill the table.
+ * Memory is bounded: beyond 8,192 rows, new ones are summed under the caller `other` by hop, hour and provider. A caller that
+ * invents model names gets at most 100 rows per provider, and the rest is summed as the model `other`.
  */
 import type { Use } from "../core/budgets/index.ts";
 import {
@@ -57,7 +57,7 @@ interface HourOfUse {
   readonly hour: number;
   readonly hops: Readonly<Record<Hop, ByProvider>>;
   readonly rows: Row[];
-  /** By provider, with an array for each kind. */
+  /** Metered amounts by provider, with an array for each kind. */
   readonly metered: Map<string, readonly number[][]>;
 }
 

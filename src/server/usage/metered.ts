@@ -11,9 +11,9 @@ export const meteredOnDay = (rows: Rows, day: number): readonly MeteredRow[] =>
   Array.from(rows.scan(meteredOf(dayText(day))), ([, value]) => readMetered(value));
 
 /**
- * Of one provider, from the day `from` on and before the day `to`, both counted from 1970; in the order of the days, and a
- * day without traffic has none. A day is whole once every node has reported, which is within two minutes of its end unless a
- * node is cut off: what it reports later goes to the day that it says, for a week.
+ * Returns the metered rows of one provider from day `from` up to but excluding day `to`, both counted from 1970, in order. A
+ * day without traffic has no row. A day is complete once every node has reported, within two minutes of its end; the report
+ * of a node that was cut off is still added to its day for a week.
  */
 export function meteredOfProvider(rows: Rows, provider: string, from: number, to: number): readonly MeteredRow[] {
   const found: MeteredRow[] = [];

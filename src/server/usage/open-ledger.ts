@@ -82,7 +82,7 @@ export function openLedger(options: LedgerOptions): OpenLedger {
     if (current === incarnation || current === 0) return;
     incarnation = current;
     sequence = 0;
-    if (pending?.isUncertain === true) giveUp(pending, "the state was replaced, or the node began anew");
+    if (pending?.isUncertain === true) giveUp(pending, "the state was replaced, or the node was restarted");
   };
   const unlisten = reports.onIncarnation(begin);
 

@@ -1,4 +1,4 @@
-/** What the ledger needs of the cluster. */
+/** Functions of the cluster that the ledger needs. */
 
 /** Fields of the command `used.add` but for who reports. */
 export interface Report {

@@ -7,7 +7,7 @@ import type { UserMessage } from "./read.ts";
 import type { Step } from "./tasks.ts";
 
 export const SKILLS: readonly JsonObject[] = [
-  skill("answer", "Answer", "Says again what it is told.", "Hello!"),
+  skill("answer", "Answer", "Repeats the message.", "Hello!"),
   skill("report", "Report", "A task in steps, with an artifact that grows: report [STEPS] [MS]", "report 5 200"),
   skill("book", "Book", "A task that asks back, and goes on with the answer.", "book a table"),
   skill("fail", "Fail", "A task that fails.", "fail"),

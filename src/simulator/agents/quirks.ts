@@ -30,7 +30,7 @@ export const QUIRKS = [
     "is of an earlier revision that does not look at the version: results have no `resultType`",
   ),
   quirk("mcp", "tool-error", "every tool fails: `isError` in the result"),
-  quirk("mcp", "list-changes", "each list of tools differs from the one before, and who listens is told"),
+  quirk("mcp", "list-changes", "each list of tools differs from the one before, and listeners are notified"),
   quirk("mcp", "shared", "lists may be shared for a minute: `cacheScope` is `public`"),
   quirk("mcp", "paged", "lists one entry a page"),
   quirk("mcp", "poison", "the description of a tool tells its reader to do something else"),

@@ -1,4 +1,4 @@
-/** Lists of the simulated MCP server: their pages, and how long and by whom they may be cached. */
+/** Lists of the simulated MCP server: their pages, and how they may be cached. */
 
 import type { Asked } from "../agents/quirks.ts";
 import { EMPTY_OBJECT, type Json, type JsonObject, stringOf } from "../json.ts";

@@ -90,7 +90,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: "echo",
     title: "Echo",
-    description: "Says again what it is told.",
+    description: "Repeats its text.",
     inputSchema: schema({ text: { type: "string" } }, ["text"]),
     annotations: READS,
     run: ({ args }, say) => said(say(text(args, "text"))),

@@ -39,7 +39,7 @@ export async function startForward(options: ForwardOptions): Promise<ForwardServ
   });
 
   function exchangesOf(link: InboundLink): LinkHandlers {
-    /** By id; aborted when the peer gives up. */
+    /** Abort controllers by exchange id; aborted when the peer gives up. */
     const exchanges = new Map<number, AbortController>();
 
     function begin({ id, isLast, payload }: Frame, kind: RequestKind): void {

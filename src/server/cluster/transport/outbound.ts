@@ -1,9 +1,9 @@
 /**
- * Sending to one peer: a queue, a connection that is made again whenever it breaks, and what is known of it. Source:
- * cluster reference, section 4.1.
+ * Outbound side of one peer: a queue of messages, a connection that is dialed again whenever it breaks, and its status.
+ * Source: cluster reference, section 4.1.
  *
- * Consensus tolerates loss, so nothing is kept for long: what does not fit and what a broken connection held is dropped
- * and the core is told. What is queued in one turn leaves in one write.
+ * Consensus tolerates loss, so messages are not kept for long: those that do not fit into the queue, and those of a broken
+ * connection, are dropped and the core is notified. Messages queued in one turn of the event loop leave in one write.
  */
 
 import type { Log } from "../../../base/index.ts";
@@ -49,7 +49,7 @@ export interface Outbound {
 }
 
 const MAX_QUEUE_BYTES = 4 * 1024 * 1024;
-/** Of a frame that carries several messages; one that is longer travels alone. */
+/** Maximum size of a frame that carries several messages; a longer message is sent alone. */
 const MAX_BATCH_BYTES = 1024 * 1024;
 const MIN_DELAY_MS = 100;
 const MAX_DELAY_MS = 3_000;
@@ -70,7 +70,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   let stopTimer = () => {};
 
   function connect(): void {
-    // While it is tried again it stays "down" for whoever looks; only the queue opens.
+    // A peer that failed before stays "down" in the status during the new attempt; only its queue opens.
     if (lastError === undefined) state = "connecting";
     isDialling = true;
     dial({

@@ -1,6 +1,6 @@
 /**
- * What nodes tell each other with the questions by which they look whether the other is there: their clocks, and how far
- * their logs are safe. JSON, so that a later version can add members; an earlier one says nothing, and is told nothing.
+ * Payload of the keep-alive probes between nodes: their clocks, and the index up to which their logs are safe. It is JSON,
+ * so that a later version can add members; an earlier version sends and receives an empty payload.
  */
 
 import { isRecord, type Pulse } from "../wire/index.ts";
@@ -24,14 +24,14 @@ export interface PulsePorts {
   onClock(peerId: string, reading: ClockReading): void;
 }
 
-/** Who said hello on the link. */
+/** Identity from the peer's hello on the link. */
 export interface PulsePeer {
   readonly nodeId: string;
-  /** Undefined on a link that this node dialled. */
+  /** `undefined` on a link that this node dialed. */
   readonly storageId: string | undefined;
 }
 
-/** Of one link. */
+/** Creates the probe payloads of one link. */
 export function createPulse(peer: PulsePeer, ports: PulsePorts): Pulse {
   let asked: { readonly at: number; readonly since: number } | undefined;
 
@@ -60,12 +60,12 @@ export function createPulse(peer: PulsePeer, ports: PulsePorts): Pulse {
 }
 
 const NOTHING = new Uint8Array(0);
-/** Of a peer that runs another version; what is longer is none of this. */
+/** Maximum size of a payload from a peer, which may run a later version; a longer one is ignored. */
 const MAX_BYTES = 1_024;
 
 const encode = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
-/** Undefined for whatever is not understood. */
+/** Returns `undefined` for a payload that is not a JSON object within the bound. */
 function decode(bytes: Uint8Array): Readonly<Record<string, unknown>> | undefined {
   if (bytes.length === 0 || bytes.length > MAX_BYTES) return undefined;
   try {

@@ -105,7 +105,7 @@ export function createSnapshotReceiver(options: SnapshotReceiverOptions): Snapsh
     if (file.received() === record.size) await finish(transfer);
   }
 
-  /** What was received stays, for the next attempt. */
+  /** Refuses the transfer but keeps the received bytes for the next attempt. */
   async function abandon({ link, file }: Transfer, code: string): Promise<void> {
     await file.close();
     refuse(link, code);

@@ -106,7 +106,7 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
           }),
         );
       }
-      // Who was admitted as a member and is none any more says hello again, and is told so.
+      // A peer that is no longer a member is disconnected; its next hello is refused with the reason.
       for (const link of [...listener.links()]) {
         if (judge(link.hello, link.peer) !== undefined) link.end();
       }

@@ -8,17 +8,18 @@ import type { Hello, ListenerStats, Self, Timing } from "../wire/index.ts";
 import type { PulsePorts } from "./pulse.ts";
 
 export interface TransportOptions {
-  /** Where to listen. */
+  /** Address to listen on. */
   readonly listen: string;
   readonly identity: Identity;
   /** Read at each hello, so an object with getters may change. */
   readonly self: Self;
   /**
-   * What only the members and their storages tell: a code to refuse with (`not_a_member`, `storage_changed`). Asked at
-   * each hello, and by `setPeers` again of every connection that is open, so it must not call `setPeers` each time.
+   * Returns a refusal code that depends on the members and their storages (`not_a_member`, `storage_changed`), or
+   * `undefined`. Called at each hello, and by `setPeers` for every open connection, so it must not call `setPeers` itself
+   * each time.
    */
   judge(hello: Hello, peer: Peer): string | undefined;
-  /** As `judge`, asked once of each new connection for messages. */
+  /** Like `judge`, but called once for each new connection for messages. */
   recall(hello: Hello): string | undefined;
   /** See `RivalsOptions`. */
   arbitrates(nodeId: string): boolean;
@@ -33,7 +34,7 @@ export interface TransportOptions {
   onUnreachable(peerId: string): void;
   /** A leader says that this node was removed by the entry at `index`. */
   onRemoved(index: number, from: string): void;
-  /** Where the file of a snapshot belongs; it is received beside it as `snap-<term>-<index>.recv`. */
+  /** Returns the final path of a snapshot; it is received beside it as `snap-<term>-<index>.recv`. */
   snapshotPath(meta: { readonly index: number; readonly term: number }): string;
   /** Whether there is room for so many bytes. */
   mayReceive(size: number): boolean | Promise<boolean>;

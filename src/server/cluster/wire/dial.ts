@@ -74,7 +74,7 @@ export async function dial(options: DialOptions): Promise<Link> {
     try {
       return await dialAs(second, limit, options);
     } catch (again) {
-      // What the present certificate was told matters, unless the previous one got further.
+      // Reports the failure of the present certificate, unless the previous one got further.
       throw again instanceof DialError && again.kind !== "refused" ? error : again;
     }
   }
@@ -159,7 +159,7 @@ function dialAs(face: Face, limitMs: number, options: DialOptions): Promise<Link
 
 /** TLS alerts by which the other side says that it does not take this side's certificate. */
 const REJECTED = /ALERT_(?:UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_|ACCESS_DENIED|UNSUPPORTED_CERTIFICATE)/;
-/** What OpenSSL's check of a chain says, as Node's codes. */
+/** Node's error codes for a certificate chain that OpenSSL does not accept. */
 const UNVERIFIED = /CERT|UNABLE_TO_|ALTNAME/;
 
 function explain(error: Error | undefined, stage: "connecting" | "handshake" | "hello", address: string): DialError {

@@ -14,8 +14,8 @@ import { crc32 } from "node:zlib";
 import { WireError } from "./wire-error.ts";
 
 /**
- * The reference's 0x22 redirect, 0x23 read_index and 0x28 to 0x2a restore_* are not used: who leads is told in a result's
- * header, reads are confirmed over the raft connections, and an archive is restored by replicated commands.
+ * The reference's 0x22 redirect, 0x23 read_index and 0x28 to 0x2a restore_* are not used: a result's header names the
+ * leader, reads are confirmed over the raft connections, and an archive is restored by replicated commands.
  */
 export const KIND = {
   hello: 0x01,
@@ -48,7 +48,7 @@ export interface Frame {
 
 const VERSION = 1;
 const LAST = 0x0001;
-/** Of the fields after the length. */
+/** Size of the fields after the length, in bytes. */
 const FIELDS = 12;
 const HEAD = 4 + FIELDS;
 /** Bytes of the head up to its flags: enough to refuse a frame without waiting for the payload it announces. */

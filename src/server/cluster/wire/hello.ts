@@ -9,31 +9,31 @@ import { WireError } from "./wire-error.ts";
 
 export type Purpose = "raft" | "snapshot" | "forward";
 
-/** What a process says of itself. Read at each hello, so an object with getters may change. */
+/** Identity and state that a process sends of itself. Read at each hello, so an object with getters may change. */
 export interface Self {
   readonly nodeId: string;
   /** Empty for a command line. */
   readonly storageId: string;
-  /** Raised by each offline recovery; undefined for who has no past yet: a blank directory, a command line. */
+  /** Raised by each offline recovery; `undefined` for a blank directory and for a command line. */
   readonly epoch: number | undefined;
   readonly clusterId: string;
   /** Least and greatest version of the protocol. */
   readonly proto: readonly [least: number, greatest: number];
   /** Bit set of features. */
   readonly feat: number;
-  /** Where it is reached for consensus, so that a member that was away can answer one that it does not know yet. */
+  /** Address for consensus, so that a member that was away can answer one that it does not know yet. */
   readonly raftAddr?: string;
-  /** Drawn by each process at its start: two under one node id are told apart. Left out by earlier versions. */
+  /** Random number of the process, which distinguishes two under one node id. Earlier versions omit it. */
   readonly incarnation?: string;
-  /** Its directory was blank when the cluster took it in. Left out by earlier versions. */
+  /** True if its directory was blank when the cluster admitted it. Earlier versions omit it. */
   readonly joined?: boolean;
-  /** Where the log on its disk ends now, and the term it has reached there. Left out by earlier versions. */
+  /** Last index and term of the log on its disk. Earlier versions omit it. */
   readonly log?: { readonly lastIndex: number; readonly term: number } | undefined;
 }
 
 export interface Hello extends Self {
   readonly purpose: Purpose;
-  /** Whom the dialling side means to reach; undefined when any node will do. */
+  /** Node id that the dialing side wants to reach; `undefined` if any node will do. */
   readonly to: string | undefined;
 }
 
@@ -100,8 +100,8 @@ export function parseRefusal(payload: Uint8Array): string {
 }
 
 /**
- * The checks that need no knowledge of members, in the order of the reference; undefined to go on. `peer` is whom the
- * certificate names, `self` who reads the hello, `clusterIds` those it holds the secrets of.
+ * Checks a hello without knowledge of the members, in the order of the reference. Returns a refusal code, or `undefined` if
+ * all checks pass. `peer` is named by the certificate, `self` reads the hello and holds the secrets of `clusterIds`.
  */
 export function judgeHello(
   hello: Self,

@@ -22,10 +22,10 @@ export interface LinkHandlers {
   readonly pulse?: Pulse;
 }
 
-/** What goes with the questions by which the dialling side looks whether the peer is there. */
+/** Payload of the keep-alive probes of a link. */
 export interface Pulse {
   question(): Uint8Array;
-  /** To a question of the peer, which is empty where it runs an earlier version. */
+  /** Returns the answer to a probe of the peer; a peer of an earlier version sends an empty one. */
   answer(question: Uint8Array): Uint8Array;
   /** Empty where the peer runs an earlier version. */
   onAnswer(answer: Uint8Array): void;

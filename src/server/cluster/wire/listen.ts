@@ -1,6 +1,6 @@
 /**
- * A listener for links: TLS, the peer's certificate, hello, judgement. Whoever is not one of the cluster costs a bounded
- * number of sockets, bytes and seconds. Source: cluster reference, sections 4.1, 4.2 and 5.
+ * Listener for links between nodes: TLS, the peer's certificate, hello, judgement. A peer outside the cluster can cost only
+ * a bounded number of sockets, bytes and seconds. Source: cluster reference, sections 4.1, 4.2 and 5.
  */
 
 import { once } from "node:events";
@@ -40,7 +40,7 @@ export interface ListenOptions {
   /** At the limit the oldest link gives way: its peer has most likely forgotten it. Otherwise the new one is refused. */
   readonly replaces: boolean;
   readonly admitsCli: boolean;
-  /** What the caller knows of members and storages: a code to refuse with. */
+  /** Returns a refusal code by the members and their storages, or `undefined`. */
   judge(hello: Hello, peer: Peer): string | undefined;
   /** Left out: a process may take the place of another one of its node id. */
   readonly rivals?: Rivals<InboundLink>;
@@ -56,7 +56,7 @@ export interface ListenerStats {
   /** Connections past hello, now. */
   readonly links: number;
   readonly accepted: number;
-  /** By code of `hello_refused`. */
+  /** Number of refusals, by code of `hello_refused`. */
   readonly refused: Readonly<Record<string, number>>;
   /** Connections without a certificate of this cluster, or without TLS. */
   readonly untrusted: number;

@@ -1,14 +1,14 @@
 /**
- * Two processes of one node id, such as a node and a copy of its directory. Whoever is connected and answers stays; the
- * other is refused. A process that was killed with its machine leaves a connection that looks as alive as any, so the one
- * that is there is asked first, and its successor has to come again.
+ * Arbitrates between two processes with one node id, such as a node and a copy of its directory. The one that is connected
+ * and answers stays; the other is refused. A process that was killed with its machine leaves a connection that looks alive,
+ * so the connected one is probed first, and its successor has to dial again.
  */
 
 import type { HelloRefusalCode, Self } from "./hello.ts";
 import type { Wire } from "./link.ts";
 
 export interface Rivals<Present extends RivalLink> {
-  /** What to refuse `hello` with while `present` is connected; undefined: it may take its place. */
+  /** Returns the code to refuse `hello` with while `present` is connected; `undefined` if it may take its place. */
   judge(present: Present, hello: Pick<Self, "nodeId" | "incarnation">): HelloRefusalCode | undefined;
 }
 

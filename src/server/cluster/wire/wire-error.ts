@@ -1,4 +1,4 @@
-/** What a peer sent is not what the protocol allows. The connection it came by is closed; nothing else happens. */
+/** Violation of the protocol by a peer. Only the connection it came by is closed. */
 export class WireError extends Error {
   override readonly name = "WireError";
 }

@@ -45,7 +45,7 @@ export interface Reservation {
   amount: number;
   /** Part of `amount` that is not charged yet. */
   left: number;
-  /** What it may cost above `amount` by its bound, and is not charged yet. */
+  /** Units that it may cost above `amount` by its bound, not charged yet. */
   risk: number;
   /** Charged by finished attempts. */
   before: number;
@@ -76,10 +76,10 @@ export interface Share {
   renewedAt: number;
   /** Reservations that are held. */
   open: number;
-  /** What the last answer said is left of the limit for others; `undefined` before the first. */
+  /** Units of the limit left for others by the last answer; `undefined` before the first. */
   remaining: number | undefined;
   answeredAt: number;
-  /** As of the last answered report. */
+  /** Value in the last answered report. */
   ackedSpent: number;
   ackedReturned: number;
   /** Reserved amount last reported to a lender. */
@@ -101,14 +101,14 @@ export interface Share {
   asks: Ask[];
 }
 
-/** What a borrower has of a share, with totals as it last reported them. */
+/** Part of a share that a borrower holds, with totals as it last reported them. */
 export interface Loan {
   readonly borrower: object;
   readonly share: Share;
   granted: number;
   returned: number;
   spent: number;
-  /** What it may have spent before its next report is answered. */
+  /** Units that it may have spent before its next report is answered. */
   pledge: number;
   seq: number;
   /** Units that nothing there may come to need. */

@@ -167,7 +167,7 @@ function lend(ledger: Ledger, ask: LoanAsk, now: number): void {
   ask.isDecided = isOver || (isBegun && ask.need === 0 && ask.held === 0);
 }
 
-/** Of units that nobody waits for, some are left for others; what is missing beyond that is recalled. */
+/** Grants units to a borrower. Some that nobody waits for are left for others; a shortfall beyond that is recalled. */
 function grant(ledger: Ledger, ask: LoanAsk): void {
   const { loan } = ask;
   const { granted, returned, spent } = loan;

@@ -29,7 +29,7 @@ export function noteRate(bucket: Bucket, units: number, now: number): void {
   bucket.rateUnits += units;
   const elapsed = now - bucket.rateAt;
   if (elapsed >= 0 && elapsed < RATE_MS) return;
-  // The first interval has no useful length, nor has one in which the clock was set.
+  // The first interval and one in which the clock was set have no useful length.
   const isKnown = elapsed > 0 && elapsed < Number.POSITIVE_INFINITY;
   if (isKnown) bucket.rate += (bucket.rateUnits / elapsed - bucket.rate) * Math.min(1, elapsed / RATE_MEMORY_MS);
   bucket.rateAt = now;

@@ -3,7 +3,7 @@
  *
  * A report contains running totals of this incarnation, never differences, so lost, repeated or late ones do no harm. A share
  * is in at most one report under way, and so has at most one request outstanding. A grant is reported as the total ever
- * granted, so the next answer repairs a lost one. Only `want` is not a total: whoever carries a report must resend it under the
+ * granted, so the next answer repairs a lost one. Only `want` is not a total: the sender of a report must resend it under the
  * same command sequence until its outcome is known. Otherwise a grant may be made twice, which blocks units until they are
  * returned but never hands out too many. Source: cluster reference, 7.2.
  */

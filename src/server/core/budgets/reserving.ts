@@ -95,7 +95,7 @@ export function reserve(
   return reservation;
 }
 
-/** As far as this node knows; before the first answer it knows nothing. */
+/** Returns whether little is left as far as this node knows; before the first answer it knows nothing. */
 const isTight = (share: Share): boolean =>
   share.remaining !== undefined && roomOf(share, share.remaining) <= TIGHT * share.bucket.limit;
 

@@ -28,7 +28,7 @@ export interface ReplicatedHolding {
   readonly granted: number;
   readonly returned: number;
   readonly spent: number;
-  /** What it may have spent by now if it is silent. `heard`: its last report, in log time. */
+  /** Units that it may have spent by now if it is silent. `heard`: its last report, in log time. */
   readonly pledge?: number;
   readonly heard?: number;
 }

@@ -1,6 +1,6 @@
 /**
- * `format` of the strings extension, by the library, whose values ours are turned into. Turning is charged by what there
- * is to print, which bounds the result too; so is the precision, which the library takes from the text.
+ * `format` of the strings extension. The library does it, so our values are converted to its own. The conversion is charged
+ * by the amount to print, which bounds the result too; so is the precision, which the library reads from the text.
  */
 
 import { create } from "@bufbuild/protobuf";

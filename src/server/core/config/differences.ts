@@ -1,7 +1,7 @@
 /**
  * Differences between two deployments, object by object: which provider, budget, rule or section was added, removed or changed,
- * and in which fields. The comparison is by meaning: key order, quoting, comments and explicit defaults make no difference, nor
- * does `1h` instead of `60m`. The order of a list counts if its first match decides.
+ * and in which fields. The comparison is by meaning: key order, quoting, comments, explicit defaults and `1h` instead of `60m`
+ * make no difference. The order of a list counts if its first match decides.
  *
  * Results contain paths and names, but no values. Both documents are compared as written (`asWritten`), so that a comparison
  * cannot reveal the value of a reference.

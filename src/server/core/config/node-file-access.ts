@@ -51,7 +51,7 @@ export const admin = object("The admin API: where it listens, and whose tokens i
   listen: text("Address of the admin API; empty serves none. Without an issuer it must be a loopback address.", {
     format: "address-or-empty",
   }),
-  local_socket: filled("Path of a Unix socket that serves the same API to whoever may open it."),
+  local_socket: filled("Path of a Unix socket that serves the same API to every user who may open it."),
   policy_file: filled("Authorization policy (Cedar); required once an issuer is set."),
   issuers: list(
     "Issuers whose tokens the admin API accepts.",

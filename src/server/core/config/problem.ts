@@ -1,8 +1,8 @@
 /**
  * Problem in a configuration document and its position: the one form in which every stage reports.
  *
- * Line and column count from 1, columns in UTF-16 units. A message says what was found and what is allowed; it never contains a
- * value from a reference, nor the value of a key that holds a credential. Keys and values are untrusted, so they are shown as
+ * Line and column count from 1, columns in UTF-16 units. A message says what was found and what is allowed; it never contains
+ * a value from a reference or the value of a key that holds a credential. Keys and values are untrusted, so they are shown as
  * JSON text (control characters escaped) with a limited length.
  */
 

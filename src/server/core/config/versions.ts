@@ -8,7 +8,7 @@
 
 export interface Edition {
   readonly version?: number;
-  /** Of a stored edition without a version: the highest version that was applied before it. */
+  /** Highest version that was applied before this stored edition, if it has no version itself. */
   readonly highest?: number;
   readonly digest: string;
 }

@@ -4,7 +4,7 @@
  */
 import { isLoopbackOrigin, isOwnAddress, type Origin, readOrigin } from "./origins.ts";
 
-/** As `GATEWAY_CORS_ORIGINS` has it: normalized origins. Empty: no page. Undefined: the variable is not set. */
+/** Normalized origins of `GATEWAY_CORS_ORIGINS`. Empty allows no page; `undefined` if the variable is not set. */
 export type AllowedOrigins = ReadonlySet<string> | undefined;
 
 export interface Arrival {

@@ -31,8 +31,8 @@ export const isLoopbackOrigin = ({ scheme, host }: Origin): boolean =>
   (scheme === "http" || scheme === "https") && LOOPBACK.test(host);
 
 /**
- * Whether the page came from the gateway itself. Only an address proves that: a name may be pointed at this gateway by
- * whoever owns it (DNS rebinding).
+ * Returns whether the page came from the gateway itself. Only an address proves that: the owner of a name can point it at
+ * this gateway (DNS rebinding).
  */
 export const isOwnAddress = ({ scheme, host }: Origin, requestHost: string | undefined): boolean =>
   ADDRESS.test(host) && requestHost !== undefined && host === withoutPort(requestHost.toLowerCase(), scheme);

@@ -1,6 +1,6 @@
-/** What a browser asks before it sends a page's request. Source: Fetch standard, "CORS-preflight fetch"; Private Network Access, 3.1. */
+/** CORS preflight: a browser's question before it sends a page's request. Source: Fetch standard, "CORS-preflight fetch"; Private Network Access, 3.1. */
 
-/** Seconds. */
+/** Seconds for which a browser may remember the answer. */
 const MAX_AGE = "600";
 
 const METHOD = /^[A-Z]{1,20}$/;
@@ -15,7 +15,7 @@ export function isPreflight(method: string | undefined, headers: Headers): boole
 }
 
 export interface PreflightTerms {
-  /** Of the route; empty: the path has none, and the page is to read the answer that says so. */
+  /** Methods of the route. Empty if the path has no route: the page may then read the answer that says so. */
   readonly methods: readonly string[];
   /** Allowed where the request does not say which it will send. */
   readonly usualHeaders: string;

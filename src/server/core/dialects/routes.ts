@@ -158,7 +158,7 @@ const ROWS: readonly Row[] = [
     counterparts: [{ ...AS_MESSAGES, capability: "count_tokens", path: "/v1/messages/count_tokens" }],
   }),
   row("responses_compact", "POST", "/v1/responses/compact", { ...responses, ...needsModel, ...always }),
-  // It reports the usage of a response that was charged when it was created; polling must not charge it again.
+  // The answer reports the usage of a response that was charged when it was created; polling must not charge it again.
   row("responses_item", "GET POST DELETE", "/v1/responses/*", responses),
   row("conversations", ANY, "/v1/conversations", responses),
   row("conversations", ANY, "/v1/conversations/*", responses),

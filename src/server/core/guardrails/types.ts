@@ -137,8 +137,8 @@ export interface Detector {
 }
 
 /**
- * What the patterns of a detector may match, for streams. Source: guardrails reference, 5.2. Patterns of one alphabet form one
- * reach.
+ * Bounds of what the patterns of a detector can match, for streams. Source: guardrails reference, 5.2. Patterns of one
+ * alphabet form one reach.
  */
 export interface Horizon {
   readonly reaches: readonly Reach[];

@@ -1,6 +1,6 @@
 /**
- * Warnings about rules that can never match or are never reached, as far as the configuration shows it. None is an error, since
- * the gateway would do as it is told.
+ * Warnings about rules that can never match or are never reached, as far as the configuration shows it. None is an error,
+ * since the gateway can follow such rules.
  */
 
 import { nearest } from "../../../base/index.ts";

@@ -62,7 +62,7 @@ export interface Core {
   /** Entries or a commit index wait to be sent; gathered, so that many proposals leave in one message. */
   isBroadcastDue: boolean;
 
-  /** As detected by this node, or reported by its leader. */
+  /** Loss of entries that this node detected or its leader reported. */
   loss: Loss | undefined;
 
   /** The term that is known to be on disk. */

@@ -1,5 +1,5 @@
 /**
- * What a leader knows of one member's log, and how eagerly it sends.
+ * A leader's view of one member's log, and how eagerly it sends to it.
  *
  * Source: cluster reference, sections 2.3 and 2.5; states as in etcd's raft. In StateProbe one append leaves for each
  * heartbeat until the follower's log is located; in StateReplicate appends are sent ahead of acknowledgements, as far

@@ -28,7 +28,7 @@ export interface PendingRead extends Read {
 
 export interface ReadOnly {
   readonly unestablished: Read[];
-  /** By sender and context, in order of arrival. */
+  /** Reads that wait, by sender and context, in order of arrival. */
   readonly pending: Map<string, PendingRead>;
   /** The last round that left. */
   round: number;

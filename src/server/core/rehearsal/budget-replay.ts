@@ -5,7 +5,7 @@
  */
 import type { Unknown } from "./judge.ts";
 
-/** What a bucket pays by. */
+/** Terms of a budget that apply to one bucket. */
 export interface BudgetTerms {
   readonly budget: string;
   readonly bucket: string;
@@ -21,7 +21,7 @@ export interface ReplayedRequest {
   /** Needed when it came; undefined: not known. */
   readonly least: number | undefined;
   readonly most: number | undefined;
-  /** What the bucket was charged for it then. */
+  /** Units that the bucket was charged for the request when it was served. */
   readonly charged: number;
 }
 
@@ -43,7 +43,7 @@ interface Window {
   running: Running[];
   /** Most units that one request cost or was expected to. */
   largest: number;
-  /** Less is used than then, or more, or it cannot be told. */
+  /** Less, or more, is used than when the requests were served. Both may be true if that is unknown. */
   hasLess: boolean;
   hasMore: boolean;
 }
@@ -56,7 +56,7 @@ export class BudgetReplay {
     this.#usedBefore = usedBefore;
   }
 
-  /** Whether a bucket has been charged otherwise than then: `more` covers what cannot be told. */
+  /** Returns whether the replay charges a bucket less or more than was charged; an unknown amount counts as more. */
   driftOf(terms: BudgetTerms, at: number): { readonly hasLess: boolean; readonly hasMore: boolean } {
     return this.#windowOf(terms, at);
   }
@@ -68,11 +68,11 @@ export class BudgetReplay {
     let underWay = 0;
     for (const { units, most: bound } of window.running) underWay += mostOf(units, bound);
     const isBounded = least !== undefined && least === most;
-    // What a request without a bound needs is learned from those before it, of which others may be refused.
+    // The need of a request without a bound is learned from earlier requests, which the proposal may refuse.
     if ((isBounded ? least : 1) > limit - window.least) return "exhausted";
     const needed = isBounded || underWay > 0 || least === undefined ? most : Math.max(least, window.largest);
     if (needed !== undefined && window.most + underWay + needed <= limit) return "fits";
-    return { kind: "unknown", reason: `what is left of budget \`${budget}\` cannot be told` };
+    return { kind: "unknown", reason: `what is left of budget \`${budget}\` is unknown` };
   }
 
   /** The request is admitted and charged, under the proposal; `isSure`: it may also be refused. */

@@ -12,7 +12,7 @@ export type Stage = (typeof STAGES)[number];
 export interface Refusal {
   readonly kind: "refused";
   readonly code: string;
-  /** What refused it, such as `rule no-previews`; empty where nothing has a name. */
+  /** Name of what refused it, such as `rule no-previews`; empty if it has no name. */
   readonly by: string;
 }
 
@@ -34,7 +34,7 @@ export const PASSED: Passed = { kind: "passed" };
 
 export type Step = Passed | Refusal | Unknown;
 
-/** What became of a request, or would. */
+/** Decision about a request, recorded or rehearsed. */
 export type Decision =
   | { readonly kind: "forwarded"; readonly to: string; readonly acted: string }
   | Refusal
@@ -42,9 +42,9 @@ export type Decision =
 
 export type Outcome =
   | { readonly kind: "same" }
-  /** It was served. */
+  /** It was served and would be refused. */
   | { readonly kind: "refused"; readonly code: string; readonly by: string }
-  /** It was refused. */
+  /** It was refused and would be served. */
   | { readonly kind: "served"; readonly was: string }
   | { readonly kind: "other_provider"; readonly to: string }
   | { readonly kind: "other_guardrail"; readonly acted: string }
@@ -94,7 +94,7 @@ const STAGE_OF: Readonly<Record<string, Stage>> = {
   guardrail_denied: "guardrails",
 };
 
-/** Of a request that was forwarded: what its upstream came to is no decision of the configuration. */
+/** Codes of a request that was forwarded: the outcome at its upstream is no decision of the configuration. */
 const UPSTREAM: ReadonlySet<string> = new Set([
   "",
   "upstream_unreachable",
@@ -106,7 +106,7 @@ const UPSTREAM: ReadonlySet<string> = new Set([
   "token_exchange_refused",
 ]);
 
-/** What ended the request then. */
+/** Returns the stage that ended the recorded request. */
 export function endOf({ code, by, facts, traffic, routed, to }: RecordedRequest): End {
   if (UPSTREAM.has(code)) return (facts & FACT.isAdmitted) !== 0 ? { kind: "forwarded" } : { kind: "other" };
   const refused = (stage: Stage): End => ({ kind: "refused", stage, code, by });
@@ -120,7 +120,7 @@ export function endOf({ code, by, facts, traffic, routed, to }: RecordedRequest)
   return stage === undefined ? { kind: "other" } : refused(stage);
 }
 
-/** What is recorded of a stage: `undefined` where the request did not come so far. */
+/** Returns the recorded step of a stage, or `undefined` if the request did not reach it. */
 function recordedAt(stage: Stage, end: End): Step | undefined {
   if (end.kind === "forwarded") return PASSED;
   if (end.kind === "other") return undefined;

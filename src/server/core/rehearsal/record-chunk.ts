@@ -8,7 +8,7 @@ import { DIALECTS, FACT, type RecordedRequest, TRAFFIC } from "./recorded-reques
 export const CHUNK_ROWS = 1_000;
 /** UTF-16 units of a kept name. */
 const MAX_NAME = 256;
-/** Of a caller or of findings. */
+/** Maximum length of the text of a caller or of findings. */
 const MAX_TEXT = 4_096;
 const FIRST_ROWS = 16;
 /** A text beside the rows: its header, its place in the list and in the index. */
@@ -68,7 +68,7 @@ export class RecordChunk {
   #rows: Buffer = Buffer.alloc(FIRST_ROWS * ROW_BYTES);
   #texts: string[] = [""];
   #places = new Map<string, number>([["", 0]]);
-  /** Of the request that was added last, by field. */
+  /** Texts of the request that was added last, by field. */
   readonly #lastTexts: string[] = TEXTS.map(() => "");
   readonly #lastPlaces: number[] = TEXTS.map(() => 0);
   #textBytes = 0;

@@ -25,7 +25,7 @@ export function createRecordStore(maxBytes: number, startedAt: number, maxRecord
   let records = 0;
   let sealedBytes = 0;
   let coveredSince = startedAt;
-  /** Of the last chunk. */
+  /** True if the last chunk takes no more records. */
   let isSealed = true;
 
   const dropOldest = (): void => {

@@ -1,6 +1,6 @@
 /**
- * What is kept of a request so that another configuration can be judged by it: who asked for what, what was decided and
- * what decided it. Names and numbers alone: no text of a request or answer, no argument and no header value.
+ * Record of a request from which a rehearsal judges another configuration: caller, target, decision, and what decided it.
+ * It contains only names and numbers: no text of a request or answer, no argument and no header value.
  */
 
 export const TRAFFIC = ["none", "llm", "mcp", "a2a", "websocket"] as const;
@@ -20,9 +20,9 @@ export const FACT = {
   hasFallbacks: 1 << 3,
   /** Its body is neither JSON nor the form that it says it is. */
   isUnread: 1 << 4,
-  /** It names a batch, or models in each entry of one. */
+  /** The request names a batch, or models in each entry of one. */
   isBatch: 1 << 5,
-  /** It is about a thread that the provider keeps. */
+  /** The request refers to a thread that the provider keeps. */
   usesThread: 1 << 6,
   /** Something that it uses is lost at the first provider. */
   losesSomething: 1 << 7,
@@ -75,11 +75,11 @@ export interface RecordedRequest {
   readonly status: number;
   /** Code of the refusal; empty: none. */
   readonly code: string;
-  /** What refused it or let it pass, such as `rule no-previews`; empty: nothing decided. */
+  /** Name of what refused it or let it pass, such as `rule no-previews`; empty if nothing decided. */
   readonly by: string;
   /** Guardrail rules that acted, as `x-gateway-guardrails` has them. */
   readonly acted: string;
-  /** As `findingsText` writes them. */
+  /** Findings in the form of `findingsText`. */
   readonly findings: string;
   readonly attempts: number;
   readonly bodyBytes: number;
@@ -90,7 +90,7 @@ export interface RecordedRequest {
   readonly most: number;
 }
 
-/** As access rules and budgets see a caller. */
+/** Caller as access rules and budgets see it. */
 export interface RecordedCaller {
   readonly kind: "anonymous" | "key" | "agent" | "user";
   readonly key?: { readonly id: string; readonly name: string; readonly metadata: Readonly<Record<string, string>> };

@@ -4,13 +4,13 @@ import type { RecordedRequest } from "./recorded-request.ts";
 
 /** Ids of requests that are given as examples. */
 export const MAX_EXAMPLES = 50;
-/** Causes, callers of a cause and reasons that are told one by one. */
+/** Maximum number of causes, of callers per cause and of reasons that are listed singly. */
 const MAX_ROWS = 200;
 const OTHERS = "others";
 
 export interface Change {
   readonly outcome: Exclude<Outcome["kind"], "same" | "unknown">;
-  /** What would refuse them, or did; the provider they would go to; the rules that would act. */
+  /** Name of what would refuse them, or did; the provider they would go to; the rules that would act. */
   readonly cause: string;
   readonly requests: number;
   /** Callers by how many requests; the most first. */

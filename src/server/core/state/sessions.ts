@@ -2,7 +2,7 @@
  * Exactly-once semantics: a repeated command gets its first answer without being applied again.
  *
  * Rows: `sess/<client>` lists the remembered sequence numbers, `sess/<client>/<seq>` contains each result; a write changes two
- * small rows and removes one. A sequence number below the window cannot be told from an applied one and is refused. A client
+ * small rows and removes one. A sequence number below the window may already have been applied, so it is refused. A client
  * silent for an hour of log time is forgotten, beginning with its oldest result (see expiry.ts), so that a half-forgotten
  * command is refused and never applied twice. `idem/<digest of principal and key>` keeps, for a day, the result of an admin
  * caller's request under its own key. Source: cluster reference, 2.8.

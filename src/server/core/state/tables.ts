@@ -98,7 +98,7 @@ const PASSING: Readonly<Record<string, () => Shape>> = {
 
 const tableName = (key: string): string => key.slice(0, Math.max(0, key.indexOf("/")));
 
-/** What a row under a cluster secret holds: a data key, or a value and the data key that it is sealed under. */
+/** Content of a row under a cluster secret: a data key, or a value and the data key that it is sealed under. */
 export type SealedRow =
   | { readonly kind: "ring"; readonly name: string }
   | { readonly kind: "secret" | "cert" | "acme"; readonly name: string; readonly dataKey: string };

@@ -28,7 +28,7 @@ export type CommandResult =
 export interface CommittedEntry {
   readonly index: number;
   readonly term: number;
-  /** As returned by `encodeProposal`; empty in a leader's first entry. */
+  /** Result of `encodeProposal`; empty in a leader's first entry. */
   readonly data: Uint8Array;
 }
 

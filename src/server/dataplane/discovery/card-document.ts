@@ -41,7 +41,7 @@ export async function cardDocument(
   }
   if (fronted === undefined) throw new GatewayError("not_found", "No agent of this name is configured.");
   if (publicUrl === undefined) {
-    const message = "The address of an agent cannot be told: the deployment document has no `public_url`.";
+    const message = "The address of this agent is unknown: the deployment document has no `public_url`.";
     throw new GatewayError("no_public_url", message);
   }
   const issuer = auth?.issuers.map(({ issuer: name }) => governing?.issuerUrl(name)).find((url) => url !== undefined);

@@ -3,7 +3,7 @@
  * shows them (design decisions, section 3). Answers about a provider's failure are not included; they are shown with the
  * provider.
  *
- * Memory is bounded, whoever calls: beyond `MAX_ROWS`, new callers are combined by code and cause, so that invented names can
+ * Memory is bounded: beyond `MAX_ROWS`, new callers are combined by code and cause, so that invented names can
  * neither fill the memory nor displace existing rows.
  */
 import type { Clock, RefusalCode, RefusedBy } from "../../../base/index.ts";

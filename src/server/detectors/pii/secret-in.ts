@@ -4,7 +4,7 @@ import { engineOf } from "./engines.ts";
 import { SECRETS } from "./recognizers/secrets/index.ts";
 import { compileScan, type Scan } from "./scan.ts";
 
-/** A key of ours with a wrong checksum, such as a mistyped one, is treated as a secret too. */
+/** Virtual key of this gateway. One with a wrong checksum, such as a mistyped one, is treated as a secret too. */
 const GATEWAY_KEY = /gwk_[0-9A-Za-z]{8}_[A-Za-z0-9_-]{49}/;
 
 let scan: Scan | undefined;

@@ -30,7 +30,7 @@ import type {
  */
 type Phase = "first" | "open" | "judging" | "passed" | "over";
 
-/** What marked the end of the request. */
+/** Part of the request that marked its end. */
 type End = "headers" | "body" | "trailers";
 
 const NO_STEPS: readonly Step[] = [];

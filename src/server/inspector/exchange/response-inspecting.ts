@@ -39,7 +39,7 @@ const EMPTY = Buffer.alloc(0);
 export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): ResponseSide {
   const passed = passResponse(peer ?? mode);
   let phase: Phase = "first";
-  /** What marked the end of the response, once it came. */
+  /** Part of the response that marked its end, once it came. */
   let end: "body" | "trailers" | undefined;
   let isHeadSaid = false;
   /** Whether a streaming filter waits for the answer to a chunk. */

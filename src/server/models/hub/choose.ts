@@ -50,7 +50,7 @@ export function chosenManifest(
   };
   const graph = graphIn(listing, hub.model);
   if (graph === undefined && parts === "whole") {
-    const words = hub.model === undefined ? `neither ${USUAL_GRAPHS.join(" nor ")}` : `no ${hub.model}`;
+    const words = hub.model === undefined ? `none of ${USUAL_GRAPHS.join(", ")}` : `no ${hub.model}`;
     throw new ModelError("absent", `${where} has ${words} at this commit; \`model\` names the graph`);
   }
   const folder = folderOf(graph ?? hub.model ?? USUAL_GRAPHS[0]);

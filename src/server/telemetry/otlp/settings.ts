@@ -1,5 +1,5 @@
 /**
- * What the standard environment asks of the export: which signals, where to, over which protocol, how much may wait.
+ * Settings of the export from the standard environment variables: signals, destination, protocol, queue sizes.
  *
  * Source: the OpenTelemetry specification, "Environment Variable Specification" and "OTLP Exporter Configuration".
  * Endpoints, headers, certificates, compression and timeouts are read by the exporters themselves, samplers and limits

@@ -47,7 +47,7 @@ export interface EndedRequest {
 
 /** A request that another proxy routes. */
 export interface StartedExchange {
-  /** As the client wrote it. */
+  /** Method as the client wrote it. */
   readonly method: string;
   readonly traceparent: string | undefined;
   /** Empty if the route is unknown. */

@@ -1,8 +1,8 @@
 /**
- * What goes wrong with the export: counted always, told at most once a minute, and never exported itself.
+ * Failures of the export: always counted, logged at most once a minute, and never exported.
  *
- * A message about a failing export that became a record to export would fail again and be told again. Logging is
- * synchronous, so a flag that stands while we speak is enough to tell our own lines from all others.
+ * A log line about a failing export must not become a record to export, which would fail and be logged again. Logging is
+ * synchronous, so a flag that is set while we log is enough to recognize our own lines.
  */
 
 import type { Instruments, Log } from "../../../base/index.ts";

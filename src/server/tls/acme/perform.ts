@@ -230,7 +230,7 @@ async function download(
   const directory = await authority.directory(signal).catch(() => signal.throwIfAborted());
   if (directory !== undefined) refuseSkew(directory);
   const at = now();
-  // Uses the authority's clock: if it is a minute ahead of ours, a new certificate would not be valid yet.
+  // Uses the authority's clock: if this machine is a minute behind it, a new certificate would not be valid yet.
   const { notBefore, notAfter } = accepted(chain, key, wanted.names, at + (directory?.skewMs ?? 0));
   const certId = certIdOf(chain) ?? null;
   const isToldWhen = directory === undefined || directory.renewalInfo !== undefined;

@@ -55,7 +55,7 @@ export interface PoolsOptions {
 
 interface State {
   readonly spec: PoolSpec;
-  /** By the name that is resolved. */
+  /** Members by the name that is resolved. */
   readonly sets: Map<string, MemberSet>;
   readonly held: Map<string, { readonly member: Member; holders: number }>;
   readonly leaving: Set<Member>;

@@ -5,7 +5,7 @@
 
 export interface Newest<Row> {
   add(row: Row): void;
-  /** As they stand now, newest first. */
+  /** Returns the present rows, newest first. */
   read(): readonly Row[];
   /** Calls back once, as soon as something is added. One listener at a time; undefined takes it off. */
   awaitChange(listener: (() => void) | undefined): void;

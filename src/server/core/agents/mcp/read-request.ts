@@ -37,7 +37,7 @@ const PARAMS = [
   "notifications",
 ] as const;
 
-/** By method: the member of `params` that `Mcp-Name` repeats, and whether rules read it as `name`. */
+/** Member of `params` that `Mcp-Name` repeats, and whether rules read it as `name`, by method. */
 const NAMED: ReadonlyMap<string, { readonly member: string; readonly isRuled: boolean }> = new Map([
   ["tools/call", { member: "name", isRuled: true }],
   ["prompts/get", { member: "name", isRuled: true }],

@@ -48,13 +48,13 @@ export interface ProxiedCall {
 }
 
 export interface ProxiedTexts extends McpRequestTexts {
-  /** By call, the index after its last text. */
+  /** Index after the last text of each call. */
   readonly ends: readonly number[];
 }
 
 export interface ProxiedRequest {
   readonly shape: ProxiedShape;
-  /** One call, or those of a batch in order. */
+  /** Single call, or the calls of a batch in order. */
   readonly calls: readonly ProxiedCall[];
   /** Whether it asks an agent to post its results to a URL. */
   readonly asksForPush: boolean;

@@ -30,7 +30,7 @@ const WORDS: Readonly<Record<Dialect, Words>> = {
     top_k: ["top_k"],
     thinking_budget: ["budget_tokens"],
     thinking_replay: ["signature", "redacted_thinking"],
-    // As a role, and in the spacing that clients use: the field `system` occurs in almost every request, and this loss is soft.
+    // Matches the role only, in the spacing that clients use: the field `system` occurs in almost every request.
     mid_system: ['"role":"system"', '"role": "system"'],
     inference_geo: ["inference_geo"],
     context_management: ["context_management", "compaction"],

@@ -116,7 +116,7 @@ export interface Choice {
   readonly allowed: ReadonlySet<OwnTool> | undefined;
   /** Capability that the choice demands although it is left out or unknown. */
   readonly lacks: Capability | undefined;
-  /** What the value must be, if it is not valid in the dialect. */
+  /** Description of valid values, if this one is not valid in the dialect. */
   readonly problem: string | undefined;
 }
 

@@ -75,7 +75,7 @@ export const auditWitness = define(
 
 /**
  * Keeps witnessed heads in a restore. Otherwise a chain that is being written would look like a fork of the one in the archive,
- * and whoever has an old archive could hide how far a chain had come.
+ * and a person with an old archive could hide how far a chain had come.
  */
 export function keepWitnessed(archived: Draft, current: Pick<Draft, "scan">): void {
   for (const [key, value] of current.scan("head/")) {

@@ -41,13 +41,13 @@ const facts = {
 
 const source = object({
   ...facts,
-  /** Of an edition of the file without a version: the highest version that was applied before it. From level 5 on. */
+  /** Highest version that was applied before this edition of the file, if it has no version itself. From level 5 on. */
   highest: optional(documentVersion),
 });
 export type SourceRow = ReturnType<typeof source>;
 export const sourceRows = rowFormat(source);
 
-/** Any text with a UTF-8 encoding, including NUL; whoever compiles it judges the content. */
+/** Any text with a UTF-8 encoding, including NUL; the compiler of the document judges the content. */
 const content: Parser<string> = shaped(
   (value) => {
     if (typeof value !== "string" || !value.isWellFormed()) throw new Malformed("a text is malformed");
@@ -74,7 +74,7 @@ export const revisionRowKey = (name: string, number: number): string => `${revis
 /** The number at the end of a `hist/` key. */
 export const revisionOfKey = (key: string): number => Number(key.slice(key.lastIndexOf("/") + 1));
 
-/** What is read of the state; a draft and a view are one. */
+/** Part of the state that is read here; drafts and views have it. */
 interface Rows {
   scan(prefix: string): Iterable<readonly [key: string, value: string]>;
 }

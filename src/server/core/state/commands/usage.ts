@@ -64,7 +64,7 @@ export interface UsageAnswer {
   readonly window_ms: number;
   /** Total that this incarnation was granted in the window. */
   readonly granted: number;
-  /** What is left of the limit for others. */
+  /** Units of the limit that are left for others. */
   readonly remaining: number;
   /** Total of `granted` that this incarnation returned or lost. Only if a pledge was reported. */
   readonly returned?: number;

@@ -4,7 +4,7 @@ import type { Fronted, FrontedKind } from "../../../upstream/index.ts";
 
 export interface AgentPlace {
   readonly kind: FrontedKind;
-  /** `undefined` if the name is not configured, which only authenticated callers are told. */
+  /** `undefined` if the name is not configured; only authenticated callers get an answer that says so. */
   readonly fronted: Fronted | undefined;
   /** Decoded name from the path. */
   readonly asked: string;
@@ -14,7 +14,7 @@ export interface AgentPlace {
   readonly query: string;
 }
 
-/** Matches a path without a name, too: its client is told the right path. */
+/** Matches a path without a name too, so that its answer can name the right path. */
 const KIND = /^\/(mcp|a2a)(?:[/?]|$)/;
 
 const CARD = "/.well-known/agent-card.json";

@@ -254,7 +254,7 @@ class InspectedAnswer implements InspectedDownstream {
     this.#start?.decoded(plain.length);
     this.#mode = "head";
     this.write(plain);
-    // It is now passed, or inspected from here on.
+    // The answer is now passed, or inspected from here on.
     if (!this.#isOver()) this.end();
   }
 

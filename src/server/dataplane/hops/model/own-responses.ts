@@ -1,5 +1,5 @@
 /**
- * This node's part in Responses requests: the caller for whom items are remembered, the replacement of references, and the
+ * This node's part in Responses requests: the caller that remembered items belong to, the replacement of references, and the
  * routes of stored responses, of which the gateway keeps none. Source: Responses reference, 5.1, 5.5 and 11.1.
  */
 import { createHash } from "node:crypto";

@@ -87,7 +87,7 @@ function unheldProfiles(
   problem: ProblemAt,
 ): readonly Problem[] {
   if (auth === undefined) {
-    const message = "nobody has a profile, nor spends from a budget: without `auth` every caller is anonymous";
+    const message = "no caller gets a profile or spends from a budget: without `auth` every caller is anonymous";
     return profiles.length === 0 ? [] : [problem(["profiles"], message, "warning")];
   }
   // Which profiles keys will name is unknown until they are minted.

@@ -121,7 +121,7 @@ function channelProblems(
     const extra = Object.keys(channel).filter((key) => key !== "op" && key !== "id");
     found.push(
       ...extra.map((key) =>
-        problem([...path, key], `a channel that is removed is told by \`id\` alone, without \`${key}\``),
+        problem([...path, key], `a channel that is removed has only an \`id\`: remove \`${key}\``),
       ),
     );
   } else if (channel.tier === "provider_compat") {
