@@ -1,0 +1,27 @@
+/**
+ * `npm run messages`: writes every text of `src/` and `bin/` that a person may read to `test/messages/inventory.md`, by file,
+ * so that they can be read as a whole. Review the difference of that file when messages change.
+ */
+
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { filesUnder, read } from "../tidy/source.ts";
+import { textsOf } from "./texts.ts";
+
+export const INVENTORY = fileURLToPath(new URL("inventory.md", import.meta.url));
+
+/** Returns the inventory as Markdown: a heading for each file, and an item for each text. */
+export function inventory(): string {
+  const files = [...filesUnder("src"), ...filesUnder("bin")].filter((path) => /\.(?:tsx?|mjs|cjs)$/.test(path)).sort();
+  const parts = files.flatMap((path) => {
+    const texts = [...new Set(textsOf(path, read(path)).map(({ text }) => text))];
+    return texts.length === 0 ? [] : [`## ${path}\n\n${texts.map((text) => `- ${text}`).join("\n")}\n`];
+  });
+  const head =
+    "# Messages\n\nEvery text of the program that a person may read, written by `npm run messages`. `{name}` is a value.\n";
+  return [head, ...parts].join("\n");
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(INVENTORY, inventory());
+}
