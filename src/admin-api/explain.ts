@@ -67,7 +67,7 @@ function ofSocket(code: string | undefined): Why {
       return ["nobody listens on it", "starting the gateway whose socket it is"];
     case "ECONNRESET":
     case "EPIPE":
-      return ["the connection broke off", "again, and see the gateway's log"];
+      return ["the connection ended unexpectedly", "again, and see the gateway's log"];
     default:
       return [undefined];
   }
@@ -77,21 +77,21 @@ function ofNetwork(code: string | undefined, url: string): Why {
   const isTls = url.startsWith("https:");
   switch (code) {
     case "ECONNREFUSED":
-      return ["nobody listens there", "the address that `admin.listen` of the node file names"];
+      return ["nothing listens there", "the address that `admin.listen` of the node file names"];
     case "ENOTFOUND":
     case "EAI_AGAIN":
       return ["its name does not resolve"];
     case "ETIMEDOUT":
     case "EHOSTUNREACH":
     case "ENETUNREACH":
-      return ["the network does not lead there"];
+      return ["no route to its network"];
     case "EPROTO":
     case "ERR_SSL_WRONG_VERSION_NUMBER":
     case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
       return ["it does not speak TLS", `-url ${url.replace(/^https:/, "http:")}`];
     case "ECONNRESET":
     case "EPIPE":
-      return ["the connection broke off", isTls ? undefined : `-url ${url.replace(/^http:/, "https:")}`];
+      return ["the connection ended unexpectedly", isTls ? undefined : `-url ${url.replace(/^http:/, "https:")}`];
     case "ERR_TLS_CERT_ALTNAME_INVALID":
       return ["its certificate is for another name"];
     case "CERT_HAS_EXPIRED":

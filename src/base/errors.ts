@@ -18,13 +18,13 @@ interface RefusalRule {
 export const REFUSALS = {
   invalid_request: { status: 400, mayRetry: true, when: "the body is not JSON, or names no model where one is needed" },
   fidelity_loss: { status: 400, mayRetry: false, when: "no channel can carry a capability that the request uses" },
-  invalid: { status: 400, mayRetry: true, when: "a parameter, field or value of an admin request is not as described" },
+  invalid: { status: 400, mayRetry: true, when: "a parameter, field or value of an admin request is invalid" },
   tls_required: {
     status: 400,
     mayRetry: false,
     when: "the request came in plain HTTP to a listener that speaks TLS; it was not read",
   },
-  unauthenticated: { status: 401, mayRetry: false, when: "no credential, or one that is not recognised" },
+  unauthenticated: { status: 401, mayRetry: false, when: "no credential, or one that is not recognized" },
   policy_denied: { status: 403, mayRetry: false, when: "an access rule denied the request" },
   token_exchange_refused: {
     status: 403,
@@ -46,7 +46,7 @@ export const REFUSALS = {
   forbidden: { status: 403, mayRetry: true, when: "the admin policy does not permit the operation" },
   not_found: { status: 404, mayRetry: true, when: "no such route, server or agent" },
   model_not_found: { status: 404, mayRetry: true, when: "no provider serves the model and there is no default" },
-  thread_not_found: { status: 404, mayRetry: false, when: "a message thread is continued that cannot be here" },
+  thread_not_found: { status: 404, mayRetry: false, when: "the request continues a message thread, which this provider cannot" },
   response_not_found: {
     status: 404,
     mayRetry: false,
@@ -61,17 +61,17 @@ export const REFUSALS = {
   request_timeout: { status: 408, mayRetry: true, when: "the request did not arrive in time" },
   conflict: { status: 409, mayRetry: true, when: "the admin write contradicts what is stored, or its single writer" },
   stale: { status: 412, mayRetry: true, when: "If-Match names a revision that is no longer the newest" },
-  body_too_large: { status: 413, mayRetry: true, when: "the body is over the bound; the upstream was not called" },
+  body_too_large: { status: 413, mayRetry: true, when: "the body is larger than the limit; the upstream was not called" },
   entry_too_large: { status: 413, mayRetry: true, when: "the admin write is larger than an entry of the log may be" },
   refused: { status: 422, mayRetry: true, when: "the document or archive cannot be applied; nothing was changed" },
   budget_exhausted: { status: 429, mayRetry: false, when: "the budget of the current window is spent" },
   websocket_not_carried: {
     status: 426,
     mayRetry: false,
-    when: "a WebSocket is asked for where none is carried: the same request by HTTP is served",
+    when: "a WebSocket is requested on a route without one; the same request by HTTP is served",
   },
-  headers_too_large: { status: 431, mayRetry: true, when: "the request's headers are over the bound" },
-  internal: { status: 500, mayRetry: true, when: "a fault of the gateway; its cause is in the log" },
+  headers_too_large: { status: 431, mayRetry: true, when: "the request's headers are larger than the limit" },
+  internal: { status: 500, mayRetry: true, when: "an internal error of the gateway; its cause is in the log" },
   upstream_unreachable: {
     status: 502,
     mayRetry: true,
@@ -80,7 +80,7 @@ export const REFUSALS = {
   upstream_invalid: {
     status: 502,
     mayRetry: true,
-    when: "the upstream answered, and its answer could not be read or has no meaning; the message says why",
+    when: "the upstream's answer could not be read or makes no sense; the message says why",
   },
   upstream_redirect: {
     status: 502,
@@ -90,7 +90,7 @@ export const REFUSALS = {
   credential_unavailable: {
     status: 502,
     mayRetry: true,
-    when: "a token endpoint or the platform gives nothing that could be presented to the upstream",
+    when: "a token endpoint or the platform returns no credential for the upstream",
   },
   unsupported_version: {
     status: 502,
@@ -101,15 +101,15 @@ export const REFUSALS = {
   no_public_url: {
     status: 503,
     mayRetry: false,
-    when: "an address is asked for, and the deployment has no `public_url`",
+    when: "an address is requested, and the deployment has no `public_url`",
   },
   removed: {
     status: 503,
     mayRetry: true,
     when: "the node was removed from its cluster more than 10 s ago: its keys and suspensions are out of date",
   },
-  suspended: { status: 503, mayRetry: true, when: "an operator suspended what the request needs" },
-  budget_unavailable: { status: 503, mayRetry: true, when: "the allowance is spent and the leader out of reach" },
+  suspended: { status: 503, mayRetry: true, when: "an operator suspended the key, model, provider or server that the request needs" },
+  budget_unavailable: { status: 503, mayRetry: true, when: "the node's allowance is spent and the leader cannot be reached" },
   audit_unavailable: { status: 503, mayRetry: true, when: "the audit queue is full" },
   trailers_not_inspected: {
     status: 501,
@@ -121,12 +121,12 @@ export const REFUSALS = {
   stopping: {
     status: 503,
     mayRetry: true,
-    when: "the gateway stops, and the answer did not come within GATEWAY_DRAIN",
+    when: "the gateway is stopping, and the answer did not come within GATEWAY_DRAIN",
   },
-  no_leader: { status: 503, mayRetry: true, when: "the cluster has no leader that the write could reach in time" },
+  no_leader: { status: 503, mayRetry: true, when: "the write reached no leader in time" },
   busy: { status: 503, mayRetry: true, when: "the queue of admin writes is full" },
-  upstream_timeout: { status: 504, mayRetry: true, when: "no first byte in time on the last attempt" },
-  upstream_incomplete: { status: 502, mayRetry: true, when: "the upstream broke off within the answer" },
+  upstream_timeout: { status: 504, mayRetry: true, when: "no first byte within the timeout on the last attempt" },
+  upstream_incomplete: { status: 502, mayRetry: true, when: "the upstream ended the connection within the answer" },
   disk_low: { status: 507, mayRetry: true, when: "too little is free on the disk to take an admin write" },
 } as const satisfies Record<string, RefusalRule>;
 

@@ -1,10 +1,10 @@
 /** Explains connection errors to people, without addresses or content. */
 
 const REASONS: ReadonlyMap<string, string> = new Map([
-  ["ECONNREFUSED", "nobody listens there"],
-  ["ECONNRESET", "the connection broke off"],
-  ["EPIPE", "the connection broke off"],
-  ["UND_ERR_SOCKET", "the connection broke off"],
+  ["ECONNREFUSED", "nothing listens there"],
+  ["ECONNRESET", "the connection ended unexpectedly"],
+  ["EPIPE", "the connection ended unexpectedly"],
+  ["UND_ERR_SOCKET", "the connection ended unexpectedly"],
   ["UND_ERR_CONNECT_TIMEOUT", "no connection in time"],
   ["UND_ERR_HEADERS_TIMEOUT", "no answer in time"],
   ["UND_ERR_BODY_TIMEOUT", "it stopped sending"],
@@ -12,8 +12,8 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ["UND_ERR_RES_CONTENT_LENGTH_MISMATCH", "the answer has another length than it says"],
   ["ENOTFOUND", "its name does not resolve"],
   ["EAI_AGAIN", "its name does not resolve"],
-  ["EHOSTUNREACH", "the network does not lead there"],
-  ["ENETUNREACH", "the network does not lead there"],
+  ["EHOSTUNREACH", "no route to its network"],
+  ["ENETUNREACH", "no route to its network"],
 ]);
 
 /** Returns a sentence for known error codes, the code itself for others, and `undefined` without a code. */

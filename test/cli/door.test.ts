@@ -78,7 +78,7 @@ test("a port that nobody listens on, and a name that does not resolve, are unrea
   assert.equal(status, 3);
   assert.match(
     words,
-    /^gateway query: cannot reach http:\/\/127\.0\.0\.1:1: nobody listens there\ntry: .*admin\.listen/,
+    /^gateway query: cannot reach http:\/\/127\.0\.0\.1:1: nothing listens there\ntry: .*admin\.listen/,
   );
   const [unnamed, unnamedWords] = await failure(["-url", "https://gateway.invalid"]);
   assert.equal(unnamed, 3);

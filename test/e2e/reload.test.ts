@@ -301,7 +301,7 @@ describe("configuration", { concurrency: 2 }, () => {
     const { status, stdout, stderr } = await check(t, files, "-timeout", "5s");
     assert.equal(status, 1);
     assert.match(stdout, /^ok {4}provider sound: /m);
-    assert.match(stdout, /^fail {2}provider dead: http:\S+: nobody listens there$/m);
+    assert.match(stdout, /^fail {2}provider dead: http:\S+: nothing listens there$/m);
     assert.match(stdout, /^fail {2}provider locked: http:\S+ answered 401 .*refuses the credential$/m);
     assert.equal(header(upstream.requests[0], "authorization"), "Bearer sk-wrong");
     assert.doesNotMatch(stdout + stderr, /sk-wrong/);

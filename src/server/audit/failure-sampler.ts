@@ -28,7 +28,7 @@ export function createFailureSampler(options: {
   readonly now: () => number;
 }): FailureSampler {
   const { trail, instruments, now } = options;
-  const total = instruments.counter("gateway_auth_failures_total", "Callers that were not let in.", ["plane", "fault"]);
+  const total = instruments.counter("gateway_auth_failures_total", "Callers that were refused.", ["plane", "fault"]);
   let second = Number.NEGATIVE_INFINITY;
   let recorded = 0;
   let suppressed = 0;

@@ -19,7 +19,7 @@ export function createAuditMetrics(instruments: Instruments, queueBytes: () => n
   instruments.observedGauge("gateway_audit_queue_bytes", "Bytes of events that are not yet out.", queueBytes);
   return {
     records: Object.fromEntries(AUDIT_EVENTS.map((name) => [name, records.with(name)])) as AuditMetrics["records"],
-    refused: instruments.counter("gateway_audit_refused_total", "Events refused, the trail being full or over.").with(),
+    refused: instruments.counter("gateway_audit_refused_total", "Events refused since the trail was full or closed.").with(),
     unread: instruments
       .counter("gateway_audit_unread_total", "Records written to an output whose reader was gone.")
       .with(),
@@ -27,7 +27,7 @@ export function createAuditMetrics(instruments: Instruments, queueBytes: () => n
       .histogram("gateway_audit_journal_seconds", "Signing and syncing a group of records.", JOURNAL_BOUNDS_SECONDS)
       .with(),
     witnessFailures: instruments
-      .counter("gateway_audit_witness_failures_total", "Heads that the cluster did not take.")
+      .counter("gateway_audit_witness_failures_total", "Heads that the cluster did not accept.")
       .with(),
   };
 }

@@ -123,7 +123,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
     if (gone !== undefined) {
       metrics.unread.inc(records.count);
       if (!isGoneTold)
-        log.warn("nobody reads the audit trail's output; the trail goes on in its journal", { code: gone });
+        log.warn("nobody reads the audit trail's output; the trail continues in its journal", { code: gone });
       isGoneTold = true;
     }
     if (reached.kid === kid) witness?.advance(reached);

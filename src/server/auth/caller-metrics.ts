@@ -11,11 +11,11 @@ export interface CallerMetrics {
 export function createCallerMetrics(instruments: Instruments, keptTokens: () => number): CallerMetrics {
   const callers = instruments.counter(
     "gateway_callers_total",
-    "Requests by who sent them (key, agent, user), or by why nobody was recognised.",
+    "Requests by kind of caller (key, agent, user), or by the reason why no caller was recognized.",
     ["outcome", "issuer"],
   );
   const byKey = callers.with("key", "");
-  instruments.observedGauge("gateway_cached_tokens", "Verified tokens of callers that are kept.", keptTokens);
+  instruments.observedGauge("gateway_cached_tokens", "Verified tokens in the cache.", keptTokens);
   return {
     count(identification) {
       if (identification.kind === "refused") {

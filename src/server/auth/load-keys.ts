@@ -49,7 +49,7 @@ export function keyLoader(issuer: IssuerOptions): LoadKeys {
       const mayKnowToken = issuer.jwksUrl !== undefined || found.origin === new URL(issuer.url).origin;
       const { value, cacheControl } = await fetchJson(found, mayKnowToken ? request : { ...request, token: undefined });
       const keys = readKeySet(value);
-      if (keys === undefined) throw new FetchFailure(`${place(found)}: the answer is no key set, or too long a one`);
+      if (keys === undefined) throw new FetchFailure(`${place(found)}: the answer is not a key set, or has too many keys`);
       return { kind: "loaded", jwksUrl: place(found), keys, cacheControl };
     } catch (error) {
       return { kind: "failed", step, message: error instanceof Error ? error.message : "failed" };
@@ -74,7 +74,7 @@ export interface Discovered {
 export async function discovered({ url }: IssuerOptions, options: FetchOptions): Promise<Discovered> {
   const from = httpUrl(`${url.replace(/\/$/, "")}/.well-known/openid-configuration`, "the issuer's url");
   const { value } = await fetchJson(from, options);
-  if (!isJsonObject(value)) throw new FetchFailure(`${place(from)}: the answer is no discovery document`);
+  if (!isJsonObject(value)) throw new FetchFailure(`${place(from)}: the answer is not a discovery document`);
   // Without this check, anyone who can write one document on a shared host could impersonate every issuer on it.
   if (member(value, "issuer") !== url) throw new FetchFailure(`${place(from)}: the document is of another issuer`);
   return { from, document: value };
@@ -93,7 +93,7 @@ export function endpointIn({ from, document }: Discovered, name: string): URL {
 
 function httpUrl(text: string, what: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== "https:" && url?.protocol !== "http:") throw new FetchFailure(`${what} is no http(s) address`);
+  if (url?.protocol !== "https:" && url?.protocol !== "http:") throw new FetchFailure(`${what} is not an http(s) address`);
   return url;
 }
 

@@ -49,7 +49,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
   const { issuers, clock, log, metrics, fetchLimitMs: limitMs = FETCH_LIMIT_MS } = options;
   const byUrl = new Map<unknown, Issuer>();
   for (const it of issuers) {
-    assert(!byUrl.has(it.url), "two issuers of one address: a token would be of both");
+    assert(!byUrl.has(it.url), "two issuers have the same address, so a token would belong to both");
     const onLoad = (kind: "loaded" | "failed") => metrics?.keysFetched(it.name, kind);
     const keys = createIssuerKeys({ issuer: it.name, load: keyLoader(it), limitMs, clock, log, onLoad });
     byUrl.set(it.url, { options: it, keys });

@@ -32,7 +32,7 @@ export async function peel(
   holding: Holding,
 ): Promise<Peeled> {
   if (layers.length > MAX_LAYERS) {
-    throw new GatewayError("invalid_request", `The body bears more than ${MAX_LAYERS} content encodings.`);
+    throw new GatewayError("invalid_request", `The body has more than ${MAX_LAYERS} content encodings.`);
   }
   let plain = body;
   const codings: Coding[] = [];

@@ -50,11 +50,11 @@ function frameAt(body: Buffer, start: number): Frame {
   if ((magic & 0xfffffff0) >>> 0 === SKIPPABLE) {
     return { pieces: [], end: start + 8 + bytesAt(body, start + 4, 4).readUInt32LE() };
   }
-  if (magic !== MAGIC) throw new Error("no frame of Zstandard");
+  if (magic !== MAGIC) throw new Error("not a Zstandard frame");
   const descriptor = bytesAt(body, start + 4, 1).readUInt8();
   const isSingleSegment = (descriptor & 0x20) !== 0;
   const hasChecksum = (descriptor & 0x04) !== 0;
-  if ((descriptor & 0x03) !== 0) throw new Error("a frame of a dictionary");
+  if ((descriptor & 0x03) !== 0) throw new Error("a frame that needs a dictionary");
   const sizeLength = [isSingleSegment ? 1 : 0, 2, 4, 8][descriptor >> 6] ?? 0;
   const windowLength = isSingleSegment ? 0 : 1;
   const sizeAt = start + 5 + windowLength;
@@ -70,7 +70,7 @@ function frameAt(body: Buffer, start: number): Frame {
     isLast = (header & 1) === 1;
     const type = (header >> 1) & 3;
     const size = header >> 3;
-    if (type === RESERVED || size > MAX_BLOCK_BYTES) throw new Error("a block that is none");
+    if (type === RESERVED || size > MAX_BLOCK_BYTES) throw new Error("an invalid block");
     const end = at + 3 + (type === RLE ? 1 : size);
     bytesAt(body, at, end - at);
     pieces.push([at, isLast && hasChecksum ? end + 4 : end]);

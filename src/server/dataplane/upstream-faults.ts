@@ -70,7 +70,7 @@ export const brokenOff = (cause: Error, asked: string): GatewayError =>
 function reasonOf(cause: Error): string {
   if (SHOWN.has(cause.name) || ("code" in cause && String(cause.code).startsWith("UPSTREAM_"))) return cause.message;
   const code = "code" in cause ? ` (${String(cause.code)})` : "";
-  return `the connection broke off within it${code}`;
+  return `the connection ended unexpectedly within it${code}`;
 }
 
 /** Names of errors whose messages quote nothing of an answer. */

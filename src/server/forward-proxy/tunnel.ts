@@ -45,7 +45,7 @@ export function connectToProxy(proxy: ForwardProxy, limitMs: number, done: Conne
   const unreachable = (why: string, cause?: unknown): void =>
     settle(new ForwardProxyFault(proxy, `cannot be reached: ${why}`, cause));
   const onError = (cause: Error): void => unreachable(wireReason(cause) ?? cause.message, cause);
-  const onClose = (): void => unreachable("the connection broke off");
+  const onClose = (): void => unreachable("the connection ended unexpectedly");
   const onConnect = (): void => settle(null);
   const timer = setTimeout(() => unreachable("no connection in time"), limitMs);
   socket

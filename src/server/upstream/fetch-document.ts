@@ -56,13 +56,13 @@ export async function fetchDocument(pool: Pick<Pool, "request">, request: Docume
 }
 
 const REASONS: ReadonlyMap<string, string> = new Map([
-  ["ECONNREFUSED", "nobody listens there"],
-  ["ECONNRESET", "the connection broke off"],
-  ["UND_ERR_SOCKET", "the connection broke off"],
+  ["ECONNREFUSED", "nothing listens there"],
+  ["ECONNRESET", "the connection ended unexpectedly"],
+  ["UND_ERR_SOCKET", "the connection ended unexpectedly"],
   ["ENOTFOUND", "its name does not resolve"],
   ["EAI_AGAIN", "its name does not resolve"],
-  ["EHOSTUNREACH", "the network does not lead there"],
-  ["ENETUNREACH", "the network does not lead there"],
+  ["EHOSTUNREACH", "no route to its network"],
+  ["ENETUNREACH", "no route to its network"],
 ]);
 
 /** Returns the reason of a failed request, without an address. */

@@ -99,7 +99,7 @@ test("a binding that is wanted and not set, and a clock that is hours off, fail;
     [{ ca: await authority(t, { aheadMs: -10 * 60_000 }) }, /^note .*machine is 10 min ahead of that of/],
     [{ ca: await authority(t, { body: "<html>" }) }, /^fail .*says that it is JSON and is none/],
     [{ ca: await authority(t, { body: "{}" }) }, /^fail .*no `newNonce`/],
-    [{ ca: `http://127.0.0.1:${await freePort()}/dir` }, /^fail .*cannot be reached: nobody listens there/],
+    [{ ca: `http://127.0.0.1:${await freePort()}/dir` }, /^fail .*cannot be reached: nothing listens there/],
   ] as const;
   for (const [tls, words] of cases) {
     const { status, lines } = await check(t, { domains, ...tls });

@@ -63,7 +63,7 @@ test("an analyzer is asked whether it is up, what it knows, and about a text", a
   assert.match(out, /^note {2}detector partial: reads a text, but does not know LOCATION in `de`, answered/m);
   assert.match(out, /^fail {2}detector ill: its server is not well: `\/health` answered 500$/m);
   assert.match(out, /^fail {2}detector other: its server answered what is not JSON$/m);
-  assert.match(out, /^fail {2}detector gone: its server cannot be asked: nobody listens there$/m);
+  assert.match(out, /^fail {2}detector gone: its server cannot be asked: nothing listens there$/m);
   assert.deepEqual(
     good.asked.map(({ path, headers }) => [path, headers["x-key"]]),
     ["/health", "/supportedentities?language=de", "/analyze"].map((path) => [path, KEY]),

@@ -64,7 +64,7 @@ test("each is asked with its credential, and told of by what is wrong with it", 
   assert.match(out, /^fail {2}MCP server future: .* speaks 2027-01-01 and not MCP 2026-07-28$/m);
   assert.match(out, /^fail {2}MCP server old: .* answered 400, and does not speak MCP 2026-07-28$/m);
   assert.match(out, /^fail {2}MCP server closed: .* answered 401: it refuses the credential$/m);
-  assert.match(out, /^fail {2}MCP server gone: .*nobody listens there$/m);
+  assert.match(out, /^fail {2}MCP server gone: .*nothing listens there$/m);
   assert.match(out, /^ok {4}agent helper: its card names A2A 1\.0 over JSON-RPC$/m);
   assert.match(
     out,

@@ -144,7 +144,7 @@ test("an answer that breaks off is status 3, after what came of it", async (t) =
   const io = bufferIo();
   assert.equal(await execute(["admin", "-socket", socket, "keys"], io), 3);
   assert.equal(io.out(), "part");
-  assert.match(io.err(), /the connection broke off/);
+  assert.match(io.err(), /the connection ended unexpectedly/);
 });
 
 test("an interrupt ends a call that is not answered, without a word", async (t) => {

@@ -234,7 +234,7 @@ test("a provider that nobody answers for fails with the reason in words", async 
   const url = `http://127.0.0.1:${await freePort()}`;
   const checked = await check(await writeFiles(t, providers({ one: url })));
   assert.equal(checked.status, 1);
-  assert.equal(checked.lines.at(-1), `fail  provider one: ${url}/v1/models: nobody listens there`);
+  assert.equal(checked.lines.at(-1), `fail  provider one: ${url}/v1/models: nothing listens there`);
 });
 
 test("the doors are told, with where a token could be read on the way", async (t) => {

@@ -49,7 +49,7 @@ test("a download that breaks off leaves the file that was there, and nothing els
   for (const name of ["old.tgz", "new.tgz"]) {
     const io = bufferIo({ cwd: directory });
     assert.equal(await save(io, "-socket", socket, name), 3);
-    assert.match(io.err(), /^gateway snapshot save: cannot reach .*: the connection broke off\n/);
+    assert.match(io.err(), /^gateway snapshot save: cannot reach .*: the connection ended unexpectedly\n/);
   }
   assert.equal(await readFile(join(directory, "old.tgz"), "utf8"), "old");
   assert.deepEqual((await readdir(directory)).sort(), ["old.tgz", "s"]);

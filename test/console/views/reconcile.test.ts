@@ -99,14 +99,14 @@ test("days before the provider was first metered are last, and are neither a bre
 });
 
 test("a report that cannot be had is told beside the verdict, and where there is none yet", () => {
-  const failing = [audited({ error: "nobody listens there", fetched_at: null })];
+  const failing = [audited({ error: "nothing listens there", fetched_at: null })];
   assert.match(
     paneOf(0, contextOf({ list_reconcile_verdicts: VERDICTS, list_reconcile: failing })),
     /! nobody listens/,
   );
   const said = (list_reconcile: readonly ReconcileRecord[]) =>
     bodyOf(reconcileView).empty(contextOf({ list_reconcile_verdicts: [], list_reconcile })).sentence;
-  assert.match(said(failing), /The report of acme cannot be had: nobody listens there/);
+  assert.match(said(failing), /The report of acme cannot be had: nothing listens there/);
   assert.match(said([audited()]), /No day is judged yet/);
   assert.match(said([]), /No provider is reconciled/);
 });

@@ -62,7 +62,7 @@ test("a body with a member twice does nothing, at either door, nor does a docume
     for (const document of ["max_body_bytes: 1\nmax_body_bytes: 2\n", '{"max_body_bytes":1,"max_body_bytes":2}']) {
       const refused = await send(door, "PUT", "/admin/v1/sources/a", { ...as, body: document });
       assert.equal(refused.status, 422, refused.text);
-      assert.match(refused.text, /stands here a second time/);
+      assert.match(refused.text, /appears here a second time/);
     }
     assert.match((await send(door, "GET", "/admin/v1/keys", as)).text, /^\{"items":\[\]/);
   }

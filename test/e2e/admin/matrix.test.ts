@@ -36,7 +36,7 @@ const POLICY_AGAINST_LOCAL = `
   forbid(principal in Role::"local", action == Action::"list_keys", resource);
 `;
 
-/** Of an issuer; nobody listens there. */
+/** Of an issuer; nothing listens there. */
 const NOWHERE = "http://127.0.0.1:9";
 
 function assertForbidden(id: OperationId, answer: Received): void {

@@ -68,7 +68,7 @@ test("work whose models nobody sees is refused where a rule asks for the model",
   assert.deepEqual([status, code], [403, "policy_denied"]);
 });
 
-test("an escape that is none is the client's mistake, and no fault of ours to be logged", async () => {
+test("an invalid escape is the client's mistake, and no fault of ours to be logged", async () => {
   for (const member of ['"\\q":1', '"stream_options":{"x":"\\q"}']) {
     const body = `{"model":"sim-1","messages":[],"stream":true,${member}}`;
     await refused([400], post("/v1/chat/completions", body, [bearer(free), JSON_BODY]));

@@ -94,7 +94,7 @@ test("without an authority the door answers 503 behind a placeholder, and everyb
 
   const line = await gateway.logged("no certificate could be obtained");
   assert.deepEqual([line.level, line["reason"], line["attempt"]], ["error", "ca_unreachable", 1]);
-  assert.match(String(line["why"]), /cannot be reached: nobody listens there/);
+  assert.match(String(line["why"]), /cannot be reached: nothing listens there/);
   const [status, body] = await gateway.ready();
   assert.equal(status, 503);
   assert.match(body, /certificate pending/);
@@ -103,7 +103,7 @@ test("without an authority the door answers 503 behind a placeholder, and everyb
   assert.match(metrics, /^gateway_acme_attempts_total\{result="ca_unreachable"\} 1$/m);
   const row = await gateway.row();
   assert.deepEqual([row["state"], row["serial"], row["failures"]], ["pending", null, 1]);
-  assert.match(String(row["last_error"]), /nobody listens there/);
+  assert.match(String(row["last_error"]), /nothing listens there/);
   assert.ok(Date.parse(String(row["next_attempt"])) > Date.now());
 
   if (ptySkip !== false) return t.diagnostic(`no console: ${ptySkip}`);
@@ -111,7 +111,7 @@ test("without an authority the door answers 503 behind a placeholder, and everyb
   await screen.until(/there is no certificate yet: nothing is served/);
   await screen.command("certificates");
   await screen.until(/gw\.example\.com +pending/);
-  await screen.until(/nobody listens there/);
+  await screen.until(/nothing listens there/);
 });
 
 const pebble = await peer("pebble");

@@ -78,8 +78,8 @@ test("discovery that fails says what, without the document's words", async () =>
     [{ issuer: undefined }, `discovery: ${at}: the document is of another issuer`],
     [{ jwks_uri: undefined }, `discovery: ${at}: the document names no jwks_uri`],
     [{ jwks_uri: 7 }, `discovery: ${at}: the document names no jwks_uri`],
-    [{ jwks_uri: "file:///etc/passwd" }, `discovery: ${at}: its jwks_uri is no http(s) address`],
-    [{ jwks_uri: "keys" }, `discovery: ${at}: its jwks_uri is no http(s) address`],
+    [{ jwks_uri: "file:///etc/passwd" }, `discovery: ${at}: its jwks_uri is not an http(s) address`],
+    [{ jwks_uri: "keys" }, `discovery: ${at}: its jwks_uri is not an http(s) address`],
   ];
   for (const [members, message] of rows) {
     issuer.discovery = members;
@@ -93,15 +93,15 @@ test("an answer that is no document of its kind says so", async () => {
   const rows: readonly [string, number, string, string][] = [
     [DISCOVERY_PATH, 404, "canary", "status 404"],
     [DISCOVERY_PATH, 200, "<html>canary", "the answer is not JSON"],
-    [DISCOVERY_PATH, 200, "[]", "the answer is no discovery document"],
+    [DISCOVERY_PATH, 200, "[]", "the answer is not a discovery document"],
     [KEYS_PATH, 500, "canary", "status 500"],
     [KEYS_PATH, 204, "", "status 204"],
     [KEYS_PATH, 200, "", "the answer is not JSON"],
     [KEYS_PATH, 200, "canary", "the answer is not JSON"],
-    [KEYS_PATH, 200, "null", "the answer is no key set, or too long a one"],
-    [KEYS_PATH, 200, '{"keys":{}}', "the answer is no key set, or too long a one"],
+    [KEYS_PATH, 200, "null", "the answer is not a key set, or has too many keys"],
+    [KEYS_PATH, 200, '{"keys":{}}', "the answer is not a key set, or has too many keys"],
     [KEYS_PATH, 200, '{"keys":[]}', "no key of the set can verify a token"],
-    [KEYS_PATH, 200, JSON.stringify({ keys: Array(257).fill(key.jwk) }), "the answer is no key set, or too long a one"],
+    [KEYS_PATH, 200, JSON.stringify({ keys: Array(257).fill(key.jwk) }), "the answer is not a key set, or has too many keys"],
     [KEYS_PATH, 200, JSON.stringify({ keys: Array(256).fill(key.jwk) }), "ok"],
     [KEYS_PATH, 200, JSON.stringify({ keys: [key.jwk], x: "x".repeat(1 << 20) }), "over 1048576 bytes"],
   ];

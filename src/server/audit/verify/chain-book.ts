@@ -112,7 +112,7 @@ export function createChainBook(fingerprints: Fingerprints, watched: readonly nu
       }
       if (known === "other") return [{ kind: "fork", seq, message: "another record has the same number: a fork" }];
       if (known === "given up") {
-        return [{ kind: "bound", seq, message: "it comes too late to be told from a fork: sort the input" }];
+        return [{ kind: "bound", seq, message: "it comes too late to be distinguished from a fork: sort the input" }];
       }
       fingerprints.put(seq, hash);
       records += 1;
@@ -135,7 +135,7 @@ export function createChainBook(fingerprints: Fingerprints, watched: readonly nu
 
 function firstFindings({ seq, prev, start }: ExaminedRecord): readonly ChainFinding[] {
   if (seq > 0) {
-    return start === undefined ? [] : [{ kind: "start", seq, message: "a start record stands within the chain" }];
+    return start === undefined ? [] : [{ kind: "start", seq, message: "a start record is within the chain" }];
   }
   const findings: ChainFinding[] = [];
   if (start === undefined) findings.push({ kind: "start", seq, message: "the first record is not a start record" });

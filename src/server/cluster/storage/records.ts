@@ -133,7 +133,7 @@ export function decodeHardState(bytes: Uint8Array): HardState {
 
 /** Nodes that have a disk have texts as ids. */
 export function voteText(vote: NodeId): string {
-  if (typeof vote !== "string") throw new TypeError("a vote that is stored is a text");
+  if (typeof vote !== "string") throw new TypeError("a stored vote is not a text");
   return vote;
 }
 

@@ -55,7 +55,7 @@ async function readMarker({ level }: Database): Promise<Marker> {
   const bytes = await level.get(MARKER_KEY);
   if (bytes !== undefined) return decodeMarker(bytes);
   for await (const rows of readRows(level)) {
-    if (rows.length > 0) throw new BadRecord("the state does not say where it stands");
+    if (rows.length > 0) throw new BadRecord("the state has no applied index");
   }
   return UNWRITTEN;
 }

@@ -169,7 +169,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     close() {
       if (stop.signal.aborted) return;
       flush();
-      stop.abort(new Error("the peer was let go"));
+      stop.abort(new Error("the peer was removed"));
       stopTimer();
       link?.end();
     },

@@ -88,7 +88,7 @@ export function decodeAck(payload: Uint8Array): SnapshotAck {
     if (kind === "continue" && isNatural(offset)) return { kind, offset };
     if (kind === "refused" && typeof code === "string" && /^[a-z_]{1,64}$/.test(code)) return { kind, code };
   }
-  throw new WireError("an answer to a snapshot that is none");
+  throw new WireError("an invalid answer to a snapshot");
 }
 
 function parseRecord(value: unknown): SnapshotRecord {

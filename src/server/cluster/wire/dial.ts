@@ -176,7 +176,7 @@ function explain(error: Error | undefined, stage: "connecting" | "handshake" | "
       ? new DialError("untrusted", code, `the certificate of ${address} is not trusted: ${code}`, options)
       : new DialError("broken", code, `${address}: TLS failed: ${cause.message}`, options);
   }
-  return new DialError("untrusted", code, `${address} hung up on this side's certificate`, options);
+  return new DialError("untrusted", code, `${address} closed the connection after this side's certificate`, options);
 }
 
 function codeOf(error: Error & { readonly code?: unknown }): string {

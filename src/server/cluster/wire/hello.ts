@@ -143,13 +143,13 @@ function parseObject(payload: Uint8Array): Readonly<Record<string, unknown>> {
 }
 
 function text(value: unknown, maxLength: number): string {
-  if (typeof value !== "string" || value.length > maxLength) throw new WireError("a hello's text is not one");
+  if (typeof value !== "string" || value.length > maxLength) throw new WireError("a text of a hello is not a string");
   return value;
 }
 
 function natural(value: unknown): number {
   if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
-    throw new WireError("a hello's number is not a natural one");
+    throw new WireError("a number of a hello is not a natural number");
   }
   return value;
 }

@@ -153,7 +153,7 @@ export async function listenLinks(options: ListenOptions): Promise<LinkListener>
   }
 
   function answerHello(frame: Frame, wire: Wire, peer: Peer, isGreeted: () => void): LinkHandlers | undefined {
-    if (frame.kind !== KIND.hello) throw new WireError("the first frame is no hello");
+    if (frame.kind !== KIND.hello) throw new WireError("the first frame is not a hello");
     const hello = parseHello(frame.payload);
     const code = judge(hello, peer);
     const who = `${peer.kind} ${peer.id} ${hello.purpose}`;

@@ -144,10 +144,10 @@ function readMessage(source: ByteReader): Message {
   const hintIndex = source.u64();
   const hintTerm = source.u64();
   const context = source.bytes(source.u16());
-  if ((flags & CONTEXT) === 0 && context.length > 0) throw new WireError("a context that no flag announces");
+  if ((flags & CONTEXT) === 0 && context.length > 0) throw new WireError("a context without its flag");
   const entries = readEntries(source);
   const snapshot = (flags & SNAPSHOT) === 0 ? undefined : readSnapshot(source);
-  if ((type === "MsgSnap") !== (snapshot !== undefined)) throw new WireError("a snapshot where none belongs, or none");
+  if ((type === "MsgSnap") !== (snapshot !== undefined)) throw new WireError("a snapshot where none is expected, or a missing one");
   return {
     type,
     from,

@@ -58,8 +58,8 @@ export function envelopeOf(text: string, root: Placed, ids: "strict" | "lenient"
   const shown = id === "bad" || id === undefined ? "null" : id;
   const alias = aliasIn(root, MEMBERS);
   if (alias !== undefined)
-    return refused(INVALID_PARAMS, `Invalid params: a member is spelt almost like "${alias}".`, shown);
-  if (hasRepeated(root)) return refused(INVALID_PARAMS, "Invalid params: a name stands twice in one object.", shown);
+    return refused(INVALID_PARAMS, `Invalid params: a member is spelled almost like "${alias}".`, shown);
+  if (hasRepeated(root)) return refused(INVALID_PARAMS, "Invalid params: a name appears twice in one object.", shown);
   if (id === "bad") return refused(INVALID_REQUEST, "Invalid request: `id` is neither a string nor an integer.");
   if (stringIn(text, memberOf(root, "jsonrpc")) !== "2.0") {
     return refused(INVALID_REQUEST, 'Invalid request: `jsonrpc` is not "2.0".', shown);
@@ -81,7 +81,7 @@ function idOf(text: string, node: Placed | undefined, ids: "strict" | "lenient")
 }
 
 /**
- * The name among `known` that a member of `node` is spelt almost like: in another case, with an underscore more or less, or
+ * The name among `known` that a member of `node` is spelled almost like: in another case, with an underscore more or less, or
  * with letters that some readers take for others.
  */
 export function aliasIn(node: Placed | undefined, known: readonly string[]): string | undefined {

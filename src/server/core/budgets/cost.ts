@@ -89,6 +89,6 @@ export function constantUnits(value: number | undefined): number | undefined {
 /** A fraction is rounded up. A negative cost would hand budget out, and one beyond all bounds is a mistake. */
 function unitsOf(value: number): Cost {
   if (!(value >= 0)) return { kind: "error", message: "the cost is negative or not a number" };
-  if (value > MAX_UNITS) return { kind: "error", message: "the cost is beyond what a budget can hold" };
+  if (value > MAX_UNITS) return { kind: "error", message: "the cost is larger than a budget can count" };
   return { kind: "units", units: Math.ceil(value) };
 }

@@ -143,7 +143,7 @@ const TRUE: Outcome = Object.freeze({ kind: "value", value: true });
 const FALSE: Outcome = Object.freeze({ kind: "value", value: false });
 const SPENT: Outcome = Object.freeze({ kind: "error", error: COST_FAULT });
 /** A text or a list beyond what the engine can hold, or data nested beyond its stack. */
-const BROKEN: Outcome = Object.freeze({ kind: "error", error: new Fault("other", "the evaluation broke down") });
+const BROKEN: Outcome = Object.freeze({ kind: "error", error: new Fault("other", "the evaluation failed") });
 
 function evaluation(node: Node, limit: number, hasLoops: boolean): (variables: Variables) => Outcome {
   const evaluate = evaluatorOf(node);

@@ -9,7 +9,7 @@ import { COST_FAULT, Fault, NO_OVERLOAD } from "./faults.ts";
 import { charge, type Frame, type Run } from "./frame.ts";
 import type { Value } from "./values.ts";
 
-const BAD_PATTERN = new Fault("other", "the pattern is no regular expression of RE2");
+const BAD_PATTERN = new Fault("other", "the pattern is not a regular expression of RE2");
 const LARGE_PATTERN = new Fault("other", "the pattern is too large");
 
 /** UTF-16 units of a pattern, and instructions of its program. */

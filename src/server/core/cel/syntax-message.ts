@@ -50,9 +50,9 @@ function match(pattern: RegExp, source: string, at: number): string | undefined 
 
 /** Common mistakes of people who know other languages. */
 const FOREIGN: Readonly<Record<string, string>> = {
-  "=": "`=` is no operator; equality is `==`",
-  "&": "`&` is no operator; the logical one is `&&`",
-  "|": "`|` is no operator; the logical one is `||`",
+  "=": "`=` is not an operator; equality is `==`",
+  "&": "`&` is not an operator; the logical one is `&&`",
+  "|": "`|` is not an operator; the logical one is `||`",
   and: "`and` is written `&&`",
   or: "`or` is written `||`",
   not: "`not` is written `!`",

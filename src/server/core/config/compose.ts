@@ -204,7 +204,7 @@ function concatenate(holders: readonly Holder[], list: NamedList, composing: Com
       const { line } = holder.part.parsed.placeOf(holder.at - holder.part.base);
       const where =
         holder.part.source === part.source
-          ? `stands here a second time, first at line ${line}`
+          ? `appears here a second time, first at line ${line}`
           : `stands in the source ${shown(holder.part.source.name)} too, at line ${line}; sources must not overlap`;
       composing.problems.push(
         problemOf(placeOf(item.at), [...list.path, index], `the ${list.what} ${shown(overlap.name)} ${where}`),

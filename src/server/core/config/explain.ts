@@ -162,7 +162,7 @@ function typeMessage(error: ErrorObject, written: Written | undefined, found: st
   const expected = types.map((type) => TYPE_NAMES[type] ?? type).join(" or ");
   if (written !== undefined) {
     const isScalar = types.some((type) => ["integer", "number", "boolean"].includes(type));
-    return `expected ${expected}, found ${found}${isScalar ? "; a reference stands for a text and cannot be used here" : ""}`;
+    return `expected ${expected}, found ${found}${isScalar ? "; a reference is replaced by a text and cannot be used here" : ""}`;
   }
   if (types.includes("string")) {
     // A number stood in for its text already.

@@ -63,7 +63,7 @@ const checkIssuers: Check = ({ issuers = [] }, problem) => [
   ),
   ...issuers.map(({ name }, at) =>
     name === OWN_NAME
-      ? problem(["issuers", at, "name"], "stands for callers of this machine; take another name")
+      ? problem(["issuers", at, "name"], "is the name for callers of this machine; take another name")
       : undefined,
   ),
   ...issuers.map(({ subject_claim: claim, trust_subject_claim: isTrusted }, at) => {

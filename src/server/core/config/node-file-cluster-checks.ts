@@ -82,15 +82,15 @@ const checkAddresses: Check = ({ cluster }, problem) => [
       ? problem(
           ["cluster", isFilled(cluster[told]) ? told : listens],
           isFilled(cluster[told])
-            ? "names no host that others could dial"
-            : `names no host that others could dial; set \`${told}\` to the address they shall use`,
+            ? "names no host that others can dial"
+            : `names no host that others can dial; set \`${told}\` to the address that they use`,
         )
       : undefined;
   }),
   ...(cluster.peers ?? []).flatMap((peer, at) =>
     (["raft_addr", "forward_addr"] as const).map((key) =>
       (cluster.peers ?? []).length > 1 && isFilled(peer[key]) && !isDialable(peer[key] ?? "")
-        ? problem(["cluster", "peers", at, key], "names no host that others could dial")
+        ? problem(["cluster", "peers", at, key], "names no host that others can dial")
         : undefined,
     ),
   ),

@@ -56,10 +56,10 @@ function checkDomains({ domains = [], dns }: TlsSettings, problem: ProblemAt): r
 
 function whyNoDomain(name: string): string | undefined {
   if (/^\d+(\.\d+){3}$|:/.test(name))
-    return "is an address or URL; what stands here is a domain such as `gateway.example.com`";
+    return "is an address or URL; write a domain such as `gateway.example.com`";
   if (name.endsWith(".")) return "ends in a dot; leave it out";
   if (/[A-Z]/.test(name)) return "has capital letters; write it in lower case";
-  if (/[^ -~]/.test(name)) return "is not ASCII; write it as it stands in the DNS (`xn--…`)";
+  if (/[^ -~]/.test(name)) return "is not ASCII; write it as it is in the DNS (`xn--…`)";
   return name.length <= MAX_NAME_LENGTH && name.split(".").every((label) => LABEL.test(label))
     ? undefined
     : "is not a domain such as `gateway.example.com`, or `*.example.com`";
@@ -80,7 +80,7 @@ function whyNoDirectory(url: string): string | undefined {
 
 function whyNoRoots(pem: string): string | undefined {
   const texts = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
-  if (texts.length === 0) return "holds no certificate; the PEM itself stands here, not the path of a file";
+  if (texts.length === 0) return "holds no certificate; write the PEM itself here, not the path of a file";
   try {
     for (const text of texts) new X509Certificate(text);
     return undefined;
@@ -123,7 +123,7 @@ function checkDns({ dns }: TlsSettings, problem: ProblemAt): readonly (Problem |
     at(
       "key_alg",
       TSIG_ALGORITHM.test(dns.key_alg ?? "hmac-sha256"),
-      "is none of `hmac-sha256`, `hmac-sha512`, `hmac-sha384`, `hmac-sha224` and `hmac-sha1`",
+      "is not one of `hmac-sha256`, `hmac-sha512`, `hmac-sha384`, `hmac-sha224` and `hmac-sha1`",
     ),
     at("key", BASE64.test(dns.key ?? ""), "is not base64"),
   ];

@@ -18,7 +18,7 @@ const SENTENCES: Readonly<Record<ErrorCode, string>> = {
   BAD_SCALAR_START: "a text that begins with this character must stand in quotes",
   BLOCK_AS_IMPLICIT_KEY: "a list or an object begins on the line of a key that has a value already",
   BLOCK_IN_FLOW: "an indented list or object cannot stand within `[ ]` or `{ }`",
-  DUPLICATE_KEY: "the key stands here a second time",
+  DUPLICATE_KEY: "the key appears here a second time",
   IMPOSSIBLE: "not YAML",
   KEY_OVER_1024_CHARS: "a key may be 1024 characters long at most",
   MISSING_CHAR: "a character is missing",
@@ -30,7 +30,7 @@ const SENTENCES: Readonly<Record<ErrorCode, string>> = {
   RESOURCE_EXHAUSTION: "the document is nested too deeply",
   TAB_AS_INDENT: "a tab cannot indent; use spaces",
   TAG_RESOLVE_FAILED: "YAML tags are not supported",
-  UNEXPECTED_TOKEN: "something stands here that cannot stand here",
+  UNEXPECTED_TOKEN: "this is not allowed here",
 };
 
 /** Library messages that quote nothing and say more than our sentence of the code. */
@@ -43,7 +43,7 @@ const PLAIN: readonly (readonly [RegExp, string])[] = [
   [/^Flow (map|sequence) must end with a [\]}]$/, "a closing `]` or `}` is missing"],
   [
     /^Flow (map|sequence) in block collection must be sufficiently indented/,
-    "a closing `]` or `}` is missing, or what stands before it is not indented",
+    "a closing `]` or `}` is missing, or the text before it is not indented",
   ],
   [
     /^Sequence item without - indicator/,

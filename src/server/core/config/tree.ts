@@ -163,7 +163,7 @@ function toTree(node: ParsedNode | null, path: Path, building: Building): Tree {
   if (isAlias(node)) {
     const target = building.aliases.targets.get(node);
     if (target === undefined) return refused("this alias names no anchor before it");
-    return target.range[2] > at ? refused("this alias names what it stands in") : toTree(target, path, building);
+    return target.range[2] > at ? refused("this alias names the node that contains it") : toTree(target, path, building);
   }
   if (node.tag !== undefined && !CORE_TAG.test(node.tag)) return refused("YAML tags are not supported");
 
@@ -191,7 +191,7 @@ function toEntries(
     else if (name === "<<") building.refuse(keyAt, "YAML merge keys (`<<`) are not supported", path);
     else if (name === "__proto__") building.refuse(keyAt, "`__proto__` cannot be a key", path);
     else if (/(?<!\$)\$\{/.test(name)) building.refuse(keyAt, "a reference cannot stand in a key", path);
-    else if (entries.has(name)) building.refuse(keyAt, `the key ${shown(name)} stands here a second time`, here);
+    else if (entries.has(name)) building.refuse(keyAt, `the key ${shown(name)} appears here a second time`, here);
     else {
       const isShared = value !== null && building.aliases.shared.has(value);
       entries.set(name, { keyAt, value: toTree(value, here, building), ...(isShared && { isShared }) });

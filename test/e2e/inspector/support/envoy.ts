@@ -156,7 +156,7 @@ export interface Posting {
   readonly end: (text: string) => void;
   /** Waits no longer. */
   readonly leave: () => void;
-  /** Status and body; status 0: the connection broke off, behind what the body has. */
+  /** Status and body; status 0: the connection ended unexpectedly, behind what the body has. */
   readonly answered: Promise<{ readonly status: number; readonly body: string }>;
 }
 

@@ -39,7 +39,7 @@ const REFUSED: readonly (readonly [source: string, ...problems: string[]])[] = [
   ["", "1:1 is empty"],
   ["  // only a remark", "1:3 is empty"],
   ["model ==", "1:7 expected an operand after `==`, found the end"],
-  ['model = "x"', "1:7 `=` is no operator; equality is `==`"],
+  ['model = "x"', "1:7 `=` is not an operator; equality is `==`"],
   ['model == "x" and true', "1:14 `and` is written `&&`"],
   ['(model == "x"', "1:1 `(` is not closed"],
   ['(model == "x"]', "1:14 `(` is closed by `]`, expected `)`"],
@@ -148,7 +148,7 @@ test("parts that always fail are told, and only the innermost", () => {
     expressionOf(source, { variables: VARIABLES }).failures.map(({ column, message }) => `${column} ${message}`);
   assert.deepEqual(failures("tokens == 1 / 0 + 2"), ["13 this part always fails: division by zero"]);
   assert.deepEqual(failures('model.matches("[")'), [
-    "6 this part always fails: the pattern is no regular expression of RE2",
+    "6 this part always fails: the pattern is not a regular expression of RE2",
   ]);
   assert.deepEqual(failures('timestamp("soon") > timestamp(0)'), [
     "1 this part always fails: the text is no timestamp (RFC 3339)",

@@ -66,8 +66,8 @@ test("what is merged keeps the line where it is written", () => {
 test("what names nothing, itself, or no object is refused with its line", () => {
   assert.deepEqual(problemsOf("a: *nothing\n"), ["f:1:4: a: this alias names no anchor before it"]);
   assert.deepEqual(problemsOf("a: *x\nb: &x 1\n"), ["f:1:4: a: this alias names no anchor before it"]);
-  assert.deepEqual(problemsOf("a: &x\n  b: [*x]\n"), ["f:2:7: a.b[0]: this alias names what it stands in"]);
-  assert.deepEqual(problemsOf("a: &x { <<: *x }\n"), ["f:1:13: a: this alias names what it stands in"]);
+  assert.deepEqual(problemsOf("a: &x\n  b: [*x]\n"), ["f:2:7: a.b[0]: this alias names the node that contains it"]);
+  assert.deepEqual(problemsOf("a: &x { <<: *x }\n"), ["f:1:13: a: this alias names the node that contains it"]);
   assert.deepEqual(problemsOf("x: &x 1\na: { <<: *x }\n"), [
     "f:1:7: a: what `<<` merges must be an object, or a list of objects",
   ]);

@@ -181,7 +181,7 @@ test("a name that is a reference is refused where it stands, and what it stands 
 test("a name twice in one of several sources is told with the line of the first", () => {
   assert.deepEqual(
     lines(compose({ a: "providers: []", b: "providers:\n  - {preset: openai}\n  - {preset: openai}\n" })),
-    ['b:3:5: providers[1]: the provider "openai" stands here a second time, first at line 2'],
+    ['b:3:5: providers[1]: the provider "openai" appears here a second time, first at line 2'],
   );
 });
 

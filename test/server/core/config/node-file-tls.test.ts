@@ -44,21 +44,21 @@ const BAD: readonly (readonly [Readonly<Record<string, unknown>>, ...string[]])[
   ],
   [
     { domains: ["192.0.2.1"] },
-    "domains[0]: is an address or URL; what stands here is a domain such as `gateway.example.com`",
+    "domains[0]: is an address or URL; write a domain such as `gateway.example.com`",
   ],
   [
     { domains: ["2001:db8::1"] },
-    "domains[0]: is an address or URL; what stands here is a domain such as `gateway.example.com`",
+    "domains[0]: is an address or URL; write a domain such as `gateway.example.com`",
   ],
   [{ domains: ["a.example."] }, "domains[0]: ends in a dot; leave it out"],
   [{ domains: ["A.example"] }, "domains[0]: has capital letters; write it in lower case"],
-  [{ domains: ["b\u00fccher.example"] }, "domains[0]: is not ASCII; write it as it stands in the DNS (`xn--…`)"],
+  [{ domains: ["b\u00fccher.example"] }, "domains[0]: is not ASCII; write it as it is in the DNS (`xn--…`)"],
   ...["https://a.example", "a_b.example", "-a.example", "a..example", "a.*.example", "*.*.example", "*"].map(
     (name) =>
       [
         { domains: [name], dns: hosted },
         name.includes(":")
-          ? "domains[0]: is an address or URL; what stands here is a domain such as `gateway.example.com`"
+          ? "domains[0]: is an address or URL; write a domain such as `gateway.example.com`"
           : "domains[0]: is not a domain such as `gateway.example.com`, or `*.example.com`",
       ] as const,
   ),
@@ -70,7 +70,7 @@ const BAD: readonly (readonly [Readonly<Record<string, unknown>>, ...string[]])[
   ],
   [
     { domains: ["a.example"], trusted_roots: "/etc/roots.pem" },
-    "trusted_roots: holds no certificate; the PEM itself stands here, not the path of a file",
+    "trusted_roots: holds no certificate; write the PEM itself here, not the path of a file",
   ],
   [
     { domains: ["a.example"], trusted_roots: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----" },
@@ -88,7 +88,7 @@ const BAD: readonly (readonly [Readonly<Record<string, unknown>>, ...string[]])[
   [{ domains: ["a.example"], dns: { ...tsig, server: ":53" } }, "dns.server: needs a host before its port"],
   [
     { domains: ["a.example"], dns: { ...tsig, key_alg: "hmac-md5" } },
-    "dns.key_alg: is none of `hmac-sha256`, `hmac-sha512`, `hmac-sha384`, `hmac-sha224` and `hmac-sha1`",
+    "dns.key_alg: is not one of `hmac-sha256`, `hmac-sha512`, `hmac-sha384`, `hmac-sha224` and `hmac-sha1`",
   ],
   [{ domains: ["a.example"], dns: { ...tsig, key: "a*b" } }, "dns.key: is not base64"],
 ];

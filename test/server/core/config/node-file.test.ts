@@ -79,7 +79,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
       "n:6:12: cluster.peers[1].id: is that of item 0 already",
       "n:6:26: cluster.peers[1].raft_addr: is the `raft_addr` of item 0 already",
       "n:7:26: cluster.peers[2].raft_addr: is the `forward_addr` of item 0 already",
-      "n:7:47: cluster.peers[2].forward_addr: names no host that others could dial",
+      "n:7:47: cluster.peers[2].forward_addr: names no host that others can dial",
     ],
   ],
   "more than fifteen peers": [
@@ -113,8 +113,8 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   "addresses that nobody could dial": [
     'cluster:\n  node_id: a\n  data_dir: /d\n  bootstrap: true\n  secret: "${secret:KEY}"\n  raft_addr: 0.0.0.0:1\n  forward_addr: a:0\n  forward_advertise: "[::]:2"\n',
     [
-      "n:6:14: cluster.raft_addr: names no host that others could dial; set `advertise` to the address they shall use",
-      "n:8:22: cluster.forward_advertise: names no host that others could dial",
+      "n:6:14: cluster.raft_addr: names no host that others can dial; set `advertise` to the address that they use",
+      "n:8:22: cluster.forward_advertise: names no host that others can dial",
     ],
   ],
   "a short cluster secret, which is not shown": [
@@ -161,7 +161,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   "names that stand for callers of this machine": [
     `${START}issuers:\n  - {name: local, url: 'https://i'}\nadmin:\n  policy_file: p\n  issuers: [{issuer: local, audience: y, roles: {map: {sre: [operator, local]}}}]\n`,
     [
-      "n:3:12: issuers[0].name: stands for callers of this machine; take another name",
+      "n:3:12: issuers[0].name: is the name for callers of this machine; take another name",
       "n:6:61: admin.issuers[0].roles.map.sre: grants a role of callers who come without a token (`local`, `loopback`)",
     ],
   ],

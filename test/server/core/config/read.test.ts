@@ -90,7 +90,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   ],
   "a broken line, told alone": [
     "name: [a\ncolor: 1\n",
-    ["f:2:1: not valid YAML: a closing `]` or `}` is missing, or what stands before it is not indented"],
+    ["f:2:1: not valid YAML: a closing `]` or `}` is missing, or the text before it is not indented"],
   ],
   "a key that is indented neither as its item nor as another": [
     "name: x\ntags:\n  - a: 1\n    b: 2\n   c: 3\n",
@@ -128,7 +128,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
     "name: x\nport: 99\nname: y\n",
     [
       "f:2:7: port: expected at least 1 and at most 9, found 99",
-      'f:3:1: name: the key "name" stands here a second time',
+      'f:3:1: name: the key "name" appears here a second time',
     ],
   ],
   "a second document": ["name: x\n---\nname: y\n", ["f:2:1: a second YAML document begins here; a file holds one"]],

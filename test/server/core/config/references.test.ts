@@ -71,10 +71,10 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   "a reference for a number or a flag": [
     "name: x\nport: ${PORT}\non: ${NAME}\nratio: ${NONE}\n",
     [
-      "f:2:7: port: expected an integer, found the value of `${PORT}`; a reference stands for a text and cannot be used here",
-      "f:3:5: on: expected `true` or `false`, found the value of `${NAME}`; a reference stands for a text and cannot be used here",
+      "f:2:7: port: expected an integer, found the value of `${PORT}`; a reference is replaced by a text and cannot be used here",
+      "f:3:5: on: expected `true` or `false`, found the value of `${NAME}`; a reference is replaced by a text and cannot be used here",
       "f:4:8: ratio: environment variable `NONE` is not set",
-      "f:4:8: ratio: expected a number, found a reference; a reference stands for a text and cannot be used here",
+      "f:4:8: ratio: expected a number, found a reference; a reference is replaced by a text and cannot be used here",
     ],
   ],
   "a value that does not fit, by the reference and not by the value": [

@@ -111,7 +111,7 @@ test("mistakes other than the hop are told once, whatever the number of hops", (
 
 test("a part that always fails is refused, since it would refuse every request", () => {
   assert.deepEqual(problemsOf({ access_rules: [atLlm('model.matches("[")')] }), [
-    "access_rules.0.condition: column 6: this part always fails: the pattern is no regular expression of RE2",
+    "access_rules.0.condition: column 6: this part always fails: the pattern is not a regular expression of RE2",
   ]);
 });
 

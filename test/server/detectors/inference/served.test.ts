@@ -98,7 +98,7 @@ test("a configuration stands while its server is gone; a text then is a failure,
 }, async () => {
   const config = served("classify", { endpoint: "http://127.0.0.1:9", timeout: "2s" });
   const detector = await fresh(config);
-  await assert.rejects(detect(detector, [TEXT]), /cannot be asked: nobody listens there/);
+  await assert.rejects(detect(detector, [TEXT]), /cannot be asked: nothing listens there/);
   let isGone = true;
   server.meet = (_, response) => {
     if (isGone) response.socket?.destroy();

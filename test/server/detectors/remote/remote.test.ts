@@ -302,7 +302,7 @@ test("a connection that ends before a byte of an answer is one more try; one tha
     calls++;
     response.socket?.destroy();
   };
-  await assert.rejects(detect(built(), ["text"]), /its server cannot be asked: the connection broke off/);
+  await assert.rejects(detect(built(), ["text"]), /its server cannot be asked: the connection ended unexpectedly/);
   assert.equal(calls, 2);
   calls = 0;
   analyzer.answer = (_, response) => {
@@ -319,7 +319,7 @@ test("a server that is not there is told of in words", async () => {
   const gone = await startAnalyzer({ after: (end) => end() });
   await assert.rejects(detect(built({ endpoint: gone.url }), ["text"]), {
     kind: "failed",
-    message: "its server cannot be asked: nobody listens there",
+    message: "its server cannot be asked: nothing listens there",
   });
   await assert.rejects(detect(built({ endpoint: "http://nowhere.invalid" }), ["text"]), /its name does not resolve/);
 });

@@ -140,7 +140,7 @@ function readAs({ headers, versions, body }: A2aArrival, respelt: Buffer | undef
     return readAs({ headers, versions, body: made }, made);
   }
   const alias = aliasIn(params, known?.params ?? []);
-  if (alias !== undefined) return invalid(`a member is spelt almost like "${alias}"`);
+  if (alias !== undefined) return invalid(`a member is spelled almost like "${alias}"`);
   const said = (node: Placed | undefined, name: string | undefined): string =>
     name === undefined ? "" : (stringIn(text, memberOf(node, name)) ?? "");
   const common = { id, method, envelope, params, isKnown: known !== undefined, body: respelt };
@@ -154,12 +154,12 @@ function readAs({ headers, versions, body }: A2aArrival, respelt: Buffer | undef
   }
   const configuration = memberOf(params, "configuration");
   const ofConfiguration = aliasIn(configuration, CONFIGURATION);
-  if (ofConfiguration !== undefined) return invalid(`a member is spelt almost like "${ofConfiguration}"`);
+  if (ofConfiguration !== undefined) return invalid(`a member is spelled almost like "${ofConfiguration}"`);
   if (!isNothing(text, memberOf(configuration, "taskPushNotificationConfig"))) return refused(a2aFault("push", id));
   const message = memberOf(params, "message");
   if (message?.kind !== "object") return invalid("`message` is not an object");
   const ofMessage = aliasIn(message, MESSAGE);
-  if (ofMessage !== undefined) return invalid(`a member of \`message\` is spelt almost like "${ofMessage}"`);
+  if (ofMessage !== undefined) return invalid(`a member of \`message\` is spelled almost like "${ofMessage}"`);
   const role = said(message, "role");
   if (!ROLES.has(role)) return invalid("`role` is neither ROLE_USER nor ROLE_AGENT");
   for (const name of ["taskId", "contextId", "messageId"]) {
@@ -223,13 +223,13 @@ export function doubtInMessage(text: string, params: Placed | undefined): string
   ] as const;
   for (const [node, known] of read) {
     const alias = aliasIn(node, known);
-    if (alias !== undefined) return `a member is spelt almost like "${alias}"`;
+    if (alias !== undefined) return `a member is spelled almost like "${alias}"`;
   }
   const parts = memberOf(message, "parts");
   if (parts?.kind !== "array") return undefined;
   for (const part of parts.items) {
     const alias = aliasIn(part, PART);
-    if (alias !== undefined) return `a member of a part is spelt almost like "${alias}"`;
+    if (alias !== undefined) return `a member of a part is spelled almost like "${alias}"`;
     if (PARTS_OF.filter((name) => !isNothing(text, memberOf(part, name))).length > 1) return MANY_CONTENTS;
   }
   return undefined;
@@ -241,7 +241,7 @@ const MANY_CONTENTS = "a part has not one content, of text, raw, url and data";
 function partOf(text: string, part: Placed): A2aPart | string {
   if (part.kind !== "object") return "a part is not an object";
   const alias = aliasIn(part, PART);
-  if (alias !== undefined) return `a member of a part is spelt almost like "${alias}"`;
+  if (alias !== undefined) return `a member of a part is spelled almost like "${alias}"`;
   const contents = PARTS_OF.filter((name) => !isNothing(text, memberOf(part, name)));
   // For data, null is a value.
   const [content, second] = contents.length === 0 && memberOf(part, "data") !== undefined ? ["data"] : contents;

@@ -91,11 +91,11 @@ export function readMcpRequest(headers: McpHeaders, body: Buffer): McpReading {
   }
   // Servers that run it all the same would run what no rule has read.
   if (isNotification && !method.startsWith("notifications/")) {
-    return fault(INVALID_REQUEST, "Invalid request: there is no `id`, and the method is none of a notification.");
+    return fault(INVALID_REQUEST, "Invalid request: there is no `id`, and the method is not that of a notification.");
   }
   if (params !== undefined && params.kind !== "object") return fault(INVALID_PARAMS, "Invalid params: not an object.");
   const alias = aliasIn(params, PARAMS);
-  if (alias !== undefined) return fault(INVALID_PARAMS, `Invalid params: a member is spelt almost like "${alias}".`);
+  if (alias !== undefined) return fault(INVALID_PARAMS, `Invalid params: a member is spelled almost like "${alias}".`);
   // The meta object of a notification is optional.
   if (inBody === undefined && !isNotification) {
     return fault(INVALID_PARAMS, `Invalid params: \`_meta\` lacks "${META_VERSION}".`);
@@ -183,7 +183,7 @@ export function listKeyOf({ envelope, params }: McpRequest): string {
 export const NOT_A_POST: RpcFault = {
   status: 405,
   code: INVALID_REQUEST,
-  message: "Method not allowed: this endpoint takes POST alone.",
+  message: "Method not allowed: this endpoint takes only POST.",
   id: "null",
 };
 

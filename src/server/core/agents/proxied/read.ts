@@ -181,7 +181,7 @@ function messageIn(text: string, node: Placed, protocol: AgentProtocol): Message
   if (isReply) {
     const alias = aliasIn(node, [...MEMBERS, ...REPLY]);
     if (alias !== undefined || hasRepeated(node)) {
-      return { fault: "a name stands twice in it, or almost", code: INVALID_PARAMS, id: "null" };
+      return { fault: "a name appears twice in it, or almost", code: INVALID_PARAMS, id: "null" };
     }
     const said = repliedIn(node);
     return { id: undefined, method: "", name: "", said, isReply, beside: besideIn(node, REPLY) };
@@ -202,7 +202,7 @@ const repliedIn = (node: Placed): Placed | undefined => memberOf(node, "result")
 
 function doubtInParams(params: Placed | undefined): string | undefined {
   const alias = mcpAliasIn(params);
-  return alias && `a member of \`params\` is spelt almost like "${alias}"`;
+  return alias && `a member of \`params\` is spelled almost like "${alias}"`;
 }
 
 const doubtInA2a = (text: string, method: string, params: Placed | undefined): string | undefined =>
@@ -263,7 +263,7 @@ function readRest(method: string, body: Buffer): ProxiedReading {
   if (root?.kind !== "object") {
     return refused(shape, "the body is not a JSON object, is nested too deep, or holds too many values");
   }
-  const doubt = hasRepeated(root) ? "a name stands twice in one object" : doubtInA2a(text, method, root);
+  const doubt = hasRepeated(root) ? "a name appears twice in one object" : doubtInA2a(text, method, root);
   if (doubt !== undefined) return refused(shape, doubt);
   return {
     kind: "read",

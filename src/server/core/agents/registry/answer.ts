@@ -33,7 +33,7 @@ export function answerRegistry(
 ): RegistryAnswer {
   if (method !== "GET" && method !== "HEAD") return fault(501, "Not Implemented", "this registry can only be read");
   const segments = decodedSegments(path.slice(ROOT.length));
-  if (segments === undefined) return fault(400, "Bad Request", "the path holds an escape that is none");
+  if (segments === undefined) return fault(400, "Bad Request", "the path contains an invalid escape");
   const [root, ...named] = segments;
   if (root !== "servers") return fault(404, "Not Found", "Not found");
   if (named.length === 0) return list(entries, new URLSearchParams(query));
@@ -59,7 +59,7 @@ function list(entries: readonly RegistryEntry[], query: URLSearchParams): Regist
   const cursor = query.get("cursor") ?? "";
   const after = cursor === "" ? "" : Buffer.from(cursor, "base64url").toString("utf8");
   if (cursor !== "" && cursorAfter(after) !== cursor)
-    return fault(400, "Bad Request", "`cursor` is none of this registry's");
+    return fault(400, "Bad Request", "`cursor` was not issued by this registry");
   const search = (query.get("search") ?? "").slice(0, MAX_SEARCH_LENGTH).toLowerCase();
   const version = query.get("version") ?? "";
   const matching = entries.filter(

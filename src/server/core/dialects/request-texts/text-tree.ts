@@ -134,7 +134,7 @@ export function stringIn({ source, start, end }: StringNode): string {
   try {
     return JSON.parse(`"${escapedControls(inner)}"`) as string;
   } catch {
-    throw new Unreadable("a string of the body has an escape that is none");
+    throw new Unreadable("a string of the body has an invalid escape");
   }
 }
 

@@ -42,7 +42,7 @@ function expressionsOf(entries: readonly string[]): CompiledAllowList {
     if (entry.length > MAX_ENTRY_LENGTH)
       refuse([at], `has ${entry.length} characters, at most ${MAX_ENTRY_LENGTH} are allowed`);
     else if (compiled === undefined)
-      refuse([at], "is no regular expression of RE2 (which has no lookaround and no back references)");
+      refuse([at], "is not a regular expression of RE2 (which has no lookaround and no back references)");
     else if (compiled.matches("")) refuse([at], "matches the empty text, so that every finding would be allowed");
     else sources.push(`(?:${entry})`);
     instructions += compiled?.re2().prog.numInst() ?? 0;

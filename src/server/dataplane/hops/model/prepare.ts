@@ -104,7 +104,7 @@ function readable<Read>(read: () => Read): Read {
     if (!(error instanceof SyntaxError)) throw error;
     throw new GatewayError(
       "invalid_request",
-      "Cannot read the request: a text of its JSON has an escape that is none.",
+      "Cannot read the request: a text of its JSON has an invalid escape.",
     );
   }
 }

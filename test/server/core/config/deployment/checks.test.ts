@@ -191,7 +191,7 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
       document: providersOf({ ...OPENAI, model_aliases: { "": "gpt-5", "fast-*": "gpt-5" } }),
       expected: [
         'providers[0].model_aliases[""]: an alias cannot be empty: it is the model name that clients ask for',
-        'providers[0].model_aliases["fast-*"]: an alias is one model name; `*` stands for several and is allowed in `models` only',
+        'providers[0].model_aliases["fast-*"]: an alias is one model name; a pattern with `*` is allowed in `models` only',
       ],
     },
     {
@@ -217,7 +217,7 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
     {
       name: "failover to one provider twice is refused",
       document: providersOf({ ...OPENAI, failover: failover(["local", "local"]) }, LOCAL),
-      expected: ['providers[0].failover.to[1]: "local" stands in this list already; each is tried once'],
+      expected: ['providers[0].failover.to[1]: "local" is in this list already; each is tried once'],
     },
     {
       name: "a timeout trigger of retry needs first_byte_timeout",
@@ -273,7 +273,7 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
       name: "a provider that no request can reach is told",
       document: providersOf(OPENAI, { preset: "anthropic" }),
       expected: [
-        "warning providers[1]: no request reaches this provider: it has no `models` or `model_aliases`, is not the `default_provider` and stands in no `failover.to`",
+        "warning providers[1]: no request reaches this provider: it has no `models` or `model_aliases`, is not the `default_provider` and is in no `failover.to`",
       ],
     },
     {

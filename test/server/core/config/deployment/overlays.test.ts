@@ -121,7 +121,7 @@ const OPERATIONS: readonly {
     },
     expected: [
       'set_request_headers.Authorization: the header "Authorization" is set by the gateway and by nothing else',
-      'set_request_headers["a b"]: this is no name of a header (RFC 9110 section 5.1)',
+      'set_request_headers["a b"]: this is not a header name (RFC 9110 section 5.1)',
       "set_request_headers.x-team: the value holds a character no header may carry",
     ],
   },

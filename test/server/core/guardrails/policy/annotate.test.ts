@@ -200,7 +200,7 @@ test("the allow list is of whole values, or of expressions found anywhere in the
 test("an allow list that is none is refused", () => {
   const refused = (allow_list: readonly string[]): readonly string[] =>
     problemsOf({ allow_list, allow_list_match: "regex" });
-  const none = "is no regular expression of RE2 (which has no lookaround and no back references)";
+  const none = "is not a regular expression of RE2 (which has no lookaround and no back references)";
   assert.deepEqual(refused(["ok", "(?=x)y", "a)|(b"]), [
     `error guardrails.allow_list.1: ${none}`,
     `error guardrails.allow_list.2: ${none}`,

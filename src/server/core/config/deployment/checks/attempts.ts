@@ -14,7 +14,7 @@ export const checkFailover: Check = ({ providers }, problem) => {
       if (!names.has(name)) return [problem(path, unknownName("provider", name, names))];
       if (name === own)
         return [problem(path, "a provider cannot fail over to itself; `retry` repeats at the same one")];
-      if (seen.has(name)) return [problem(path, `${shown(name)} stands in this list already; each is tried once`)];
+      if (seen.has(name)) return [problem(path, `${shown(name)} is in this list already; each is tried once`)];
       seen.add(name);
       return [];
     });

@@ -93,7 +93,7 @@ function rootProblems(root: string | undefined, problem: ProblemAt, path: Path):
 function headerProblems(operation: ProviderOperation, problem: ProblemAt, path: Path): readonly Problem[] {
   return Object.entries(operation.set_request_headers ?? {}).flatMap(([name, value]) => {
     const at = [...path, "set_request_headers", name];
-    if (!HEADER_NAME.test(name)) return [problem(at, "this is no name of a header (RFC 9110 section 5.1)")];
+    if (!HEADER_NAME.test(name)) return [problem(at, "this is not a header name (RFC 9110 section 5.1)")];
     if (RESERVED_HEADERS.has(name.toLowerCase())) {
       return [problem(at, `the header ${shown(name)} is set by the gateway and by nothing else`)];
     }

@@ -60,7 +60,7 @@ export const checkAliases: Check = ({ providers }, problem) =>
       const path = ["providers", at, "model_aliases", alias];
       if (alias === "") return [problem(path, "an alias cannot be empty: it is the model name that clients ask for")];
       if (alias.includes("*")) {
-        return [problem(path, "an alias is one model name; `*` stands for several and is allowed in `models` only")];
+        return [problem(path, "an alias is one model name; a pattern with `*` is allowed in `models` only")];
       }
       return [];
     }),

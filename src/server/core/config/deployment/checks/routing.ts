@@ -35,7 +35,7 @@ export const checkReachable: Check = ({ default_provider, providers, guardrails 
     return [
       problem(
         ["providers", at],
-        "no request reaches this provider: it has no `models` or `model_aliases`, is not the `default_provider` and stands in no `failover.to`",
+        "no request reaches this provider: it has no `models` or `model_aliases`, is not the `default_provider` and is in no `failover.to`",
         "warning",
       ),
     ];
