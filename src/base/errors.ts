@@ -46,7 +46,11 @@ export const REFUSALS = {
   forbidden: { status: 403, mayRetry: true, when: "the admin policy does not permit the operation" },
   not_found: { status: 404, mayRetry: true, when: "no such route, server or agent" },
   model_not_found: { status: 404, mayRetry: true, when: "no provider serves the model and there is no default" },
-  thread_not_found: { status: 404, mayRetry: false, when: "the request continues a message thread, which this provider cannot" },
+  thread_not_found: {
+    status: 404,
+    mayRetry: false,
+    when: "the request continues a message thread, which this provider cannot",
+  },
   response_not_found: {
     status: 404,
     mayRetry: false,
@@ -61,7 +65,11 @@ export const REFUSALS = {
   request_timeout: { status: 408, mayRetry: true, when: "the request did not arrive in time" },
   conflict: { status: 409, mayRetry: true, when: "the admin write contradicts what is stored, or its single writer" },
   stale: { status: 412, mayRetry: true, when: "If-Match names a revision that is no longer the newest" },
-  body_too_large: { status: 413, mayRetry: true, when: "the body is larger than the limit; the upstream was not called" },
+  body_too_large: {
+    status: 413,
+    mayRetry: true,
+    when: "the body is larger than the limit; the upstream was not called",
+  },
   entry_too_large: { status: 413, mayRetry: true, when: "the admin write is larger than an entry of the log may be" },
   refused: { status: 422, mayRetry: true, when: "the document or archive cannot be applied; nothing was changed" },
   budget_exhausted: { status: 429, mayRetry: false, when: "the budget of the current window is spent" },
@@ -108,8 +116,16 @@ export const REFUSALS = {
     mayRetry: true,
     when: "the node was removed from its cluster more than 10 s ago: its keys and suspensions are out of date",
   },
-  suspended: { status: 503, mayRetry: true, when: "an operator suspended the key, model, provider or server that the request needs" },
-  budget_unavailable: { status: 503, mayRetry: true, when: "the node's allowance is spent and the leader cannot be reached" },
+  suspended: {
+    status: 503,
+    mayRetry: true,
+    when: "an operator suspended the key, model, provider or server that the request needs",
+  },
+  budget_unavailable: {
+    status: 503,
+    mayRetry: true,
+    when: "the node's allowance is spent and the leader cannot be reached",
+  },
   audit_unavailable: { status: 503, mayRetry: true, when: "the audit queue is full" },
   trailers_not_inspected: {
     status: 501,

@@ -23,7 +23,10 @@ export function textsOf(path: string, source: string): readonly Text[] {
   const visit = (node: ts.Node): void => {
     if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node) || ts.isTypeNode(node)) return;
     const text = textOf(node);
-    if (text === undefined) return ts.forEachChild(node, visit);
+    if (text === undefined) {
+      ts.forEachChild(node, visit);
+      return;
+    }
     if (isShown(node, text)) {
       const { line } = file.getLineAndCharacterOfPosition(node.getStart(file));
       found.push({ text: text.replace(/\s+/g, " ").trim(), line: line + 1 });

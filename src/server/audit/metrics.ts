@@ -19,7 +19,9 @@ export function createAuditMetrics(instruments: Instruments, queueBytes: () => n
   instruments.observedGauge("gateway_audit_queue_bytes", "Bytes of events that are not yet out.", queueBytes);
   return {
     records: Object.fromEntries(AUDIT_EVENTS.map((name) => [name, records.with(name)])) as AuditMetrics["records"],
-    refused: instruments.counter("gateway_audit_refused_total", "Events refused since the trail was full or closed.").with(),
+    refused: instruments
+      .counter("gateway_audit_refused_total", "Events refused since the trail was full or closed.")
+      .with(),
     unread: instruments
       .counter("gateway_audit_unread_total", "Records written to an output whose reader was gone.")
       .with(),

@@ -49,7 +49,8 @@ export function keyLoader(issuer: IssuerOptions): LoadKeys {
       const mayKnowToken = issuer.jwksUrl !== undefined || found.origin === new URL(issuer.url).origin;
       const { value, cacheControl } = await fetchJson(found, mayKnowToken ? request : { ...request, token: undefined });
       const keys = readKeySet(value);
-      if (keys === undefined) throw new FetchFailure(`${place(found)}: the answer is not a key set, or has too many keys`);
+      if (keys === undefined)
+        throw new FetchFailure(`${place(found)}: the answer is not a key set, or has too many keys`);
       return { kind: "loaded", jwksUrl: place(found), keys, cacheControl };
     } catch (error) {
       return { kind: "failed", step, message: error instanceof Error ? error.message : "failed" };
@@ -93,7 +94,8 @@ export function endpointIn({ from, document }: Discovered, name: string): URL {
 
 function httpUrl(text: string, what: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== "https:" && url?.protocol !== "http:") throw new FetchFailure(`${what} is not an http(s) address`);
+  if (url?.protocol !== "https:" && url?.protocol !== "http:")
+    throw new FetchFailure(`${what} is not an http(s) address`);
   return url;
 }
 

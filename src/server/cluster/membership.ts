@@ -130,7 +130,9 @@ export function createMembership(ports: MembershipPorts): Membership {
           `a member ${request.id} with another data directory is alive: give this node another cluster.node_id, or stop that one`,
         );
       }
-      ports.log.warn("a member came back with another data directory; it is admitted as a new member", { member: request.id });
+      ports.log.warn("a member came back with another data directory; it is admitted as a new member", {
+        member: request.id,
+      });
       await removeAll([request.id], deadline);
     }
     const member: Member = { ...request, incarnation: 0 };

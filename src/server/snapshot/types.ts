@@ -41,7 +41,7 @@ export interface Profile {
   readonly ownRules: number;
 }
 
-/** Who may call, and what callers may do and spend. */
+/** Rules about callers: who may call, what callers may do and spend. */
 export interface Governance {
   /** `undefined`: all callers are anonymous, and their credential is forwarded. */
   readonly auth: AuthRules | undefined;

@@ -115,7 +115,9 @@ test("a node with the secret of another cluster is not admitted, and is told to 
   const stranger = await cluster.add("n2", { begin, secret: OTHER_SECRET });
   await stranger.launch();
   await until("n2 says why it is not admitted", () =>
-    /not admitted yet.*(does not trust|not trusted|closed the connection after this side's certificate)/.test(stranger.output()),
+    /not admitted yet.*(does not trust|not trusted|closed the connection after this side's certificate)/.test(
+      stranger.output(),
+    ),
   );
   assert.equal((await node.door.status()).members.length, 1);
   await isUnchanged(node);

@@ -101,7 +101,12 @@ test("an answer that is no document of its kind says so", async () => {
     [KEYS_PATH, 200, "null", "the answer is not a key set, or has too many keys"],
     [KEYS_PATH, 200, '{"keys":{}}', "the answer is not a key set, or has too many keys"],
     [KEYS_PATH, 200, '{"keys":[]}', "no key of the set can verify a token"],
-    [KEYS_PATH, 200, JSON.stringify({ keys: Array(257).fill(key.jwk) }), "the answer is not a key set, or has too many keys"],
+    [
+      KEYS_PATH,
+      200,
+      JSON.stringify({ keys: Array(257).fill(key.jwk) }),
+      "the answer is not a key set, or has too many keys",
+    ],
     [KEYS_PATH, 200, JSON.stringify({ keys: Array(256).fill(key.jwk) }), "ok"],
     [KEYS_PATH, 200, JSON.stringify({ keys: [key.jwk], x: "x".repeat(1 << 20) }), "over 1048576 bytes"],
   ];

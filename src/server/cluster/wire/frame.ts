@@ -5,7 +5,7 @@
  *     u8  version  1
  *     u8  kind
  *     u16 flags    bit 0: last frame of the exchange; bit 1: reserved, never set
- *     u32 id       exchange, chosen by whoever began it; 0 for what is one-way
+ *     u32 id       exchange, chosen by the side that began it; 0 for one-way frames
  *     u32 crc32    of the payload
  *     payload
  */

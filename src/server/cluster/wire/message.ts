@@ -147,7 +147,8 @@ function readMessage(source: ByteReader): Message {
   if ((flags & CONTEXT) === 0 && context.length > 0) throw new WireError("a context without its flag");
   const entries = readEntries(source);
   const snapshot = (flags & SNAPSHOT) === 0 ? undefined : readSnapshot(source);
-  if ((type === "MsgSnap") !== (snapshot !== undefined)) throw new WireError("a snapshot where none is expected, or a missing one");
+  if ((type === "MsgSnap") !== (snapshot !== undefined))
+    throw new WireError("a snapshot where none is expected, or a missing one");
   return {
     type,
     from,

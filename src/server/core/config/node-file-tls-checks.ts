@@ -55,8 +55,7 @@ function checkDomains({ domains = [], dns }: TlsSettings, problem: ProblemAt): r
 }
 
 function whyNoDomain(name: string): string | undefined {
-  if (/^\d+(\.\d+){3}$|:/.test(name))
-    return "is an address or URL; write a domain such as `gateway.example.com`";
+  if (/^\d+(\.\d+){3}$|:/.test(name)) return "is an address or URL; write a domain such as `gateway.example.com`";
   if (name.endsWith(".")) return "ends in a dot; leave it out";
   if (/[A-Z]/.test(name)) return "has capital letters; write it in lower case";
   if (/[^ -~]/.test(name)) return "is not ASCII; write it as it is in the DNS (`xn--…`)";

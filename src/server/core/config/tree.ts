@@ -163,7 +163,9 @@ function toTree(node: ParsedNode | null, path: Path, building: Building): Tree {
   if (isAlias(node)) {
     const target = building.aliases.targets.get(node);
     if (target === undefined) return refused("this alias names no anchor before it");
-    return target.range[2] > at ? refused("this alias names the node that contains it") : toTree(target, path, building);
+    return target.range[2] > at
+      ? refused("this alias names the node that contains it")
+      : toTree(target, path, building);
   }
   if (node.tag !== undefined && !CORE_TAG.test(node.tag)) return refused("YAML tags are not supported");
 

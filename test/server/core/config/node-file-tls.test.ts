@@ -42,14 +42,8 @@ const BAD: readonly (readonly [Readonly<Record<string, unknown>>, ...string[]])[
     { domains: ["*.a.example", "b.a.example"], dns: hosted },
     "domains[1]: is covered by `*.a.example` already; authorities refuse both in one order",
   ],
-  [
-    { domains: ["192.0.2.1"] },
-    "domains[0]: is an address or URL; write a domain such as `gateway.example.com`",
-  ],
-  [
-    { domains: ["2001:db8::1"] },
-    "domains[0]: is an address or URL; write a domain such as `gateway.example.com`",
-  ],
+  [{ domains: ["192.0.2.1"] }, "domains[0]: is an address or URL; write a domain such as `gateway.example.com`"],
+  [{ domains: ["2001:db8::1"] }, "domains[0]: is an address or URL; write a domain such as `gateway.example.com`"],
   [{ domains: ["a.example."] }, "domains[0]: ends in a dot; leave it out"],
   [{ domains: ["A.example"] }, "domains[0]: has capital letters; write it in lower case"],
   [{ domains: ["b\u00fccher.example"] }, "domains[0]: is not ASCII; write it as it is in the DNS (`xn--…`)"],

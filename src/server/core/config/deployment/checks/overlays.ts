@@ -120,9 +120,7 @@ function channelProblems(
   if (channel.op === "remove") {
     const extra = Object.keys(channel).filter((key) => key !== "op" && key !== "id");
     found.push(
-      ...extra.map((key) =>
-        problem([...path, key], `a channel that is removed has only an \`id\`: remove \`${key}\``),
-      ),
+      ...extra.map((key) => problem([...path, key], `a channel that is removed has only an \`id\`: remove \`${key}\``)),
     );
   } else if (channel.tier === "provider_compat") {
     const missing = (["verified_at", "verified_by"] as const).filter((key) => channel[key] === undefined);
