@@ -27,6 +27,7 @@ import {
   modelsPruneFlags,
   noFlags,
   packAddFlags,
+  partsFlags,
   queryFlags,
   runFlags,
   simulateFlags,
@@ -319,6 +320,16 @@ const ENTRIES = [
     description:
       "Prints one line, as --version does. The commit ends in -dirty when the tree it was built from had been modified.",
     flags: versionFlags,
+    positionals: NONE,
+  },
+  {
+    name: "parts",
+    group: "program",
+    summary: "list the optional packages, and how to install them",
+    description:
+      "Prints for each optional package whether it is installed and loads, its version, which detectors need it, and the " +
+      "command that installs it for this program. The status is 0 also if some are missing.",
+    flags: partsFlags,
     positionals: NONE,
   },
   {
