@@ -47,7 +47,8 @@ export const deferredParts = {
         let contents = await readFile(path, "utf8");
         for (const [found, change] of changes) {
           const changed = contents.replace(found, change);
-          if (changed === contents) throw new Error(`${path} does not match ${found}: update bin/build/deferred.mjs`);
+          if (changed === contents)
+            throw new Error(`${path} does not match ${found}: update bin/build/lazy-constants.mjs`);
           contents = changed;
         }
         return { contents };

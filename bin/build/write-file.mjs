@@ -1,9 +1,9 @@
-/** Files of dist/, which processes that run may have open: a native library that changes under one ends it. */
+/** Writes files of dist/, which running processes may have open: a native library that changes under a process ends it. */
 
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Left alone where it is so already, and otherwise put in place whole. */
+/** Does nothing if the file has the content; otherwise replaces it at once. */
 export function writeFile(path, content) {
   const bytes = Buffer.from(content);
   if (existsSync(path) && readFileSync(path).equals(bytes)) return;
