@@ -1,10 +1,9 @@
 /** What the build says of its parts: the list for scanners, and the licences that are handed on. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { test } from "node:test";
-import draft7 from "ajv";
-import { peer } from "../../peers/index.ts";
+import { openCycloneDx } from "./support/cyclonedx.ts";
 import { ROOT } from "./support/install.ts";
 
 interface Component {
@@ -23,23 +22,13 @@ interface Bom {
 }
 
 const bom = JSON.parse(await readFile(join(ROOT, "dist/sbom.cdx.json"), "utf8")) as Bom;
-const schemas = await peer("cyclonedx-schemas");
+const cycloneDx = await openCycloneDx();
 
-test("the list is sound by the schema of CycloneDX 1.6", { skip: schemas.missing }, async () => {
-  const read = async (name: string) =>
-    JSON.parse(await readFile(join(dirname(schemas.path), name), "utf8")) as Record<string, unknown>;
-  const ajv = new draft7.default({ strict: false, validateFormats: false });
-  ajv.addSchema(await read("spdx.SNAPSHOT.schema.json"), "http://cyclonedx.org/schema/spdx.SNAPSHOT.schema.json");
-  ajv.addSchema(
-    await read("jsf-0.82.SNAPSHOT.schema.json"),
-    "http://cyclonedx.org/schema/jsf-0.82.SNAPSHOT.schema.json",
-  );
-  const validate = ajv.compile(await read("bom-1.6.SNAPSHOT.schema.json"));
-  validate(bom);
-  assert.deepEqual(validate.errors ?? [], []);
-  // So that a schema that lets everything pass is noticed.
-  assert.equal(validate({ ...bom, components: [{ type: "library" }] }), false);
-  assert.equal(validate({ ...bom, serialNumber: "1" }), false);
+test("the SBOM is valid by the schema of CycloneDX 1.6", { skip: cycloneDx.missing }, () => {
+  assert.deepEqual(cycloneDx.validate(bom), []);
+  // A schema that accepts everything would be noticed here.
+  assert.notDeepEqual(cycloneDx.validate({ ...bom, components: [{ type: "library" }] }), []);
+  assert.notDeepEqual(cycloneDx.validate({ ...bom, serialNumber: "1" }), []);
 });
 
 test("it names the product, and each part by version, digest and licence", async () => {
