@@ -80,7 +80,7 @@ test("a browser shows it at two widths without a bar to scroll sideways, in both
   const browser = await openBrowser(BROWSER ?? "");
   after(() => browser.close());
   const url = (file: string): string => pathToFileURL(join(folder, file)).href;
-  for (const file of ["index.html", "deployment.html", "errors.html", "guardrails.html", "verbs.html"]) {
+  for (const file of ["index.html", "deployment.html", "errors.html", "concepts-guardrails.html", "verbs.html"]) {
     for (const width of [360, 1280]) {
       const shown = await browser.measure(
         { url: url(file), width, scripts: false },

@@ -21,10 +21,12 @@ export interface Site {
   readonly copied: ReadonlySet<string>;
 }
 
-/** Pages of the guide below `docs/`, in the order of the table in README. */
-const guideOf = (readme: string): readonly string[] => [
-  ...new Set([...readme.matchAll(/\]\(docs\/([a-z-]+)\.md\)/g)].map(([, name = ""]) => name)),
-];
+/** Pages of the guide below `docs/`, by path without its ending. */
+const guideOf = (root: string): readonly string[] =>
+  readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
+    .filter((name) => /^[a-zA-Z0-9/-]+\.md$/.test(name))
+    .map((name) => name.slice(0, -".md".length))
+    .sort();
 
 const DOCUMENTS = {
   "CHANGELOG.md": "changelog.html",
@@ -38,7 +40,7 @@ const MAX_SHOWN_BYTES = 20_000;
 export function siteOf(root: string): Site {
   const copied = new Set<string>();
   const read = (path: string): string => readFileSync(join(root, path), "utf8");
-  const guide = guideOf(read("README.md"));
+  const guide = guideOf(root);
   const linkFrom =
     (document: string) =>
     (target: string): string | undefined => {
@@ -69,7 +71,7 @@ export function siteOf(root: string): Site {
   const guidePage = (name: string): Page => {
     const document = `docs/${name}.md`;
     const markdown = read(document);
-    return rendered(`${name}.html`, titleOf(markdown) ?? name, "Guide", document, markdown);
+    return rendered(fileOf(name), titleOf(markdown) ?? name, "Guide", document, markdown);
   };
   const words = (text: string): string => render(text, linkFrom("README.md")).html.replace(/^<p>|<\/p>$/g, "");
   const referred = (file: string, title: string, { html, entries }: Reference): Page => ({
@@ -125,6 +127,9 @@ export function siteOf(root: string): Site {
   };
 }
 
+/** The guide's security page must not replace that of SECURITY.md. */
+const fileOf = (name: string): string => `${name === "security" ? "docs-security" : name.replaceAll("/", "-")}.html`;
+
 const titleOf = (markdown: string): string | undefined => /^# +(.*)$/m.exec(markdown)?.[1]?.replaceAll("`", "");
 
 const entryOf = ({ text, id }: Heading) => ({ title: text, id });
@@ -136,8 +141,8 @@ const examplesOf = (root: string): readonly string[] =>
 
 function pageOf(path: string): string | undefined {
   if (path === "README.md") return "index.html";
-  const guide = /^docs\/([a-z-]+)\.md$/.exec(path)?.[1];
-  if (guide !== undefined) return `${guide}.html`;
+  const guide = /^docs\/([a-zA-Z0-9/-]+)\.md$/.exec(path)?.[1];
+  if (guide !== undefined) return fileOf(guide);
   const example = /^examples\/([^/]+)(?:\/(?:README\.md)?)?$/.exec(path)?.[1];
   if (example !== undefined) return `example-${example}.html`;
   return Object.hasOwn(DOCUMENTS, path) ? DOCUMENTS[path as keyof typeof DOCUMENTS] : undefined;
