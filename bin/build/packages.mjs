@@ -1,18 +1,18 @@
-/** Lists the packages in the bundles, by the metafiles of esbuild. */
+/** Which packages the bundles hold, by what esbuild says of them. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Files with a license. A folder `deps` of a package has sources of other projects, with licenses of their own. */
+/** Names of licence files. A folder `deps` contains another project with a licence of its own. */
 const LICENCE_FILE = /^(licen[cs]es?|copying|notice|copyright|unlicense)([.-].*)?$/i;
 const NESTED_SOURCES = "deps";
 
 /**
- * Returns them sorted by name and version. `path`: path in package-lock.json. `uses`: paths of the packages that its code in the
- * bundle imports; `isUsed`: whether the program imports it.
+ * Sorted by name and version. `path`: of package-lock.json. `uses`: the paths of the packages that its code in the bundle
+ * imports; `isUsed`: whether ours does.
  */
 export function packagesIn(root, metafiles) {
-  const packageOf = (file) => packageAt(file.replace(/^named:/, ""));
+  const packageOf = (file) => packageAt(file.replace(`named:${root}/`, ""));
   const found = new Map();
   const direct = new Set();
   const take = (path) => {
@@ -45,7 +45,7 @@ export function packagesIn(root, metafiles) {
 
 const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Returns the innermost package, `node_modules/a/node_modules/@b/c`; `undefined` for a file of the program. */
+/** The innermost: `node_modules/a/node_modules/@b/c`. Undefined: ours. */
 function packageAt(file) {
   return /^(.*\bnode_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1];
 }
@@ -55,7 +55,7 @@ function describe(folder) {
   return { name, version, license, texts: licencesBelow(folder, "") };
 }
 
-/** Returns `[file, text]` pairs, including those of sources that a native package is compiled from. */
+/** `[file, text]`, also of the sources that a native package is compiled from. */
 function licencesBelow(folder, below) {
   return readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
     const path = below === "" ? entry.name : `${below}/${entry.name}`;

@@ -1,6 +1,7 @@
 /** Contract of the admin API: operations, records and columns as data, and a client typed by them. */
 
 export { readJson, readText, refusalOf, throwIfRefused } from "./answer.ts";
+export { AUDIT_EVENT_RULES, AUDIT_EVENTS, type AuditEventName } from "./audit-events.ts";
 export { bodyShapeOf, type SentAs } from "./body-shape.ts";
 export { type AdminClient, type CallInput, type ClientOptions, createAdminClient, type RawOptions } from "./client.ts";
 export * from "./columns.ts";
@@ -9,7 +10,7 @@ export { AdminError } from "./errors.ts";
 export { type Explanation, explain } from "./explain.ts";
 export { type OpenApiDocument, type OpenApiOptions, openApiDocument } from "./openapi.ts";
 export * from "./operation.ts";
-export { AUDIT_EVENTS, type AuditEventName, type AuditRecord, KEPT_RECORDS } from "./operations/audit.ts";
+export { type AuditRecord, KEPT_RECORDS } from "./operations/audit.ts";
 export { type BackendFailure, type BackendMember, KEPT_FAILURES, MAX_MEMBERS } from "./operations/backends.ts";
 export { ARCHIVE_TYPE } from "./operations/cluster.ts";
 export {

@@ -121,7 +121,7 @@ function refused(codes: readonly RefusalCode[]): JsonSchema {
   const mayPass = codes.some((code) => PASSING_CODES.has(code));
   const only = { properties: { error: { properties: { code: { enum: codes } } } } };
   return {
-    description: `${codes.map((code) => `\`${code}\`: ${REFUSALS[code].when}`).join("; ")}.`,
+    description: codes.map((code) => `\`${code}\`: ${REFUSALS[code].cause}`).join(" "),
     headers: { ...REQUEST_ID, ...(mayPass && { "retry-after": reference("headers", "RetryAfter") }) },
     content: { [JSON_TYPE]: { schema: { allOf: [reference("schemas", "Error"), only] } } },
   };

@@ -25,6 +25,7 @@ const LOADERS: Loaders = {
     return { run: (options, positionals, io) => run(options, positionals, io, held) };
   },
   check: () => import("./verbs/check.ts"),
+  schema: () => import("./verbs/schema.ts"),
   import: () => import("./verbs/import.ts"),
   dev: () => import("./verbs/dev.ts"),
   simulate: () => import("./verbs/simulate.ts"),
@@ -72,7 +73,6 @@ const LOADERS: Loaders = {
   "cluster prune": () => import("./verbs/cluster-prune.ts"),
   "cluster recover": () => import("./verbs/cluster-recover.ts"),
   version: () => import("./verbs/version.ts"),
-  parts: () => import("./verbs/parts.ts"),
   completion: () => import("./verbs/completion.ts"),
   help: () => import("./verbs/help.ts"),
 };

@@ -27,7 +27,6 @@ import {
   modelsPruneFlags,
   noFlags,
   packAddFlags,
-  partsFlags,
   queryFlags,
   runFlags,
   simulateFlags,
@@ -43,6 +42,12 @@ export * from "./verb.ts";
 const NONE: Positionals = { usage: "", min: 0, max: 0 };
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
+
+/** Words that `gateway help` explains beside the verbs. */
+export const HELP_TOPICS = ["environment", "exit-status"] as const;
+
+/** Documents whose JSON Schema is printed. */
+export const SCHEMAS = ["node", "deployment"] as const;
 
 /** What the bare command does; its name is empty. */
 export const DAEMON = {
@@ -66,6 +71,17 @@ const ENTRIES = [
       "Prints one line per answer; the status is 1 when any is a failure. Opens no listener and writes nothing.",
     flags: checkFlags,
     positionals: NONE,
+  },
+  {
+    name: "schema",
+    group: "run",
+    summary: "print the JSON Schema of a configuration document",
+    description:
+      "Prints the JSON Schema of the node file or of the deployment document, with the description, default and examples " +
+      "of every key. An editor with a YAML language server checks and completes a file whose first line is " +
+      "'# yaml-language-server: $schema=PATH', where PATH is the file that this was written to.",
+    flags: noFlags,
+    positionals: { usage: SCHEMAS.join("|"), min: 1, max: 1, words: "schemas" },
   },
   {
     name: "import",
@@ -323,16 +339,6 @@ const ENTRIES = [
     positionals: NONE,
   },
   {
-    name: "parts",
-    group: "program",
-    summary: "list the optional packages, and how to install them",
-    description:
-      "Prints for each optional package whether it is installed and loads, its version, which detectors need it, and the " +
-      "command that installs it for this program. The status is 0 also if some are missing.",
-    flags: partsFlags,
-    positionals: NONE,
-  },
-  {
     name: "completion",
     group: "program",
     summary: "print a shell's completion script",
@@ -344,7 +350,9 @@ const ENTRIES = [
     name: "help",
     group: "program",
     summary: "print the help of a verb",
-    description: "Prints the list of verbs, or the help of one.",
+    description:
+      "Prints the list of verbs, or the help of one. 'gateway help environment' lists the environment variables, and " +
+      "'gateway help exit-status' the exit statuses.",
     flags: noFlags,
     positionals: { usage: "[VERB]", min: 0, max: 2, words: "verbs" },
   },

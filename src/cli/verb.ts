@@ -9,7 +9,7 @@ export interface Positionals {
   readonly min: number;
   readonly max: number;
   /** What a shell offers for them. */
-  readonly words?: "shells" | "verbs" | "operations" | "lists" | "conditions";
+  readonly words?: "shells" | "schemas" | "verbs" | "operations" | "lists" | "conditions";
   /** Names of the running gateway that a shell offers: asked for by `gateway completion -names`. */
   readonly names?: NameKind;
   /** They are names of files, which a shell completes. */

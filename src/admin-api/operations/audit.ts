@@ -1,25 +1,11 @@
 /** The audit trail: heads that the cluster has stored, and the last records of the queried node. */
 
+import { AUDIT_EVENTS } from "../audit-events.ts";
 import { ANSWERED_BY, answers, EVERY_NODE, lists, NO_BODY, NOTHING, type Operation } from "../operation.ts";
 import { any, choice, integer, list, object, optional, type TypeOf, text, time } from "../schema.ts";
 
 /** Maximum number of records that a node remembers: half for changes and the cluster, half for requests. */
 export const KEPT_RECORDS = 2_000;
-
-/** Events of audit records. */
-export const AUDIT_EVENTS = [
-  "chain.start",
-  "chain.resume",
-  "chain.pause",
-  "access.decision",
-  "guardrail.decision",
-  "guardrail.shadow",
-  "admin.write",
-  "auth.failure",
-  "config.applied",
-  "cluster.change",
-  "reconcile.breach",
-] as const;
 
 export const auditRecord = object("A record as it was signed; design decisions, section 4.", {
   audit: integer("Version of the form.", { minimum: 1, maximum: 1 }),
@@ -56,5 +42,4 @@ export const auditOperations = {
   },
 } as const satisfies Record<string, Operation>;
 
-export type AuditEventName = (typeof AUDIT_EVENTS)[number];
 export type AuditRecord = TypeOf<typeof auditRecord>;

@@ -14,7 +14,7 @@ import type { ExitStatus, Io } from "../io.ts";
 import { CONDITION_NAMES } from "../operate/conditions.ts";
 import { ALL_LISTS } from "../operate/lists.ts";
 import { type completionFlags, noFlags } from "../specs.ts";
-import { DAEMON, type NameKind, type Positionals, SHELLS, VERBS } from "../verb-table.ts";
+import { DAEMON, HELP_TOPICS, type NameKind, type Positionals, SCHEMAS, SHELLS, VERBS } from "../verb-table.ts";
 
 export async function run(
   { names }: FlagsOf<typeof completionFlags>,
@@ -88,8 +88,10 @@ function wordsOf({ words }: Positionals): Pick<Place, "words" | "after"> {
       return NONE;
     case "shells":
       return plain(SHELLS);
+    case "schemas":
+      return plain(SCHEMAS);
     case "verbs":
-      return plain(firstWords(VERBS.map(({ name }) => name)));
+      return plain([...firstWords(VERBS.map(({ name }) => name)), ...HELP_TOPICS]);
     case "operations":
       return operationWords();
     case "lists":

@@ -5,15 +5,22 @@
 
 import meow from "meow";
 import { formatDuration } from "../../base/index.ts";
+import { ENVIRONMENT, ENVIRONMENT_GROUPS } from "../environment.ts";
+import { EXIT_STATUSES } from "../exit-statuses.ts";
 import { clip, type Flag, type FlagsOf, type FlagTable, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import type { noFlags } from "../specs.ts";
-import { DAEMON, findVerb, GROUPS, VERBS, type Verb } from "../verb-table.ts";
+import { DAEMON, findVerb, GROUPS, HELP_TOPICS, VERBS, type Verb } from "../verb-table.ts";
 
 /** Columns. Help is read in a terminal, and the usual one is no wider. */
 const WIDTH = 80;
 
 export async function run(_: FlagsOf<typeof noFlags>, words: readonly string[], io: Io): Promise<ExitStatus> {
+  const topic = words.length === 1 ? HELP_TOPICS.find((name) => name === words[0]) : undefined;
+  if (topic !== undefined) {
+    io.stdout.write(TOPICS[topic]());
+    return 0;
+  }
   const group = groupOf(words);
   if (group.length > 0) {
     io.stdout.write(group.map(helpOf).join("\n"));
@@ -23,6 +30,36 @@ export async function run(_: FlagsOf<typeof noFlags>, words: readonly string[], 
   if (rest.length > 0) throw new UsageError(`unknown verb '${clip(words.join(" "))}'`);
   return printHelp(verb, io);
 }
+
+/** Help that is not about a verb. */
+const TOPICS: Readonly<Record<(typeof HELP_TOPICS)[number], () => string>> = {
+  environment: environmentHelp,
+  "exit-status": exitStatusHelp,
+};
+
+function environmentHelp(): string {
+  const sections = Object.entries(ENVIRONMENT_GROUPS).map(([of, title]) => {
+    const members = ENVIRONMENT.filter((variable) => variable.of === of);
+    const texts = members.map((variable) => {
+      const fallback = variable.default === "" ? "" : ` (default ${plain(variable.default)})`;
+      const text = wrap(`${plain(variable.meaning)}${fallback}`, WIDTH - 4).map((line) => `    ${line}`);
+      return [`  ${variable.name}`, ...text].join("\n");
+    });
+    return `${title}:\n${texts.join("\n")}`;
+  });
+  return layOut("Environment variables that the program reads.", sections);
+}
+
+function exitStatusHelp(): string {
+  const of = (key: "gateway" | "verb"): string => {
+    const rows = EXIT_STATUSES.filter((rule) => rule[key] !== "");
+    return columns(rows.map((rule) => [rule.status, plain(rule[key])]));
+  };
+  return layOut("Exit statuses of the program.", [`The gateway itself:\n${of("gateway")}`, `A verb:\n${of("verb")}`]);
+}
+
+/** Returns the text as a terminal shows it, without the backquotes around identifiers. */
+const plain = (text: string): string => text.replaceAll("`", "'");
 
 /** The verbs of two words that begin with this one. */
 function groupOf([first, ...more]: readonly string[]): readonly Verb[] {
@@ -40,7 +77,10 @@ export function overview(): string {
     "Usage: gateway [FLAGS]\n       gateway VERB [FLAGS] [ARGUMENTS]\n       gateway --version",
     ...verbsByGroup(),
     `Flags of the bare command:\n${flagLines(DAEMON.flags)}`,
-    "Run 'gateway help VERB' for the flags of a verb.",
+    [
+      "Run 'gateway help VERB' for the flags of a verb, 'gateway help environment' for",
+      "environment variables, and 'gateway help exit-status' for exit statuses.",
+    ].join("\n"),
   ]);
 }
 

@@ -22,6 +22,7 @@ export {
   createPoolMetrics,
   createScanPool,
   engineOf,
+  installRe2,
   type ScanPool,
   secretIn,
 } from "./pii/index.ts";

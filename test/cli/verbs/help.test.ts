@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { execute } from "../../../src/cli/main.ts";
 import { queryFlags } from "../../../src/cli/specs.ts";
-import { DAEMON, VERBS } from "../../../src/cli/verb-table.ts";
+import { DAEMON, HELP_TOPICS, VERBS } from "../../../src/cli/verb-table.ts";
 import { helpOf, overview, usage } from "../../../src/cli/verbs/help.ts";
 import { MEASURED } from "../../../src/server/admin/everywhere.ts";
 import { bufferIo } from "../buffers.ts";
@@ -32,6 +32,21 @@ test("every list that nodes measure is named where all nodes may be asked", () =
   const { meaning } = queryFlags.nodes;
   assert.deepEqual(/\(([^)]*)\)/.exec(meaning)?.[1]?.split(", "), [...MEASURED]);
 });
+
+for (const topic of HELP_TOPICS) {
+  test(`the help about ${topic} is as recorded, and no line is wider than a terminal`, async () => {
+    const io = bufferIo();
+    assert.equal(await execute(["help", topic], io), 0);
+    assertGolden(`help-${topic}`, io.out());
+    assert.deepEqual(
+      io
+        .out()
+        .split("\n")
+        .filter((line) => line.length > 80),
+      [],
+    );
+  });
+}
 
 test("the first word of verbs of two words asks for the help of each", async () => {
   for (const [word, names] of [

@@ -1,5 +1,5 @@
 /**
- * Converts our schema to plain JSON Schema 2020-12, for `-config-schema` and for editors.
+ * Converts our schema to plain JSON Schema 2020-12, for `-config-schema`, `gateway schema` and editors.
  *
  * The result describes a document as written: a string may be a reference, so limits of a string apply only without one; names,
  * numbers and booleans may not. Rules between keys become `not`, `oneOf` and `dependentRequired`; formats become patterns,
@@ -10,6 +10,7 @@
 import { isSchema } from "./defaults.ts";
 import { FORMATS } from "./formats.ts";
 import type { Format, JsonSchema, Schema } from "./schema.ts";
+import { examplesOf } from "./schema-examples.ts";
 
 export interface Naming {
   readonly id: string;
@@ -71,15 +72,11 @@ function described(schema: JsonSchema): JsonSchema {
   return parts.length === 0 ? {} : { description: parts.join(" ") };
 }
 
-/** Examples that follow from what the text is: a credential is a reference, a duration looks like one. */
+/** Examples are stated or derived, so that every key has one. */
 function offered(schema: JsonSchema): JsonSchema {
-  const { examples, format, "x-secret": secret } = schema;
-  if (examples !== undefined) return {};
-  if (secret !== undefined) return { examples: SECRET_EXAMPLES };
-  return format === undefined ? {} : { examples: FORMATS[format as Format].examples };
+  const examples = examplesOf(schema);
+  return examples.length === 0 ? {} : { examples };
 }
-
-const SECRET_EXAMPLES = ["${secret:NAME}", "${VARIABLE}"];
 
 const alternatives = (schema: JsonSchema): JsonSchema =>
   Object.fromEntries(

@@ -137,6 +137,11 @@ export interface ListLimits {
   readonly uniqueItems?: boolean;
 }
 
+/** Adds values that editors and the reference show. Texts take theirs as a limit, and objects and lists without any get derived ones. */
+export const example = <T>(schema: Schema<T>, ...values: readonly unknown[]): Schema<T> => ({
+  json: { ...schema.json, examples: values },
+});
+
 export const list = <T>(description: string, items: Schema<T>, limits: ListLimits = {}): Schema<readonly T[]> => ({
   json: { type: "array", description, items: items.json, ...limits },
 });
@@ -152,6 +157,8 @@ export interface ObjectRules {
   readonly oneOf?: readonly (readonly string[])[];
   /** Groups of keys that are present together or not at all. */
   readonly together?: readonly (readonly string[])[];
+  /** Whole values for editors and the reference. */
+  readonly examples?: readonly object[];
 }
 
 /**
@@ -175,6 +182,7 @@ export const object = <const K extends Keys>(
         ]),
       ),
       additionalProperties: false,
+      ...(rules.examples && { examples: rules.examples }),
       ...(required.length > 0 && { required }),
       ...(rules.exclusive && { "x-exclusive": rules.exclusive }),
       ...(rules.oneOf && { "x-one-of": rules.oneOf }),

@@ -1,4 +1,4 @@
-/** The table of entity types in docs/reference/entity-types.md against the tables that the detector reads; `GATEWAY_REWRITE=1` rewrites it. */
+/** The table of entity types in docs/entity-types.md against the tables that the detector reads; `GATEWAY_REWRITE=1` rewrites it. */
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { BUILT_IN } from "../../../../src/server/detectors/pii/recognizers/index.ts";
 import type { Recognizer } from "../../../../src/server/detectors/pii/types.ts";
 
-const README = new URL("../../../../docs/reference/entity-types.md", import.meta.url);
+const README = new URL("../../../../docs/entity-types.md", import.meta.url);
 const BEGIN = "<!-- entities -->\n";
 const END = "<!-- /entities -->";
 

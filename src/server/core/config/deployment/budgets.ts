@@ -1,42 +1,58 @@
 /** `budgets[]`: limits of cost in fixed windows. Spec: document 3, `budgets[]`. Costs are in cost units. */
 
-import { choice, flag, integer, list, object, required, text, withDefault } from "../schema.ts";
-import { filled, label } from "./terms.ts";
+import { choice, example, flag, integer, list, object, required, text, withDefault } from "../schema.ts";
+import { filledAs, label } from "./terms.ts";
 
-const cost = object("How the cost of a request is counted.", {
-  type: withDefault(
-    choice("Tokens that count, or `CEL` for an expression.", [
-      "InputToken",
-      "OutputToken",
+const cost = object(
+  "This section says how the cost of a request is counted.",
+  {
+    type: withDefault(
+      choice("The tokens that count. `CEL` computes the cost with the expression in `cel` instead.", [
+        "InputToken",
+        "OutputToken",
+        "TotalToken",
+        "CachedInputToken",
+        "CacheCreationInputToken",
+        "ReasoningToken",
+        "CEL",
+      ]),
       "TotalToken",
-      "CachedInputToken",
-      "CacheCreationInputToken",
-      "ReasoningToken",
-      "CEL",
-    ]),
-    "TotalToken",
-  ),
-  cel: filled(
-    "CEL expression over `model`, `backend` and the token counts; needed by, and only read with, type `CEL`.",
-  ),
-});
+    ),
+    cel: filledAs(
+      "The CEL expression computes the cost from `model`, `backend` and the token counts. It is required with type `CEL` and refused with any other type.",
+      "input_tokens + 5 * output_tokens",
+    ),
+  },
+  { examples: [{ type: "OutputToken" }, { type: "CEL", cel: "input_tokens + 5 * output_tokens" }] },
+);
 
 export const budgets = list(
-  "Limits of cost in windows of time.",
-  object("A limit of cost in a window of time.", {
-    name: required(label("What `budget` of a profile names.")),
-    cost,
-    limit: required(integer("Cost units that may be spent in one window.", { minimum: 0 })),
-    window: withDefault(
-      text(
-        "Length of the window: `minute`, `hour`, `day`, `week`, or a duration such as `12h`; windows are aligned to the Unix epoch, in UTC.",
-        { pattern: "^(minute|hour|day|week|([0-9]+(\\.[0-9]+)?(ms|s|m|h))+)$", examples: ["day", "12h"] },
+  "Each budget limits the cost of requests in a window of time. A profile names the budget of its callers.",
+  object(
+    "One limit of cost in a window of time.",
+    {
+      name: required(label("The `budget` key of a profile refers to this name.", "staff")),
+      cost,
+      limit: required(
+        example(
+          integer("Requests in one window may cost this much, in the units of `cost`.", { minimum: 0 }),
+          2_000_000,
+        ),
       ),
-      "day",
-    ),
-    shared: withDefault(
-      flag("True: all keys that refer to the budget spend from one limit; false: each key has a limit of its own."),
-      false,
-    ),
-  }),
+      window: withDefault(
+        text(
+          "The length of the window is `minute`, `hour`, `day`, `week`, or a duration. Windows are aligned to the Unix epoch, in UTC.",
+          { pattern: "^(minute|hour|day|week|([0-9]+(\\.[0-9]+)?(ms|s|m|h))+)$", examples: ["day", "12h"] },
+        ),
+        "day",
+      ),
+      shared: withDefault(
+        flag(
+          "If true, all callers with this budget spend from one limit. If false, each caller has a limit of its own.",
+        ),
+        false,
+      ),
+    },
+    { examples: [{ name: "staff", limit: 2_000_000, window: "day" }] },
+  ),
 );

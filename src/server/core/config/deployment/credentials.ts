@@ -16,65 +16,96 @@ import {
   text,
   withDefault,
 } from "../schema.ts";
-import { filled, label } from "./terms.ts";
+import { filled, filledAs, label } from "./terms.ts";
 
 const cloudsig = object(
-  "Signs upstream requests instead of sending a fixed value; for model providers only. With no key given, the platform's own chain of credentials is used and kept fresh.",
+  "Requests are signed (AWS Signature Version 4) instead of carrying a fixed value. Only model providers can use it. Without keys here, the gateway uses the platform's own chain of credentials and keeps them fresh.",
   {
     access_key_id: orEmpty(
-      secret(filled("Access key id, normally an environment reference; goes with `secret_access_key`.")),
+      secret(filled("The id of the access key. Write it as a reference, together with `secret_access_key`.")),
     ),
     secret_access_key: orEmpty(
-      secret(filled("Secret access key, normally an environment reference; goes with `access_key_id`.")),
+      secret(filled("The secret access key. Write it as a reference, together with `access_key_id`.")),
     ),
-    session_token: orEmpty(secret(filled("Session token of temporary credentials."))),
-    service: orEmpty(filled("Name of the signing service; left out, the preset's own service is used.")),
+    session_token: orEmpty(secret(filled("The session token that belongs to temporary credentials."))),
+    service: orEmpty(
+      filledAs("The name of the signing service. It defaults to the service of the provider's preset.", "bedrock"),
+    ),
   },
-  { together: [["access_key_id", "secret_access_key"]] },
+  {
+    together: [["access_key_id", "secret_access_key"]],
+    examples: [{ access_key_id: "${secret:AWS_ACCESS_KEY_ID}", secret_access_key: "${secret:AWS_SECRET_ACCESS_KEY}" }],
+  },
 );
 
 const oauth = object(
-  "Client credentials grant (RFC 6749 section 4.4); tokens are fetched when first needed, kept, and renewed before they expire. For MCP servers and agents.",
+  "The gateway obtains a token with the client credentials grant (RFC 6749 section 4.4). It fetches the token when it is first needed and renews it before it expires. Only MCP servers and agents can use it.",
   {
-    token_url: required(mayBeSecret(text("Token endpoint of the authorization server.", { format: "url" }))),
-    client_id: required(headerValue(filled("Client id at the authorization server."))),
-    client_secret: required(secret(filled("Client secret, normally an environment reference."))),
+    token_url: required(
+      mayBeSecret(
+        text("The URL of the authorization server's token endpoint.", {
+          format: "url",
+          examples: ["https://login.example.com/token"],
+        }),
+      ),
+    ),
+    client_id: required(
+      headerValue(filledAs("The id that identifies the gateway to the authorization server.", "gateway")),
+    ),
+    client_secret: required(
+      secret(filled("The secret that authenticates the gateway to the authorization server. Write it as a reference.")),
+    ),
     scopes: list(
-      "Scopes to ask for; empty asks for the authorization server's default.",
-      filled("A scope, as the authorization server names it."),
+      "The token is requested with these scopes. If the list is empty or absent, the authorization server's default applies.",
+      filledAs("One scope, as the authorization server names it.", "tools.read"),
       {
         uniqueItems: true,
       },
     ),
   },
+  {
+    examples: [
+      {
+        token_url: "https://login.example.com/token",
+        client_id: "gateway",
+        client_secret: "${secret:TOOLS_CLIENT_SECRET}",
+      },
+    ],
+  },
 );
 
 const tokenExchange = object(
-  "Acts as the caller: exchanges the token that the caller presented, at its issuer, for one minted for the upstream. For MCP servers and agents; a caller with a virtual key is refused.",
+  "The gateway acts as the caller: it exchanges the caller's token, at its issuer, for a token for the upstream. Only MCP servers and agents can use it, and a caller with a virtual key is refused.",
   {
     issuer: required(
-      filled("Entry of the node file's `issuers` whose token endpoint is asked; only tokens it minted are exchanged."),
+      filledAs(
+        "The name of an entry of the node file's `issuers`. The exchange takes place at its token endpoint, and only for tokens that it minted.",
+        "corp",
+      ),
     ),
-    client_id: required(headerValue(filled("Client id that identifies the gateway to the issuer."))),
+    client_id: required(headerValue(filledAs("The id that identifies the gateway to the issuer.", "gateway"))),
     client_secret: required(
-      secret(filled("Client secret that identifies the gateway to the issuer, normally a `secret` reference.")),
+      secret(filled("The secret that authenticates the gateway to the issuer. Write it as a reference.")),
     ),
-    audience: filled("The `audience` parameter of RFC 8693; ignored by the `on_behalf_of` grant."),
-    resource: filled("The `resource` parameter of RFC 8693."),
+    audience: filledAs(
+      "The `audience` parameter of RFC 8693. The `on_behalf_of` grant ignores it.",
+      "https://tools.example.com",
+    ),
+    resource: filledAs("The `resource` parameter of RFC 8693.", "https://tools.example.com/mcp"),
     scopes: list(
-      "Scopes asked for with the exchange; the `on_behalf_of` grant needs one that names the target.",
-      filled("A scope, as the authorization server names it."),
+      "The token is requested with these scopes. The `on_behalf_of` grant needs one that names the target.",
+      filledAs("One scope, as the authorization server names it.", "api://tools/.default"),
       { uniqueItems: true },
     ),
     grant: withDefault(
       choice(
-        "`token_exchange` is RFC 8693; `on_behalf_of` is the jwt-bearer grant with `requested_token_use=on_behalf_of`.",
+        "`token_exchange` is the grant of RFC 8693. `on_behalf_of` is the jwt-bearer grant with `requested_token_use=on_behalf_of`.",
         ["token_exchange", "on_behalf_of"],
       ),
       "token_exchange",
     ),
     subject_token_type: withDefault(
-      choice("Type under which the caller's token is presented (`token_exchange` grant).", [
+      choice("The `token_exchange` grant presents the caller's token as a token of this type.", [
         "urn:ietf:params:oauth:token-type:access_token",
         "urn:ietf:params:oauth:token-type:jwt",
         "urn:ietf:params:oauth:token-type:id_token",
@@ -82,22 +113,32 @@ const tokenExchange = object(
       "urn:ietf:params:oauth:token-type:access_token",
     ),
   },
+  {
+    examples: [
+      {
+        issuer: "corp",
+        client_id: "gateway",
+        client_secret: "${secret:EXCHANGE_SECRET}",
+        audience: "https://tools.example.com",
+      },
+    ],
+  },
 );
 
 export const CREDENTIAL_KINDS = ["api_key", "cloudsig", "oauth", "token_exchange"] as const;
 
 const credential = object(
-  "A named credential of exactly one kind: `api_key`, `cloudsig`, `oauth` or `token_exchange`.",
+  "One named credential of exactly one kind: `api_key`, `cloudsig`, `oauth` or `token_exchange`.",
   {
-    name: required(label("What a provider, MCP server or agent says in its `credential` key.")),
-    api_key: secret(filled("Fixed value, normally an environment reference.")),
+    name: required(label("The `credential` key of a provider, MCP server or agent refers to this name.", "tools")),
+    api_key: secret(filled("The credential is this fixed value. Write it as a reference.")),
     cloudsig,
     oauth,
     token_exchange: tokenExchange,
   },
-  { oneOf: [CREDENTIAL_KINDS] },
+  { oneOf: [CREDENTIAL_KINDS], examples: [{ name: "tools", api_key: "${secret:TOOLS_API_KEY}" }] },
 );
 
-export const credentials = list("Named credentials for upstreams.", credential);
+export const credentials = list("The gateway presents these credentials to upstreams that name them.", credential);
 
 export type Credential = TypeOf<typeof credential>;

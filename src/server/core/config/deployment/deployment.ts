@@ -3,7 +3,7 @@
  * Each section is described in the file of its name.
  */
 
-import { integer, object, type TypeOf, text, withDefault } from "../schema.ts";
+import { example, integer, object, type TypeOf, text, withDefault } from "../schema.ts";
 import { auth } from "./auth.ts";
 import { budgets } from "./budgets.ts";
 import { credentials } from "./credentials.ts";
@@ -15,47 +15,64 @@ import { profiles } from "./profiles.ts";
 import { providers } from "./providers.ts";
 import { reconcile } from "./reconcile.ts";
 import { accessRules } from "./rules.ts";
-import { fidelityPolicy, filled } from "./terms.ts";
+import { fidelityPolicy, filledAs } from "./terms.ts";
 
-const version = integer("Edition of the document, raised with every edit; a node applies only what is newer.", {
-  minimum: 1,
-});
+const version = example(
+  integer(
+    "The edition of the document. Raise it with every change: a node applies a document only if its version is higher than the highest one applied so far.",
+    { minimum: 1 },
+  ),
+  12,
+);
 
 /** The edition alone, which each document has for itself. */
 export const editionSchema = object("Edition of a document.", { version });
 
-export const deploymentSchema = object("What the deployment is; every node agrees on it.", {
-  version,
-  auth,
-  max_body_bytes: withDefault(
-    integer("Longest request body in bytes; 0 takes the proxy's default of 32 MiB.", { minimum: 0 }),
-    0,
-  ),
-  credentials: withDefault(credentials, []),
-  catalog_overlays: withDefault(catalogOverlays, []),
-  providers: withDefault(providers, []),
-  budgets,
-  profiles,
-  mcp,
-  a2a,
-  a2a_cards: a2aCards,
-  reconcile,
-  default_provider: filled(
-    "Name of the provider for requests without a model, or with one that no provider claims; left out, the only provider.",
-  ),
-  on_fidelity_loss: withDefault(
-    fidelityPolicy(
-      "What happens to a request that would lose a capability wherever it could be sent: `reject` refuses it and names the capability, `allow` forwards and counts it.",
+export const deploymentSchema = object(
+  "The deployment document says what the deployment is. Every node of a cluster uses the same one.",
+  {
+    version,
+    auth,
+    max_body_bytes: withDefault(
+      example(integer("A request body may have at most this many bytes. 0 means 32 MiB.", { minimum: 0 }), 67_108_864),
+      0,
     ),
-    "reject",
-  ),
-  public_url: text(
-    "Absolute URL at which clients reach the data plane; used wherever addresses are given out, never for routing. With it, tokens are accepted whose audience names this address, or one MCP server below it.",
-    { format: "url", examples: ["https://gateway.example.com"] },
-  ),
-  access_rules: accessRules("Rules that hold for everybody; a deny here is final."),
-  guardrails,
-  models,
-});
+    credentials: withDefault(credentials, []),
+    catalog_overlays: withDefault(catalogOverlays, []),
+    providers: withDefault(providers, []),
+    budgets,
+    profiles,
+    mcp,
+    a2a,
+    a2a_cards: a2aCards,
+    reconcile,
+    default_provider: filledAs(
+      "The name of the provider for requests without a model and for models that no provider lists. It defaults to the provider if there is only one.",
+      "openai",
+    ),
+    on_fidelity_loss: withDefault(
+      fidelityPolicy(
+        "A request may use a capability that no channel for it has. `reject` refuses the request and names the capability. `allow` forwards the request without the capability and counts the loss.",
+      ),
+      "reject",
+    ),
+    public_url: text(
+      "Clients reach the data plane at this absolute URL. The gateway uses it in every address that it gives out, and accepts tokens whose audience is this URL or the URL of one of its MCP servers. It has no effect on routing.",
+      { format: "url", examples: ["https://gateway.example.com"] },
+    ),
+    access_rules: accessRules("These rules apply to every caller. A denial here is final."),
+    guardrails,
+    models,
+  },
+  {
+    examples: [
+      {
+        providers: [{ preset: "openai", api_key: "${secret:OPENAI_API_KEY}", models: ["gpt-*"] }],
+        auth: { virtual_keys: true },
+        profiles: [{ name: "staff", allowed_models: ["gpt-*"] }],
+      },
+    ],
+  },
+);
 
 export type Deployment = TypeOf<typeof deploymentSchema>;

@@ -5,6 +5,7 @@
 
 import {
   choice,
+  example,
   integer,
   list,
   mayBeSecret,
@@ -17,39 +18,59 @@ import {
   verbatimSecret,
   withDefault,
 } from "../schema.ts";
-import { filled, pathName } from "./terms.ts";
+import { filled, filledAs, pathName } from "./terms.ts";
 
 const COMMON_HOP_KEYS = {
-  api_key: secret(filled("Bearer value sent in place of the client's credential.")),
-  credential: filled("Entry of `credentials` sent in place of the client's credential."),
-  cost_per_call: withDefault(integer("Budget units that one request costs.", { minimum: 0 }), 1),
+  api_key: secret(
+    filled("This value is sent as a bearer token instead of the client's credential. Write it as a reference."),
+  ),
+  credential: filledAs(
+    "The name of an entry of `credentials`, which is sent instead of the client's credential.",
+    "tools",
+  ),
+  cost_per_call: withDefault(example(integer("One request costs this many units of a budget.", { minimum: 0 }), 10), 1),
 };
 
-const RESTORED_TYPE = "An entity type that has an alphabet for the `fpe` operator.";
+const RESTORED_TYPE = "One entity type that has an alphabet for the `fpe` operator.";
 
-const repository = object("Where the source code is.", {
-  url: required(text("Address of the repository.", { format: "url" })),
-  source: required(filled("Name of the code host, such as `github`.")),
-  subfolder: text("Folder inside the repository."),
-});
+const repository = object(
+  "This section says where the source code of the server is.",
+  {
+    url: required(
+      text("The address of the repository.", { format: "url", examples: ["https://code.example.com/tools/search"] }),
+    ),
+    source: required(filledAs("The name of the code host.", "github")),
+    subfolder: text("The folder of the server inside the repository.", { examples: ["servers/search"] }),
+  },
+  { examples: [{ url: "https://code.example.com/tools/search", source: "github" }] },
+);
 
-const icon = object("One icon of the server, by its address.", {
+const icon = object("One icon of the server.", {
   src: required(
-    text("Address of the image.", { pattern: "^https://\\S+$", examples: ["https://example.com/icon.png"] }),
+    text("The address of the image, which must use HTTPS.", {
+      pattern: "^https://\\S+$",
+      examples: ["https://example.com/icon.png"],
+    }),
   ),
-  mime_type: text("Media type of the image.", { pattern: "^[a-z]+/[A-Za-z0-9.+-]+$", examples: ["image/png"] }),
+  mime_type: text("The media type of the image.", {
+    pattern: "^[a-z]+/[A-Za-z0-9.+-]+$",
+    examples: ["image/png"],
+  }),
   sizes: list(
-    "Sizes of the image in pixels, or `any` for one that scales.",
-    text("Such as `48x48`, or `any`.", { pattern: "^([0-9]+x[0-9]+|any)$", examples: ["48x48", "any"] }),
+    "The image is available in these sizes.",
+    text("One size in pixels, or `any` for an image that scales.", {
+      pattern: "^([0-9]+x[0-9]+|any)$",
+      examples: ["48x48", "any"],
+    }),
   ),
-  theme: choice("Background the image is made for.", ["light", "dark"]),
+  theme: choice("The image is made for this background.", ["light", "dark"]),
 });
 
 const registry = object(
-  "Identity in the registry; makes the server discoverable, and reachable at `/mcp/<registry name>` too.",
+  "This section lists the server in the MCP registry of the gateway. Clients can then also reach it at `/mcp/<registry name>`.",
   {
     name: required(
-      text("Reverse-DNS namespace, one slash, short name; the namespace is what publishing is confined to.", {
+      text("The name consists of a reverse-DNS namespace, one slash and a short name.", {
         pattern: "^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$",
         minLength: 3,
         maxLength: 200,
@@ -57,71 +78,108 @@ const registry = object(
       }),
     ),
     version: orEmpty(
-      text("Version, given out as it is; empty is given out as `0.0.0`. One live entry a name, the latest wins."),
+      text(
+        "The registry shows this version. It is `0.0.0` if the key is empty or absent. If two entries have one name, the registry lists the highest version.",
+        { examples: ["1.4.0"] },
+      ),
     ),
-    title: text("Title for people, shown in lists in place of the name."),
-    description: required(filled("What the server does, in at most 100 characters.", { maxLength: 100 })),
-    website_url: text("Address of a page about the server.", { format: "url" }),
+    title: text("Lists show this title to people instead of the name.", { examples: ["Search"] }),
+    description: required(
+      filled("The description says what the server does, in at most 100 characters.", {
+        maxLength: 100,
+        examples: ["Searches the company's documents."],
+      }),
+    ),
+    website_url: text("The address of a page about the server.", {
+      format: "url",
+      examples: ["https://tools.example.com/search"],
+    }),
     repository,
-    icons: list("Icons of the server.", icon),
+    icons: list("The icons of the server.", icon),
   },
+  { examples: [{ name: "com.example/search", description: "Searches the company's documents." }] },
 );
 
 export const mcp = list(
-  "MCP servers that the gateway fronts.",
+  "The gateway serves these MCP servers at `/mcp/<name>`.",
   object(
-    "An MCP server that the gateway fronts.",
+    "One MCP server behind the gateway.",
     {
-      name: required(pathName("The path segment `/mcp/<name>`, and what rules match as `server`.")),
-      url: required(mayBeSecret(text("The server's Streamable HTTP endpoint, used as it is.", { format: "url" }))),
+      name: required(
+        pathName("The name is the path segment in `/mcp/<name>`, and rules match it as `server`.", "search"),
+      ),
+      url: required(
+        mayBeSecret(
+          text("The server's Streamable HTTP endpoint. The gateway uses the URL as it is.", {
+            format: "url",
+            examples: ["https://search.internal.example.com/mcp"],
+          }),
+        ),
+      ),
       ...COMMON_HOP_KEYS,
       restore: list(
-        "Entity types whose format-preserved values are turned back in this server's tool arguments, after guardrails ran.",
-        filled(RESTORED_TYPE),
+        "The gateway turns format-preserved values of these entity types back into the original values in this server's tool arguments, after the guardrails ran. If the list is empty or absent, it restores nothing.",
+        filledAs(RESTORED_TYPE, "CREDIT_CARD"),
         { uniqueItems: true },
       ),
       registry,
     },
-    { exclusive: [["api_key", "credential"]] },
+    {
+      exclusive: [["api_key", "credential"]],
+      examples: [{ name: "search", url: "https://search.internal.example.com/mcp", api_key: "${secret:SEARCH_TOKEN}" }],
+    },
   ),
 );
 
 export const a2a = list(
-  "Peer agents that the gateway fronts.",
+  "The gateway serves these A2A agents at `/a2a/<name>`.",
   object(
-    "A peer agent that the gateway fronts.",
+    "One A2A agent behind the gateway.",
     {
-      name: required(pathName("The path segment `/a2a/<name>`, and what rules match as `peer`.")),
+      name: required(
+        pathName("The name is the path segment in `/a2a/<name>`, and rules match it as `peer`.", "planner"),
+      ),
       url: required(
         mayBeSecret(
-          text("The agent's JSON-RPC interface: the address that its card lists for that binding.", { format: "url" }),
+          text("The URL of the agent's JSON-RPC interface, as its card lists it.", {
+            format: "url",
+            examples: ["https://planner.internal.example.com/rpc"],
+          }),
         ),
       ),
       card_url: mayBeSecret(
-        text("Where the agent's own card is, when not at the well-known path of the address's origin.", {
+        text("The URL of the agent's own card. It defaults to the well-known path of the origin of `url`.", {
           format: "url",
+          examples: ["https://planner.internal.example.com/card.json"],
         }),
       ),
       ...COMMON_HOP_KEYS,
       restore: list(
-        "Entity types whose format-preserved values are turned back in the message parts that the agent receives, after guardrails ran.",
-        filled(RESTORED_TYPE),
+        "The gateway turns format-preserved values of these entity types back into the original values in the message parts that the agent receives, after the guardrails ran. If the list is empty or absent, it restores nothing.",
+        filledAs(RESTORED_TYPE, "CREDIT_CARD"),
         { uniqueItems: true },
       ),
     },
-    { exclusive: [["api_key", "credential"]] },
+    {
+      exclusive: [["api_key", "credential"]],
+      examples: [{ name: "planner", url: "https://planner.internal.example.com/rpc", credential: "tools" }],
+    },
   ),
 );
 
-export const a2aCards = object("Signs the agent cards that the gateway serves; absent, cards are unsigned.", {
-  signing_keys: required(
-    list(
-      "EC P-256 private keys; the first signs, all are published under their RFC 7638 thumbprint.",
-      verbatimSecret(filled("A private key in PEM, normally a `secret` reference.")),
-      { minItems: 1 },
+export const a2aCards = object(
+  "This section signs the agent cards that the gateway serves. Without it the cards are unsigned.",
+  {
+    signing_keys: required(
+      list(
+        "These EC P-256 private keys sign the cards. The first key signs, and the public halves of all keys are published under their RFC 7638 thumbprints.",
+        verbatimSecret(filledAs("One private key in PEM. Write it as a reference.", "${secret:CARD_SIGNING_KEY}")),
+        { minItems: 1 },
+      ),
     ),
-  ),
-});
+  },
+  { examples: [{ signing_keys: ["${secret:CARD_SIGNING_KEY}"] }] },
+);
 
 export type McpServer = TypeOf<typeof mcp>[number];
 export type A2aAgent = TypeOf<typeof a2a>[number];

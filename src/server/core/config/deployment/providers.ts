@@ -7,6 +7,7 @@ import {
   assumed,
   choice,
   duration,
+  example,
   flag,
   integer,
   list,
@@ -21,116 +22,201 @@ import {
   text,
   withDefault,
 } from "../schema.ts";
-import { DEFAULT_TRIGGERS, dialect, fidelityPolicy, filled, modelPatterns, pathName, triggers } from "./terms.ts";
+import {
+  DEFAULT_TRIGGERS,
+  dialect,
+  fidelityPolicy,
+  filled,
+  filledAs,
+  modelPatterns,
+  pathName,
+  triggers,
+} from "./terms.ts";
 
-const retry = object("Tries the same provider again after a wait.", {
-  attempts: required(
-    integer("Repetitions after the first try, so `1` sends a request at most twice.", { minimum: 1, maximum: 5 }),
-  ),
-  when: withDefault(triggers("Failures after which the request is repeated."), DEFAULT_TRIGGERS),
-  backoff: withDefault(duration("First wait; each further wait is twice as long, with jitter."), "200ms"),
-  max_backoff: withDefault(duration("Longest wait between two tries."), "2s"),
-  retry_after_cap: withDefault(
-    duration(
-      "Longest wait that a 429 may ask for: up to this it is waited exactly, beyond it the request moves to failover.",
+const retry = object(
+  "A failed request is sent to the same provider again after a wait. Without this section it is not.",
+  {
+    attempts: required(
+      example(
+        integer("A request is repeated at most this many times, so `1` sends it at most twice.", {
+          minimum: 1,
+          maximum: 5,
+        }),
+        2,
+      ),
     ),
-    "5s",
-  ),
-});
-
-const failover = object("Other providers that are tried when this one fails.", {
-  to: required(
-    list("Providers to try, in this order; only this list is walked.", filled("Name of another provider."), {
-      minItems: 1,
-    }),
-  ),
-  when: withDefault(triggers("Failures after which the request moves to the next provider."), DEFAULT_TRIGGERS),
-});
-
-const picker = object("Scheduler that is asked, per request, which member of the pool serves it (ext_proc client).", {
-  service: required(
-    mayBeSecret(
-      text("Address of the scheduler with scheme and port; `https://` encrypts.", {
-        pattern: "^https?://[^\\s/@]+:[0-9]+/?$",
-        examples: ["http://picker.models.svc:9002"],
-      }),
+    when: withDefault(triggers("A request is repeated after these failures."), DEFAULT_TRIGGERS),
+    backoff: withDefault(
+      example(duration("The first wait. Each further wait is twice as long, with jitter."), "200ms", "1s"),
+      "200ms",
     ),
-  ),
-  on_error: withDefault(
-    choice("`fallback` serves without the scheduler when it is late or out of reach, `refuse` fails the request.", [
+    max_backoff: withDefault(example(duration("No wait between two attempts is longer than this."), "2s", "10s"), "2s"),
+    retry_after_cap: withDefault(
+      example(
+        duration(
+          "If a 429 asks for a wait up to this long, the gateway waits exactly so long. If it asks for more, the request moves on to failover.",
+        ),
+        "5s",
+      ),
+      "5s",
+    ),
+  },
+  { examples: [{ attempts: 2 }] },
+);
+
+const failover = object(
+  "Other providers are tried if this one fails, after its own retries.",
+  {
+    to: required(
+      list(
+        "These providers are tried in this order, and no others. They need not list the model.",
+        filledAs("The name of another provider.", "azure"),
+        {
+          minItems: 1,
+        },
+      ),
+    ),
+    when: withDefault(triggers("A request moves to the next provider after these failures."), DEFAULT_TRIGGERS),
+  },
+  { examples: [{ to: ["azure"], when: ["connect", "5xx", "429", "timeout"] }] },
+);
+
+const picker = object(
+  "A scheduler chooses the member of the pool for each request. The gateway asks it over ext_proc.",
+  {
+    service: required(
+      mayBeSecret(
+        text("The address of the scheduler, with scheme and port. `https://` encrypts the connection.", {
+          pattern: "^https?://[^\\s/@]+:[0-9]+/?$",
+          examples: ["http://picker.models.svc:9002"],
+        }),
+      ),
+    ),
+    on_error: withDefault(
+      choice(
+        "If the scheduler is late or cannot be reached, `fallback` takes the members in turn, and `refuse` fails the request.",
+        ["fallback", "refuse"],
+      ),
       "fallback",
-      "refuse",
-    ]),
-    "fallback",
-  ),
-  timeout: withDefault(positiveDuration("How long one decision may take."), "100ms"),
-  insecure_skip_verify: assumed(
-    flag(
-      "Encrypts without checking the scheduler's certificate; only with `https://`. A pick outside the pool's resolved addresses is still refused.",
     ),
-    false,
-  ),
-});
+    timeout: withDefault(
+      example(positiveDuration("One decision of the scheduler may take this long."), "100ms"),
+      "100ms",
+    ),
+    insecure_skip_verify: assumed(
+      flag(
+        "If true, the scheduler's certificate is not verified. It needs `https://`. A pick outside the addresses of the pool is refused in any case.",
+      ),
+      false,
+    ),
+  },
+  { examples: [{ service: "http://picker.models.svc:9002" }] },
+);
 
-const pool = object("Servers of one's own behind one name; the name's resolved addresses are the members.", {
-  service: required(
-    mayBeSecret(text("Root that the servers serve, normally a name that resolves to every server.", { format: "url" })),
-  ),
-  picker,
-  subsets: list(
-    "Named parts of the pool.",
-    object("A named part of the pool.", {
-      name: required(pathName("What `pool_subset` of a profile refers to; unique within the provider.")),
-      service: required(mayBeSecret(filled("Name that resolves to the servers of the subset, on the pool's port."))),
-    }),
-  ),
-});
+const pool = object(
+  "The provider is a group of servers of your own behind one name. The addresses that the name resolves to are the members.",
+  {
+    service: required(
+      mayBeSecret(
+        text("The root URL of the servers. Its name normally resolves to every server.", {
+          format: "url",
+          examples: ["http://vllm.models.svc:8000/v1"],
+        }),
+      ),
+    ),
+    picker,
+    subsets: list(
+      "These are named parts of the pool. A profile can be confined to one with `pool_subset`.",
+      object(
+        "One named part of the pool.",
+        {
+          name: required(
+            pathName("The `pool_subset` key of a profile refers to this name. It is unique within the provider.", "eu"),
+          ),
+          service: required(
+            mayBeSecret(
+              filledAs(
+                "This name resolves to the servers of the subset. The port is that of the pool.",
+                "vllm-eu.models.svc",
+              ),
+            ),
+          ),
+        },
+        { examples: [{ name: "eu", service: "vllm-eu.models.svc" }] },
+      ),
+    ),
+  },
+  { examples: [{ service: "http://vllm.models.svc:8000/v1" }] },
+);
 
 const provider = object(
-  "An upstream endpoint: either an entry of the catalog (`preset`) or an address with its `dialect`.",
+  "One upstream endpoint: an entry of the catalog (`preset`), or an address with its `dialect`.",
   {
     name: pathName(
-      "Identifies the provider in routing, rules, budgets, logs and metrics; left out, the name of the preset.",
+      "The name identifies the provider in routing, rules, budgets, logs and metrics. It defaults to the name of the preset.",
+      "openai-eu",
     ),
-    preset: filled("Entry of the catalog that supplies dialect, address and quirks; `dialect` is then left out.", {
-      examples: ["openai", "anthropic", "azure-openai", "bedrock", "gemini", "mistral", "groq", "vllm", "ollama"],
-    }),
-    dialect: orEmpty(dialect("Dialect of a provider declared without a preset: decides what is forwarded as it is.")),
+    preset: filled(
+      "The catalog entry of this name supplies dialect, address and quirks. `dialect` must then be absent.",
+      {
+        examples: ["openai", "anthropic", "azure-openai", "bedrock", "gemini", "mistral", "groq", "vllm", "ollama"],
+      },
+    ),
+    dialect: orEmpty(
+      dialect(
+        "The dialect of a provider without a preset. Requests of this dialect are forwarded as they are, and requests of the other are translated.",
+      ),
+    ),
     base_url: mayBeSecret(
-      text("Root for requests; with a preset it takes the place of the catalog's.", {
+      text("The root URL for requests. With a preset it replaces the URL of the catalog.", {
         format: "url",
         examples: ["https://models.example.com/v1"],
       }),
     ),
     pool,
-    region: filled("Fills `{region}` in the preset's address."),
+    region: filledAs("The region fills `{region}` in the preset's URL.", "eu-central-1"),
     on_fidelity_loss: fidelityPolicy(
-      "What happens to a request that would lose a capability here; left out, the deployment's `on_fidelity_loss`.",
+      "A request may use a capability that this provider does not have. `reject` refuses it, and `allow` forwards it without the capability. The default is the deployment's `on_fidelity_loss`.",
     ),
-    metadata: map(
-      "Free entries that rules read as `provider.metadata.<key>`; the gateway reads none of them.",
-      text("A value, which rules compare as text."),
+    metadata: example(
+      map(
+        "Rules can read these entries as `provider.metadata.<key>`. They have no other effect.",
+        text("The value of the entry, which rules compare as text.", { examples: ["eu"] }),
+      ),
+      { jurisdiction: "eu" },
     ),
     api_key: secret(
       filled(
-        "Key for this provider, normally an environment reference; this or `credential` is needed when `auth` is set.",
+        "The key for this provider. Write it as a reference. If `auth` is set, this key or `credential` is required.",
       ),
     ),
-    credential: filled("Entry of `credentials` with the key for this provider."),
-    models: modelPatterns("Models that are routed here: exact names, or prefixes that end in `*`."),
-    model_aliases: map(
-      "Model names that clients may ask for, each with the name that this provider is sent; listed in `GET /v1/models`.",
-      filled("Model name that the provider is sent."),
+    credential: filledAs(
+      "The name of an entry of `credentials` that authenticates requests to this provider.",
+      "bedrock",
+    ),
+    models: modelPatterns("Requests for these models are routed here."),
+    model_aliases: example(
+      map(
+        "Clients may ask for these names, each of which stands for the provider's model name beside it. `GET /v1/models` lists them.",
+        filledAs("The name of the model at the provider.", "gpt-4o-mini"),
+      ),
+      { fast: "gpt-4o-mini" },
     ),
     stream_usage: flag(
-      "Asks a streamed response of the `compat` dialect to report usage, and takes the extra chunk out again; left out, it is on when `auth`, a budget or `reconcile` reads usage. Set false for servers that refuse unknown fields.",
+      "If true, streamed requests in the `compat` dialect ask the provider to report usage, and the gateway removes the extra chunk that this adds. The default is true if `auth`, a budget or `reconcile` needs usage. Set it to false for servers that refuse unknown fields.",
     ),
-    first_byte_timeout: duration(
-      "Longest wait for the response headers of one attempt; goes with a `timeout` trigger here or in the failover of a provider that lists this one.",
+    first_byte_timeout: example(
+      duration(
+        "One attempt may wait this long for response headers. The key is allowed only if a `timeout` trigger can fire: here, or in the failover of a provider that lists this one.",
+      ),
+      "20s",
     ),
     retry,
     failover,
-    cost_per_session: assumed(integer("Budget units reserved for one WebSocket session.", { minimum: 0 }), 1),
+    cost_per_session: assumed(
+      example(integer("A WebSocket session reserves this many units of the caller's budget.", { minimum: 0 }), 1_000),
+      1,
+    ),
   },
   {
     oneOf: [["preset", "dialect"]],
@@ -138,10 +224,24 @@ const provider = object(
       ["base_url", "pool"],
       ["api_key", "credential"],
     ],
+    examples: [
+      {
+        preset: "openai",
+        api_key: "${secret:OPENAI_API_KEY}",
+        models: ["gpt-*"],
+        first_byte_timeout: "20s",
+        retry: { attempts: 2 },
+        failover: { to: ["azure"], when: ["connect", "5xx", "429", "timeout"] },
+      },
+      { name: "local", dialect: "compat", pool: { service: "http://vllm.models.svc:8000/v1" } },
+    ],
   },
 );
 
-export const providers = list("Upstream endpoints; the first whose `models` match a request serves it.", provider);
+export const providers = list(
+  "Requests go to these upstreams. The first provider whose `models` match serves a request.",
+  provider,
+);
 
 export type ProviderConfig = TypeOf<typeof provider>;
 export type Retry = TypeOf<typeof retry>;

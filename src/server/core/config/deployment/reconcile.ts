@@ -3,6 +3,7 @@
 import { parseDuration } from "../../../../base/index.ts";
 import {
   duration,
+  example,
   integer,
   list,
   mayBeSecret,
@@ -15,49 +16,80 @@ import {
   text,
   withDefault,
 } from "../schema.ts";
-import { dialect, filled } from "./terms.ts";
+import { dialect, filled, filledAs } from "./terms.ts";
 
-const audited = object("A provider whose usage reports are fetched.", {
-  provider: required(filled("Name of an entry of `providers`.")),
-  type: required(dialect("Dialect of the provider's usage API.")),
-  admin_key: required(
-    secret(filled("Credential of the organisation's administrator; not the key requests are sent with.")),
-  ),
-  base_url: mayBeSecret(
-    text("Root of the provider's administration API, where it is not the usual one.", { format: "url" }),
-  ),
-  api_key_ids: list(
-    "Provider's ids of the keys that the query is confined to; with them, a drift in either direction breaches.",
-    filled("A key id of the provider."),
-    { uniqueItems: true },
-  ),
-});
+const audited = object(
+  "One provider whose usage reports are fetched.",
+  {
+    provider: required(filledAs("The name of an entry of `providers`.", "openai")),
+    type: required(dialect("The dialect of the provider's usage API.")),
+    admin_key: required(
+      secret(
+        filled(
+          "The organization's admin credential at the provider, which is not the key that requests are sent with. Write it as a reference.",
+        ),
+      ),
+    ),
+    base_url: mayBeSecret(
+      text("The root URL of the provider's administration API. It defaults to the dialect's usual one.", {
+        format: "url",
+        examples: ["https://api.openai.com/v1"],
+      }),
+    ),
+    api_key_ids: list(
+      "The report is limited to these key ids of the provider. With them, a difference in either direction is a breach.",
+      filledAs("One key id, as the provider shows it.", "key_abc123"),
+      { uniqueItems: true },
+    ),
+  },
+  { examples: [{ provider: "openai", type: "compat", admin_key: "${secret:OPENAI_ADMIN_KEY}" }] },
+);
 
 export const reconcile = object(
-  "Compares the usage that the gateway metered with what providers report. Every node meters, the leader fetches and judges.",
+  "This section compares the usage that the gateway metered with the usage that providers report. Every node meters, and the leader fetches the reports and judges them.",
   {
-    interval: withDefault(duration("Time between two rounds of fetching and judging."), "1h"),
-    maturity_lag: withDefault(duration("Time after the end of a UTC day before the day is judged."), "48h"),
+    interval: withDefault(example(duration("Reports are fetched and judged once in this time."), "1h"), "1h"),
+    maturity_lag: withDefault(
+      example(duration("A UTC day is judged this long after its end, because reports arrive late."), "48h"),
+      "48h",
+    ),
     lookback: withDefault(
-      duration("How far back reports are fetched again; exceeds `maturity_lag` by a day or more, at most 248 days."),
+      example(
+        duration(
+          "Reports of days up to this long ago are fetched again. It must exceed `maturity_lag` by a day or more, and is at most 248 days.",
+        ),
+        "168h",
+      ),
       "168h",
     ),
     retention: withDefault(
-      signedDuration("How long the ledger is kept; exceeds `lookback`. A negative duration keeps it forever."),
+      example(
+        signedDuration(
+          "The ledger is kept for this long, which must exceed `lookback`. A negative duration keeps it forever.",
+        ),
+        "2160h",
+        "-1s",
+      ),
       "2160h",
     ),
     drift_ratio: withDefault(
-      number("Disagreement per token class that breaches, as a fraction of the larger side.", {
-        minimum: 0,
-        maximum: 1,
-      }),
+      example(
+        number("A difference above this fraction of the larger side is a breach, for each token class.", {
+          minimum: 0,
+          maximum: 1,
+        }),
+        0.05,
+      ),
       0.02,
     ),
     drift_floor: withDefault(
-      integer("Difference in tokens below which a class never breaches.", { minimum: 0 }),
+      example(integer("A difference of fewer tokens than this is never a breach.", { minimum: 0 }), 50_000),
       10_000,
     ),
-    providers: withDefault(list("Providers that are audited; no other is.", audited), []),
+    providers: withDefault(list("The usage of these providers is compared, and of no others.", audited), []),
+  },
+  {
+    examples: [{ providers: [{ provider: "openai", type: "compat", admin_key: "${secret:OPENAI_ADMIN_KEY}" }] }],
   },
 );
 

@@ -4,30 +4,52 @@
  * Conditions are compiled where policies are, so they are only text here.
  */
 
-import { choice, list, object, required, type Schema, type TypeOf, text, withDefault } from "../schema.ts";
-import { controls, faultAnswer, filled, label } from "./terms.ts";
+import { choice, example, list, object, required, type Schema, type TypeOf, text, withDefault } from "../schema.ts";
+import { controls, faultAnswer, filledAs, label } from "./terms.ts";
 
-const accessRule = object("One rule over who calls what.", {
-  name: required(label("Appears in the refusal and in metrics.")),
-  at: list(
-    "Hops the rule stands at; left out, all. It may read only what all of them declare.",
-    choice("A hop: calls of models, of MCP servers, or of agents.", ["llm", "mcp", "a2a"]),
-    {
-      minItems: 1,
-      uniqueItems: true,
-    },
-  ),
-  condition: required(filled("CEL expression; the rule matches when it is true.")),
-  action: required(choice("What a match decides.", ["allow", "deny"])),
-  message: text("Fixed text of the refusal of a deny rule; left out, a text that names the rule."),
-  on_error: withDefault(
-    faultAnswer(
-      "What a condition that cannot be evaluated does: `fail_closed` refuses with `policy_error`, `fail_open` skips the rule and logs it.",
+const accessRule = object(
+  "One rule about who may call what.",
+  {
+    name: required(label("The name appears in refusals and in metrics.", "no-previews")),
+    at: example(
+      list(
+        "The rule applies to these types of traffic, and its condition may use only the variables that all of them have. It defaults to all.",
+        choice("One type of traffic: model calls, MCP servers or agents.", ["llm", "mcp", "a2a"]),
+        {
+          minItems: 1,
+          uniqueItems: true,
+        },
+      ),
+      ["llm"],
     ),
-    "fail_closed",
-  ),
-  controls,
-});
+    condition: required(filledAs("The CEL expression decides whether the rule matches.", 'model.endsWith("-preview")')),
+    action: required(choice("A request that matches is allowed or denied.", ["allow", "deny"])),
+    message: text(
+      "The client gets this text if the rule denies its request. It defaults to a text that names the rule.",
+      {
+        examples: ["This model is not reviewed yet."],
+      },
+    ),
+    on_error: withDefault(
+      faultAnswer(
+        "If the condition cannot be evaluated, `fail_closed` refuses the request with `policy_error`, and `fail_open` skips the rule and logs the error.",
+      ),
+      "fail_closed",
+    ),
+    controls,
+  },
+  {
+    examples: [
+      {
+        name: "no-previews",
+        at: ["llm"],
+        condition: 'model.endsWith("-preview")',
+        action: "deny",
+        message: "This model is not reviewed yet.",
+      },
+    ],
+  },
+);
 
 export type AccessRule = TypeOf<typeof accessRule>;
 

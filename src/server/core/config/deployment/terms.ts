@@ -3,7 +3,18 @@
  * do on a fault. A description says what a key is for; the form is defined here once.
  */
 
-import { choice, headerValue, list, map, number, type Schema, secret, type TextLimits, text } from "../schema.ts";
+import {
+  choice,
+  example,
+  headerValue,
+  list,
+  map,
+  number,
+  type Schema,
+  secret,
+  type TextLimits,
+  text,
+} from "../schema.ts";
 
 const MAX_NAME_LENGTH = 128;
 
@@ -14,21 +25,31 @@ export const PATH_NAME = {
   examples: ["team-a"],
 } as const satisfies TextLimits;
 
-export const pathName = (description: string): Schema<string> => text(description, PATH_NAME);
+export const pathName = (description: string, ...examples: readonly string[]): Schema<string> =>
+  text(description, { ...PATH_NAME, ...(examples.length > 0 && { examples }) });
 
 /** A name that people read, in refusals and metrics: anything but control characters. */
-export const label = (description: string): Schema<string> =>
-  text(description, { minLength: 1, maxLength: MAX_NAME_LENGTH, pattern: "^[^\\u0000-\\u001f\\u007f]*$" });
+export const label = (description: string, ...examples: readonly string[]): Schema<string> =>
+  text(description, {
+    minLength: 1,
+    maxLength: MAX_NAME_LENGTH,
+    pattern: "^[^\\u0000-\\u001f\\u007f]*$",
+    ...(examples.length > 0 && { examples }),
+  });
 
 /** A value that must say something; empty is a mistake. */
 export const filled = (description: string, limits: TextLimits = {}): Schema<string> =>
   text(description, { minLength: 1, ...limits });
 
+/** Same as `filled`, with examples. */
+export const filledAs = (description: string, ...examples: readonly string[]): Schema<string> =>
+  filled(description, { examples });
+
 /** An exact model name, or a prefix with one `*` at its end; `*` alone is every model. */
 export const modelPatterns = (description: string): Schema<readonly string[]> =>
   list(
     description,
-    text("An exact model name, or a prefix that ends in `*`; a `*` anywhere else is refused.", {
+    text("One exact model name, or a prefix that ends in `*`. A `*` anywhere else is refused.", {
       pattern: "^([^*]+\\*?|\\*)$",
       maxLength: 512,
       examples: ["gpt-5", "claude-*"],
@@ -47,32 +68,41 @@ export type Trigger = (typeof TRIGGERS)[number];
 export const DEFAULT_TRIGGERS: readonly Trigger[] = ["connect", "5xx", "429"];
 
 export const triggers = (description: string): Schema<readonly Trigger[]> =>
-  list(
-    description,
-    choice(
-      "`connect`: no connection could be made; `5xx` and `429`: the upstream answered so; `timeout`: no response headers within `first_byte_timeout`.",
-      TRIGGERS,
+  example(
+    list(
+      description,
+      choice(
+        "One kind of failure. `connect` means that no connection could be made, `5xx` and `429` are statuses of the answer, and `timeout` means that no response headers arrived within `first_byte_timeout`.",
+        TRIGGERS,
+      ),
+      { minItems: 1, uniqueItems: true },
     ),
-    { minItems: 1, uniqueItems: true },
+    ["connect", "5xx", "429", "timeout"],
   );
 
-export const score = (description: string): Schema<number> => number(description, { minimum: 0, maximum: 1 });
+export const score = (description: string, ...examples: readonly number[]): Schema<number> =>
+  example(number(description, { minimum: 0, maximum: 1 }), ...examples);
 
 export const faultAnswer = (description: string) => choice(description, ["fail_open", "fail_closed"]);
 
 export const headers = (description: string): Schema<Readonly<Record<string, string>>> =>
-  map(description, headerValue(text("Value of the header named by the key.")));
+  example(map(description, headerValue(text("The value of the header that the key names.", { examples: ["org-1"] }))), {
+    "openai-organization": "org-1",
+  });
 
 /** Headers that authenticate. */
 export const secretHeaders = (description: string): Schema<Readonly<Record<string, string>>> =>
-  map(description, secret(text("Value of the header named by the key, normally a reference when it is a credential.")));
+  example(
+    map(description, secret(text("The value of the header that the key names. Write a credential as a reference."))),
+    { authorization: "Bearer ${secret:SERVER_TOKEN}" },
+  );
 
-export const strings = (description: string, item: string): Schema<readonly string[]> =>
-  list(description, filled(item));
+export const strings = (description: string, item: string, ...examples: readonly string[]): Schema<readonly string[]> =>
+  list(description, filled(item, examples.length > 0 ? { examples } : {}));
 
 export const controls = list(
-  "Identifiers of the governance controls that this rule carries out; carried onto every audit record that the rule decides, and read by nothing else.",
-  text("A control identifier: not empty, no white space.", {
+  "These identifiers name the controls of a standard that the rule implements. They are copied to every audit record that the rule decides, and have no other effect.",
+  text("One control identifier without white space.", {
     pattern: "^\\S+$",
     maxLength: 256,
     examples: ["eu-ai-act.12"],

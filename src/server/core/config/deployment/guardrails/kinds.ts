@@ -1,7 +1,7 @@
 /** Segment kinds, entity types and namespaces: the words that detectors and guardrail rules share. */
 
 import { choice, list, type Schema, text } from "../../schema.ts";
-import { filled } from "../terms.ts";
+import { filledAs } from "../terms.ts";
 
 const WRITABLE_KINDS = ["system", "user", "assistant", "tool_args", "tool_result", "output"] as const;
 
@@ -9,19 +9,23 @@ const WRITABLE_KINDS = ["system", "user", "assistant", "tool_args", "tool_result
 const SEGMENT_KINDS = [...WRITABLE_KINDS, "header", "query"] as const;
 
 export const segmentKinds = (description: string): Schema<readonly (typeof SEGMENT_KINDS)[number][]> =>
-  list(description, choice("A kind of segment: who wrote the text, or where it stands.", SEGMENT_KINDS), {
-    minItems: 1,
-    uniqueItems: true,
-  });
+  list(
+    description,
+    choice("One kind of segment. It says who wrote the text, or which part of a request it is.", SEGMENT_KINDS),
+    {
+      minItems: 1,
+      uniqueItems: true,
+    },
+  );
 
 /** Kinds without `header` and `query`, for rewriting rules and for what a judge is shown beside the text. */
 export const writableKinds = (description: string): Schema<readonly (typeof WRITABLE_KINDS)[number][]> =>
-  list(description, choice("A kind of segment other than `header` and `query`.", WRITABLE_KINDS), {
+  list(description, choice("One kind of segment that can be rewritten.", WRITABLE_KINDS), {
     uniqueItems: true,
   });
 
-export const category = (description: string): Schema<string> =>
-  text(description, { pattern: "^[a-z0-9_.-]*$", examples: ["pii"] });
+export const category = (description: string, example: string): Schema<string> =>
+  text(description, { pattern: "^[a-z0-9_.-]*$", examples: [example] });
 
 export const entityTypes = (description: string): Schema<readonly string[]> =>
-  list(description, filled("An entity type, without its namespace."), { uniqueItems: true });
+  list(description, filledAs("One entity type, without its category.", "CREDIT_CARD"), { uniqueItems: true });
