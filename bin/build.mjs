@@ -1,25 +1,26 @@
 /**
- * `npm run build`: src/ and every package that it uses to dist/, with esbuild, so that what is installed asks a registry
- * for nothing that is pure JavaScript. Beside the bundles: the native and WebAssembly parts, the licences of what is
- * bundled, and the list of it (CycloneDX).
+ * `npm run build`: bundles src/ and every package that it uses to dist/, with esbuild, so that an installation needs no other
+ * package. Beside the bundles it writes native and WebAssembly files, the licenses of what is bundled, and the SBOM
+ * (CycloneDX).
  */
 
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundleAll } from "./build/bundles.mjs";
-import { writeFile } from "./build/files.mjs";
+import { copyKoffi } from "./build/koffi.mjs";
 import { licencesText } from "./build/licences.mjs";
 import { copyNative } from "./build/native.mjs";
 import { packagesIn } from "./build/packages.mjs";
 import { revision } from "./build/revision.mjs";
 import { sbomOf } from "./build/sbom.mjs";
+import { writeFile } from "./build/write-file.mjs";
 import stamp from "./stamp.cjs";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const dist = join(root, "dist");
 
-/** A chunk that nothing refers to any longer must not stay behind. */
+/** Removes chunks of earlier builds. */
 function removeAllBut(kept) {
   for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
@@ -40,10 +41,10 @@ try {
   ];
   for (const [path, text] of texts) writeFile(path, text);
   const written = metafiles.flatMap(({ outputs }) => Object.keys(outputs)).map((path) => join(root, path));
-  removeAllBut(new Set([...written, ...texts.map(([path]) => path), ...copyNative(root)]));
+  removeAllBut(new Set([...written, ...texts.map(([path]) => path), ...copyNative(root), ...copyKoffi(root)]));
   stamp.write(root, fingerprint);
 } catch (error) {
-  // Errors in the source have been printed by esbuild, with their place.
+  // esbuild has printed errors in the source, with their place.
   if (!Array.isArray(error?.errors)) console.error(error);
   process.exitCode = 1;
 }

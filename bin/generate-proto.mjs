@@ -1,6 +1,6 @@
 /**
- * `npm run generate:proto`: the types of the messages in proto/, into src/server/ext-proc/generated. A test tells when they
- * are not of the file beside them. With an argument: into that folder instead.
+ * `npm run generate:proto`: generates the types of the messages in proto/ into src/server/ext-proc/generated, or into the folder
+ * of its argument. A test compares them with proto/.
  */
 import { execFileSync } from "node:child_process";
 import { dirname, join, resolve } from "node:path";

@@ -1,19 +1,19 @@
 "use strict";
 
 /**
- * One process of many at a time, by a file that names who holds it. What a process left behind that was killed is taken over:
- * nobody has to remove it by hand.
+ * Lock between processes: a file that contains the process id of its holder. The lock of a process that was killed is taken
+ * over, so that nobody has to remove it by hand.
  */
 
 const { mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } = require("node:fs");
 
 const LOOK_EVERY_MS = 50;
-/** An empty file is being written; for longer than that nobody does. */
+/** Maximum time between creating the file and writing the process id, in milliseconds. */
 const WRITING_MS = 5_000;
-/** A process number is given out again; nobody holds it for so long. */
+/** Maximum time that a process holds the lock, in milliseconds. Beyond it the process id may belong to another process. */
 const MOST_HELD_MS = 900_000;
 
-/** Waits until it is ours, and returns what lets go of it. `waits`: called once, with the process that holds it. */
+/** Waits for the lock, and returns a function that releases it. Calls `waits` once, with the process that holds it. */
 function take(path, waits) {
   for (let hasWaited = false; ; ) {
     try {
@@ -33,7 +33,7 @@ function take(path, waits) {
   }
 }
 
-/** Returns the process id of the holder, "unknown" while it is being written, or `undefined` if nobody holds the lock. */
+/** Returns the process id, `"unknown"` while the file is written, or `undefined` for a lock that can be taken over. */
 function holderOf(path) {
   try {
     const age = Date.now() - statSync(path).mtimeMs;
@@ -55,7 +55,7 @@ function isAlive(pid) {
   }
 }
 
-/** Removes a stale lock. Only one process does so at a time, and it checks again: another may have taken the lock meanwhile. */
+/** Removes a stale lock. One process at a time does, and looks again, since another may have taken the lock meanwhile. */
 function breakOff(path) {
   const breaking = `${path}.break`;
   try {

@@ -1,16 +1,18 @@
 "use strict";
 
 /**
- * Prepares a fresh clone before `npm start` and `npm test`; does nothing if it is ready. Installs the dependencies if
- * node_modules differs from package-lock.json, then builds if dist/ is older than the source. If several run at once, one
- * does the work and the others wait.
+ * Prepares a fresh clone before `npm start` (`setup.cjs start`) and `npm test`; does nothing if it is ready. Installs the
+ * packages if node_modules differs from package-lock.json, then builds if dist/ is older than the source. A start needs only
+ * the packages that the build reads; those of tests, over half of all bytes, are installed by the first test. If several run
+ * at once, one does the work and the others wait.
  *
- * Uses only Node's own modules, since nothing else may be installed yet. Prints one line per step on stderr.
+ * Uses only Node's own modules, since nothing else may be installed yet. Prints one line per step on stderr, and counts
+ * packages on it in a terminal.
  */
 
 const { spawn } = require("node:child_process");
-const { existsSync, readFileSync } = require("node:fs");
 const { join, resolve } = require("node:path");
+const { missingPackages } = require("./packages.cjs");
 
 const root = resolve(__dirname, "..");
 
@@ -26,6 +28,11 @@ const KILL_MS = 2_000;
 /** Prefix of the line that npm writes for each package that it fetches or finds in its cache. */
 const PROGRESS = "npm http ";
 const FAILED_ATTEMPT = /attempt #?\d+ failed/i;
+/** Line of a package's tarball, from the registry or the cache. */
+const FETCHED_PACKAGE = /^npm http (?:fetch GET 200|cache) .*\/-\/[^/]+\.tgz/;
+
+/** Packages to install; see packages.cjs. */
+const SET = process.argv[2] === "start" ? "build" : "all";
 
 async function main() {
   const [major, minor] = process.versions.node.split(".").map(Number);
@@ -37,8 +44,10 @@ async function main() {
     process.stderr.write(`setup: waiting for the one that runs already (process ${holder})\n`);
   });
   process.on("exit", letGo);
-  if (!isInstalled()) {
-    await step("installing dependencies (npm ci)", installer(), { stallMs: STALL_MS, adviceFor: adviceForInstall });
+  const missing = missingPackages(root, SET).length;
+  if (missing > 0) {
+    const what = `installing ${SET === "build" ? "the packages that the program needs" : "all packages"} (npm ci)`;
+    await step(what, installer(), { stallMs: STALL_MS, adviceFor: adviceForInstall, total: missing });
   }
   if (!isBuilt()) {
     const build = [process.execPath, [join(root, "bin", "build.mjs")]];
@@ -49,46 +58,29 @@ async function main() {
 /** Loads the stamp here and not above, since an install may be all that is needed. */
 const isBuilt = () => require("./stamp.cjs").isFresh(root);
 
-/**
- * Compares package-lock.json with npm's own list of installed packages. An optional package may be missing (it is for
- * another platform, or did not build); every other must be installed in the locked version.
- */
-function isInstalled() {
-  const installedPath = join(root, "node_modules", ".package-lock.json");
-  if (!existsSync(installedPath)) return false;
-  const installed = readPackages(installedPath);
-  const locked = readPackages(join(root, "package-lock.json"));
-  return Object.entries(locked).every(([path, { version, optional }]) => {
-    if (path === "") return true;
-    const found = installed[path];
-    return found === undefined ? optional === true : found.version === version && existsSync(join(root, path));
-  });
-}
-
-function readPackages(path) {
-  try {
-    return JSON.parse(readFileSync(path, "utf8")).packages ?? {};
-  } catch (error) {
-    return fail(`${path} cannot be read: ${error.message}`);
-  }
-}
+const isInstalled = () => missingPackages(root, SET).length === 0;
 
 /**
  * Returns the npm that runs this script, which need not be the first in PATH. Asks for development dependencies, since
  * NODE_ENV=production omits them and the build needs them.
  */
 function installer() {
-  const args = ["ci", "--include=dev", "--prefer-offline", "--loglevel=http"];
+  const only = SET === "build" ? ["--workspaces=false"] : [];
+  const args = ["ci", "--include=dev", ...only, "--prefer-offline", "--loglevel=http"];
   const npm = process.env.npm_execpath;
   if (npm !== undefined && /npm-cli\.c?js$/.test(npm)) return [process.execPath, [npm, ...args]];
   return ["npm", args];
 }
 
-/** Runs the command and shows failed attempts. Ends the command after `stallMs` without progress. */
-async function step(what, [command, args], { stallMs, adviceFor }) {
+/**
+ * Runs the command and shows failed attempts. Ends the command after `stallMs` without progress. `total`: number of packages
+ * that it fetches, if it does.
+ */
+async function step(what, [command, args], { stallMs, adviceFor, total }) {
   const startedAt = Date.now();
   process.stderr.write(`setup: ${what} ... `);
-  const { how, isStalled, output } = await run(command, args, stallMs);
+  const count = counter(`setup: ${what} ... `, total);
+  const { how, isStalled, output } = await run(command, args, stallMs, count);
   if (how === undefined) {
     process.stderr.write(`${((Date.now() - startedAt) / 1000).toFixed(1)} s\n`);
     return;
@@ -98,8 +90,23 @@ async function step(what, [command, args], { stallMs, adviceFor }) {
   fail(adviceFor(output.join("\n"), isStalled));
 }
 
+/** Returns a function that takes lines of output, and in a terminal writes the number of fetched packages after the text. */
+function counter(text, total) {
+  if (total === undefined || !process.stderr.isTTY) return () => undefined;
+  let fetched = 0;
+  let written = 0;
+  return (line) => {
+    if (!FETCHED_PACKAGE.test(line)) return;
+    fetched += 1;
+    // Ten times a second are enough for the eye, and cost npm nothing.
+    if (Date.now() - written < 100) return;
+    written = Date.now();
+    process.stderr.write(`\r\u001b[K${text}${Math.min(fetched, total)} of ${total} `);
+  };
+}
+
 /** Resolves with the lines of the output and, if the command failed, how it ended. */
-function run(command, args, stallMs) {
+function run(command, args, stallMs, count) {
   const child = spawn(command, args, {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
@@ -120,6 +127,7 @@ function run(command, args, stallMs) {
   };
   const take = (line) => {
     if (line === "") return;
+    count(line);
     if (output.push(line) > KEPT_LINES) output.shift();
     // Repeating a failed attempt is no progress.
     if (!FAILED_ATTEMPT.test(line)) return waitAgain();

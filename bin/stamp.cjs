@@ -1,8 +1,8 @@
 "use strict";
 
 /**
- * Whether dist/ belongs to the source beside it: a fingerprint over path, size and time of everything that a build
- * reads, kept in dist/.stamp. Times are compared for equality and not by age, so that checking out an older file counts.
+ * Stamp of a build, in dist/.stamp: a fingerprint over path, size and time of every file that the build reads. It says whether
+ * dist/ is built from the source beside it. Times are compared for equality and not by age, so that an older file counts too.
  */
 
 const { createHash } = require("node:crypto");
@@ -32,7 +32,7 @@ function isFresh(root) {
   return existsSync(path) && readFileSync(path, "utf8") === fingerprint(root);
 }
 
-/** `of`: the fingerprint taken before the build, so that a file saved meanwhile asks for another. */
+/** `of`: fingerprint from before the build, so that a file that was saved meanwhile causes another build. */
 function write(root, of) {
   mkdirSync(join(root, "dist"), { recursive: true });
   writeFileSync(join(root, "dist", ".stamp"), of);

@@ -1,19 +1,21 @@
 /**
- * The bundles. Every verb, being loaded by `import()`, becomes a file of its own, as does each package that is loaded so.
+ * Bundles with esbuild. Every verb, being loaded by `import()`, becomes a file of its own, as does each package that is loaded
+ * so.
  *
- * The console is a bundle by itself that holds React and Ink: of React only the production build may ever run (the other
- * keeps a record of every frame).
+ * The console is a bundle by itself that holds React and Ink: only React's production build may run, since the other keeps a
+ * record of every frame.
  */
 
 import { build } from "esbuild";
-import { deferredParts } from "./deferred.mjs";
-import { namedExports } from "./named.mjs";
+import { koffiFromDist } from "./koffi.mjs";
+import { deferredParts } from "./lazy-constants.mjs";
+import { namedExports } from "./named-exports.mjs";
 import { besidesBundle } from "./native.mjs";
-import { withoutUnused } from "./unused.mjs";
+import { withoutUnused } from "./omit-unused.mjs";
 
 /**
- * Entry points that are started by path: the process and its threads. Each is bundled by itself, since a chunk that two of
- * them share would contain code that only one of them needs, and so slow down the start of a thread.
+ * Files that are started by path: the process and its threads. Each is bundled by itself, since a chunk that two of them share
+ * would also hold what only one of them needs, and a thread has to start as fast as the process.
  */
 const ENTRIES = [
   "src/cli/main.ts",
@@ -27,7 +29,7 @@ const ENTRIES = [
   "src/server/detectors/inference/session/child.ts",
   "src/server/detectors/inference/session/worker.ts",
   "src/server/workers/intake/worker.ts",
-  // At the top of dist/, since what it starts and reads itself is found from there.
+  // At the top of dist/, since it finds the files that it starts and reads from there.
   { in: "src/server/node/worker/program.ts", out: "worker" },
 ];
 
@@ -37,12 +39,12 @@ const CONSOLE = "src/console/index.ts";
 const consoleApart = {
   name: "console-apart",
   setup(build) {
-    // Every verb is a file at the top of dist/, as the pieces that esbuild splits off are.
+    // Every verb is a file at the top of dist/, as are the chunks that esbuild splits off.
     build.onResolve({ filter: /\/console\/index\.ts$/ }, () => ({ path: "./console/index.js", external: true }));
   },
 };
 
-/** Packages written for CommonJS look for these; some that are not define the last two themselves. */
+/** Names that CommonJS packages expect. Some ES modules define the last two themselves. */
 const OF_COMMONJS = [
   'import { createRequire as $createRequire } from "node:module";',
   'import { dirname as $dirname } from "node:path";',
@@ -62,11 +64,11 @@ const SHARED = {
   metafile: true,
   logLevel: "warning",
   banner: { js: OF_COMMONJS },
-  // Native, and asked for at run time; ws does without the last two.
-  external: ["@koromix/*", "bufferutil", "utf-8-validate"],
+  // Optional packages of ws, which works without them.
+  external: ["bufferutil", "utf-8-validate"],
 };
 
-/** Resolves with what esbuild says of each bundle. */
+/** Resolves with esbuild's metafile of each bundle. */
 export async function bundleAll(root, built) {
   const define = {
     GATEWAY_BUILD: JSON.stringify(built),
@@ -75,7 +77,7 @@ export async function bundleAll(root, built) {
     __dirname: "$folder",
   };
   const shared = { ...SHARED, absWorkingDir: root };
-  const plugins = [withoutUnused, namedExports, besidesBundle];
+  const plugins = [withoutUnused, namedExports, besidesBundle, koffiFromDist];
   const bundles = [
     ...ENTRIES.map((entry) => build({ ...shared, entryPoints: [entry], define, plugins: [consoleApart, ...plugins] })),
     build({

@@ -1,6 +1,6 @@
-/** dist/LICENCES.txt: what each bundled package asks to be handed on with it. A licence that is not known here ends the build. */
+/** Text of dist/LICENCES.txt: the license of each bundled package. A license that is not listed here fails the build. */
 
-/** All let their code be part of a program under any licence, for the text being handed on. */
+/** Licenses that allow code in a program under any license, if their text is included. */
 const PERMISSIVE = new Set([
   "0BSD",
   "Apache-2.0",
@@ -18,13 +18,13 @@ export function licencesText(packages) {
   const refused = packages.filter(({ license }) => !isPermissive(license));
   if (refused.length > 0) {
     const words = refused.map(({ name, version, license }) => `${name}@${version} (${license})`).join(", ");
-    throw new Error(`may not be bundled, or its licence is unknown to bin/build/licences.mjs: ${words}`);
+    throw new Error(`packages whose license is not in the list of bin/build/licences.mjs: ${words}`);
   }
-  const head = `What dist/ holds of others: ${packages.length} packages, each under the licence that follows it.\n`;
+  const head = `dist/ contains code of ${packages.length} packages, each under the license that follows its name.\n`;
   return [head, ...packages.map(section)].join(`\n${RULE}\n`);
 }
 
-/** One of several suffices; all of several are needed. */
+/** Of alternatives (`OR`) one has to be permissive; of a conjunction (`AND`) all. */
 function isPermissive(license) {
   if (typeof license !== "string") return false;
   const words = license.replace(/[()]/g, "");
@@ -36,7 +36,7 @@ function isPermissive(license) {
 function section({ name, version, license, texts }) {
   const bodies =
     texts.length === 0
-      ? ["(The package has no file with the text of its licence.)"]
+      ? ["(The package has no file with the text of its license.)"]
       : texts.map(([file, text]) => `--- ${file}\n\n${text.replaceAll("\r\n", "\n").trim()}`);
   return `${name} ${version}: ${license}\n\n${bodies.join("\n\n")}\n`;
 }

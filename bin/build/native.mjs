@@ -1,13 +1,17 @@
 /**
- * Copies files that are not JavaScript and that a package looks up beside its own code (prebuilt binaries, WebAssembly) to
- * dist/native/, with the package's licence. Code in dist/ finds them through `#native/` in package.json.
+ * Native and WebAssembly files of packages that find them by their own place: they are copied to dist/native/, with the
+ * package's license, and found there through `#native/` of package.json, from whichever file of dist/ the code is in. Those of
+ * koffi, one package per platform, are in koffi.mjs.
  */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { writeFile } from "./files.mjs";
+import { writeFile } from "./write-file.mjs";
 
-/** `file`: the one that asks for `__dirname`. `parts`: files and folders; one that is not there is left out. */
+/**
+ * `file`: the one that reads `__dirname`. `parts`: files and folders; one that does not exist is left out. `omitted`: platforms
+ * on which Node.js 20 does not run.
+ */
 const PARTS = [
   {
     name: "classic-level",
@@ -15,6 +19,7 @@ const PARTS = [
     // The second is there where no binary was published for the machine, and npm compiled one.
     parts: ["prebuilds", "build/Release", "LICENSE"],
     wanted: /\.node$|LICENSE$/,
+    omitted: /^prebuilds\/(android-|win32-ia32)/,
   },
   {
     name: "cedar-wasm",
@@ -28,7 +33,7 @@ const PARTS = [
 
 const folderOf = ({ name, package: id = name }) => join("node_modules", id);
 
-/** esbuild plugin that makes the packages' code look in dist/native/. */
+/** Plugin of esbuild that makes the code look there. */
 export const besidesBundle = {
   name: "besides-bundle",
   setup(build) {
@@ -43,7 +48,7 @@ export const besidesBundle = {
   },
 };
 
-/** Returns the paths of what dist/native/ holds. */
+/** Copies the files, and returns the paths of the copies. */
 export function copyNative(root) {
   return PARTS.flatMap((part) => {
     const from = join(root, folderOf(part));
@@ -54,7 +59,7 @@ export function copyNative(root) {
     writeFile(about, `${JSON.stringify({ name, version, license }, null, 2)}\n`);
     const copied = part.parts.flatMap((path) =>
       filesBelow(from, path).flatMap((file) => {
-        if (!part.wanted.test(file)) return [];
+        if (!part.wanted.test(file) || part.omitted?.test(file)) return [];
         const target = join(to, part.flat ? file.slice(file.lastIndexOf("/") + 1) : file);
         writeFile(target, readFileSync(join(from, file)));
         return [target];

@@ -1,18 +1,18 @@
-/** Which packages the bundles hold, by what esbuild says of them. */
+/** Lists the packages in the bundles, by the metafiles of esbuild. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Names of licence files. A folder `deps` contains another project with a licence of its own. */
+/** Files with a license. A folder `deps` of a package has sources of other projects, with licenses of their own. */
 const LICENCE_FILE = /^(licen[cs]es?|copying|notice|copyright|unlicense)([.-].*)?$/i;
 const NESTED_SOURCES = "deps";
 
 /**
- * Sorted by name and version. `path`: of package-lock.json. `uses`: the paths of the packages that its code in the bundle
- * imports; `isUsed`: whether ours does.
+ * Returns them sorted by name and version. `path`: path in package-lock.json. `uses`: paths of the packages that its code in the
+ * bundle imports; `isUsed`: whether the program imports it.
  */
 export function packagesIn(root, metafiles) {
-  const packageOf = (file) => packageAt(file.replace(`named:${root}/`, ""));
+  const packageOf = (file) => packageAt(file.replace(/^named:/, ""));
   const found = new Map();
   const direct = new Set();
   const take = (path) => {
@@ -45,7 +45,7 @@ export function packagesIn(root, metafiles) {
 
 const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The innermost: `node_modules/a/node_modules/@b/c`. Undefined: ours. */
+/** Returns the innermost package, `node_modules/a/node_modules/@b/c`; `undefined` for a file of the program. */
 function packageAt(file) {
   return /^(.*\bnode_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1];
 }
@@ -55,7 +55,7 @@ function describe(folder) {
   return { name, version, license, texts: licencesBelow(folder, "") };
 }
 
-/** `[file, text]`, also of the sources that a native package is compiled from. */
+/** Returns `[file, text]` pairs, including those of sources that a native package is compiled from. */
 function licencesBelow(folder, below) {
   return readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
     const path = below === "" ? entry.name : `${below}/${entry.name}`;

@@ -1,9 +1,9 @@
-/** Facts that only the build knows (commit, date, tools), for `gateway version` and the list of parts. */
+/** Commit and date of a build, for `gateway version` and the SBOM. */
 
 import { execFileSync } from "node:child_process";
 import { version as esbuildVersion } from "esbuild";
 
-/** One line of git's, or undefined where there is no git or no repository. */
+/** Returns the output of git, or `undefined` if there is no git or no repository. */
 function git(root, ...args) {
   try {
     // Without optional locks, so that building never gets in the way of another git command.
@@ -14,7 +14,7 @@ function git(root, ...args) {
   }
 }
 
-/** `Build` of src/cli/build.ts. Also `unknown` when the tree lies unpacked inside another project's repository. */
+/** Returns the `Build` of src/cli/build.ts. The date is the commit's. Both are `unknown` inside another project's repository. */
 export function revision(root, version) {
   const bundler = `esbuild ${esbuildVersion}`;
   const prefix = git(root, "rev-parse", "--show-prefix");

@@ -1,17 +1,18 @@
 /**
- * dist/sbom.cdx.json: the parts of the product, for the scanners that ask whether one of them is known to be unsafe.
- * Source: CycloneDX 1.6, JSON. The same sources give the same bytes: number and time are taken from what is listed and from
- * the commit.
+ * Text of dist/sbom.cdx.json: the packages in the program, for scanners that look for known vulnerabilities. Source: CycloneDX
+ * 1.6, JSON. The same sources give the same bytes: the serial number is a digest of the list, the time that of the commit.
  */
 
 import { createHash } from "node:crypto";
+import { KOFFI_PACKAGES } from "./koffi.mjs";
 
-/** `locked`: packages of package-lock.json by path, for the digests that npm checks. */
+/** `locked`: packages of package-lock.json by path, which have the digests that npm checks. */
 export function sbomOf({ product, built, packages, locked }) {
   const main = purlOf(product.name, product.version);
   const refs = new Map(packages.map((it) => [it.path, purlOf(it.name, it.version)]));
   const bundled = packages.map((it) => component({ ...it, integrity: locked[it.path]?.integrity, scope: "required" }));
-  const beside = Object.keys(product.optionalDependencies ?? {}).map((name) => {
+  // Each machine uses one of them at most.
+  const beside = KOFFI_PACKAGES.map((name) => {
     const { version, license, integrity } = locked[`node_modules/${name}`];
     return component({ name, version, license, integrity, scope: "optional" });
   });
@@ -67,24 +68,24 @@ function component({ name, version, license, integrity, scope }) {
   };
 }
 
-/** One package may lie at two paths. */
+/** Removes duplicates, since a package may be installed at two paths. */
 function distinct(components) {
   return [...new Map(components.map((it) => [it["bom-ref"], it])).values()];
 }
 
-/** Source: the Package URL specification; the scope's `@` is escaped. */
+/** Returns a Package URL; its specification escapes the scope's `@`. */
 const purlOf = (name, version) => `pkg:npm/${name.replace("@", "%40")}@${version}`;
 
-/** An identifier of SPDX, or an expression of several. */
+/** Takes an identifier of SPDX or an expression of several. */
 const licensesOf = (license) => (/[ ()]/.test(license) ? [{ expression: license }] : [{ license: { id: license } }]);
 
-/** Subresource Integrity, as package-lock.json has it. */
+/** Converts the Subresource Integrity of package-lock.json. */
 function hashesOf(integrity) {
   const digest = /^sha512-(\S+)$/.exec(integrity ?? "")?.[1];
   return digest === undefined ? [] : [{ alg: "SHA-512", content: Buffer.from(digest, "base64").toString("hex") }];
 }
 
-/** RFC 9562, version 8: of what it names. */
+/** Returns a UUID of version 8 (RFC 9562) from a digest of the text. */
 function uuidOf(text) {
   const hex = createHash("sha256").update(text).digest("hex").slice(0, 32).split("");
   hex[12] = "8";

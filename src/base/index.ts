@@ -20,7 +20,7 @@ export * from "./log.ts";
 export * from "./merged-instruments.ts";
 export * from "./native-calls.ts";
 export * from "./non-blocking-output.ts";
-export * from "./optional-part.ts";
+export * from "./optional-packages.ts";
 export * from "./private-key.ts";
 export * from "./random-bytes.ts";
 export * from "./refusals.ts";

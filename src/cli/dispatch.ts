@@ -73,6 +73,7 @@ const LOADERS: Loaders = {
   "cluster prune": () => import("./verbs/cluster-prune.ts"),
   "cluster recover": () => import("./verbs/cluster-recover.ts"),
   version: () => import("./verbs/version.ts"),
+  parts: () => import("./verbs/parts.ts"),
   completion: () => import("./verbs/completion.ts"),
   help: () => import("./verbs/help.ts"),
 };

@@ -4,7 +4,7 @@
  * go through the system's own calls.
  */
 
-import { installLine, type Log } from "../base/index.ts";
+import type { Log } from "../base/index.ts";
 
 export interface ServiceManager {
   readonly ready: () => void;
@@ -37,10 +37,7 @@ export async function openServiceManager(env: Env, log: Log): Promise<ServiceMan
       if (failures === 1) log.warn("the service manager did not take what it was told", { state, errno });
     };
   } catch (error) {
-    const install = installLine({ wanted: `@koromix/koffi-linux-${process.arch}` });
-    log.warn(`the service manager cannot be told that this serves; if the package koffi is not there: ${install}`, {
-      error,
-    });
+    log.warn("the service manager cannot be notified", { error });
     return NONE;
   }
   const everyMs = watchdogMs(env);

@@ -333,6 +333,10 @@ export const versionFlags = {
   json: { kind: "boolean", meaning: "print it as JSON, with what the program runs on" },
 } as const satisfies FlagTable;
 
+export const partsFlags = {
+  o: { kind: "string", value: "FORMAT", choices: ["text", "json"], default: "text", meaning: "text or json" },
+} as const satisfies FlagTable;
+
 export const completionFlags = {
   names: {
     kind: "string",

@@ -27,6 +27,7 @@ import {
   modelsPruneFlags,
   noFlags,
   packAddFlags,
+  partsFlags,
   queryFlags,
   runFlags,
   simulateFlags,
@@ -34,20 +35,12 @@ import {
   snapshotSaveFlags,
   versionFlags,
 } from "./specs.ts";
-import type { Positionals, Verb } from "./verb.ts";
+import { type Positionals, SCHEMAS, SHELLS, type Verb } from "./verb.ts";
 import { VERBS_ELSEWHERE } from "./verbs-elsewhere.ts";
 
 export * from "./verb.ts";
 
 const NONE: Positionals = { usage: "", min: 0, max: 0 };
-
-export const SHELLS = ["bash", "zsh", "fish"] as const;
-
-/** Words that `gateway help` explains beside the verbs. */
-export const HELP_TOPICS = ["environment", "exit-status"] as const;
-
-/** Documents whose JSON Schema is printed. */
-export const SCHEMAS = ["node", "deployment"] as const;
 
 /** What the bare command does; its name is empty. */
 export const DAEMON = {
@@ -336,6 +329,16 @@ const ENTRIES = [
     description:
       "Prints one line, as --version does. The commit ends in -dirty when the tree it was built from had been modified.",
     flags: versionFlags,
+    positionals: NONE,
+  },
+  {
+    name: "parts",
+    group: "program",
+    summary: "list the optional packages, and how to install them",
+    description:
+      "Prints for each optional package whether it is installed and loads, its version, which detectors need it, and the " +
+      "command that installs it for this program. The status is 0 also if some are missing.",
+    flags: partsFlags,
     positionals: NONE,
   },
   {

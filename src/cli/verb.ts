@@ -2,6 +2,15 @@
 
 import type { FlagTable } from "./flags.ts";
 
+/** Shells whose completion is printed. */
+export const SHELLS = ["bash", "zsh", "fish"] as const;
+
+/** Words that `gateway help` explains beside the verbs. */
+export const HELP_TOPICS = ["environment", "exit-status"] as const;
+
+/** Documents whose JSON Schema is printed. */
+export const SCHEMAS = ["node", "deployment"] as const;
+
 /** The positional arguments a verb takes. */
 export interface Positionals {
   /** As in the usage line: `bash|zsh|fish`, `[VERB]`, `FILE...`. */

@@ -8,18 +8,37 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 
+/** `needed` and what it uses are for the build, the others for tests; `asked` is there twice, in two versions. */
 const LOCKED = {
-  "": { version: "0.1.0" },
-  "node_modules/needed": { version: "1.0.0" },
+  "": { version: "0.1.0", workspaces: ["test"], devDependencies: { needed: "1.0.0" } },
+  "node_modules/asked": { version: "1.0.0" },
+  "node_modules/for-tests": { version: "1.0.0", dependencies: { asked: "1.0.0" } },
+  "node_modules/needed": {
+    version: "1.0.0",
+    dependencies: { asked: "2.0.0" },
+    optionalDependencies: { "other-platform": "1.0.0" },
+  },
+  "node_modules/needed/node_modules/asked": { version: "2.0.0" },
   "node_modules/other-platform": { version: "1.0.0", optional: true },
+  "node_modules/gateway-tests": { resolved: "test", link: true },
+  test: { name: "gateway-tests", devDependencies: { "for-tests": "1.0.0" } },
 };
 
-/** Installs `needed` as npm would; its arguments are left in `npm-args`. */
+/** Installs packages as npm would; its arguments are left in `npm-args`. */
 const NPM = `
 const { mkdirSync, writeFileSync } = require("node:fs");
-writeFileSync("npm-args", process.argv.slice(2).join(" "));
-mkdirSync("node_modules/needed", { recursive: true });
-const packages = { "node_modules/needed": { version: "1.0.0" } };
+const args = process.argv.slice(2);
+writeFileSync("npm-args", args.join(" "));
+const packages = {
+  "node_modules/needed": { version: "1.0.0" },
+  "node_modules/needed/node_modules/asked": { version: "2.0.0" },
+  ...(!args.includes("--workspaces=false") && {
+    "node_modules/asked": { version: "1.0.0" },
+    "node_modules/for-tests": { version: "1.0.0" },
+    "node_modules/gateway-tests": { resolved: "test", link: true },
+  }),
+};
+for (const path of Object.keys(packages)) mkdirSync(path, { recursive: true });
 writeFileSync("node_modules/.package-lock.json", JSON.stringify({ packages }));
 `;
 
@@ -31,7 +50,7 @@ stamp.write(process.cwd(), stamp.fingerprint(process.cwd()));
 interface Clone {
   readonly dir: string;
   write(path: string, text: string): void;
-  setup(): { readonly status: number | null; readonly said: string };
+  setup(...args: readonly string[]): { readonly status: number | null; readonly said: string };
   /** One that runs beside others. */
   begin(): Begun;
 }
@@ -49,7 +68,7 @@ function clone(t: TestContext, more: Readonly<Record<string, string>> = {}): Clo
   t.after(() => rmSync(dir, { recursive: true }));
   const write = (path: string, text: string) => writeFileSync(join(dir, path), text);
   for (const folder of ["bin", "src"]) mkdirSync(join(dir, folder));
-  for (const file of ["setup.cjs", "stamp.cjs", "lock.cjs", "package.json"])
+  for (const file of ["setup.cjs", "packages.cjs", "stamp.cjs", "lock.cjs", "package.json"])
     cpSync(join("bin", file), join(dir, "bin", file));
   write("bin/build.mjs", BUILD);
   write("src/main.ts", "");
@@ -79,9 +98,9 @@ function clone(t: TestContext, more: Readonly<Record<string, string>> = {}): Clo
         kill: () => void child.kill("SIGKILL"),
       };
     },
-    setup() {
+    setup(...args) {
       // From elsewhere, since npm need not have been called in the root.
-      const ran = spawnSync(process.execPath, [join(dir, "bin", "setup.cjs")], {
+      const ran = spawnSync(process.execPath, [join(dir, "bin", "setup.cjs"), ...args], {
         cwd: tmpdir(),
         env,
         encoding: "utf8",
@@ -92,13 +111,32 @@ function clone(t: TestContext, more: Readonly<Record<string, string>> = {}): Clo
   };
 }
 
-const INSTALLED = "setup: installing dependencies (npm ci) ... 0.0 s\n";
+const INSTALLED = "setup: installing all packages (npm ci) ... 0.0 s\n";
+const INSTALLED_FOR_START = "setup: installing the packages that the program needs (npm ci) ... 0.0 s\n";
 const BUILT = "setup: building ... 0.0 s\n";
 
 test("a fresh clone is installed, development dependencies included, and built", (t) => {
   const it = clone(t);
   assert.deepEqual(it.setup(), { status: 0, said: INSTALLED + BUILT });
   assert.match(readFileSync(join(it.dir, "npm-args"), "utf8"), /^ci --include=dev /);
+});
+
+test("a start installs what the build needs, and the first test the rest", (t) => {
+  const it = clone(t);
+  assert.deepEqual(it.setup("start"), { status: 0, said: INSTALLED_FOR_START + BUILT });
+  assert.match(readFileSync(join(it.dir, "npm-args"), "utf8"), /^ci --include=dev --workspaces=false /);
+  assert.deepEqual(it.setup("start"), { status: 0, said: "" });
+  assert.deepEqual(it.setup(), { status: 0, said: INSTALLED });
+  for (const args of [[], ["start"]]) assert.deepEqual(it.setup(...args), { status: 0, said: "" });
+});
+
+test("a package that only tests need may be missing at a start", (t) => {
+  const it = clone(t);
+  it.setup();
+  rmSync(join(it.dir, "node_modules/for-tests"), { recursive: true });
+  assert.deepEqual(it.setup("start"), { status: 0, said: "" });
+  rmSync(join(it.dir, "node_modules/needed/node_modules/asked"), { recursive: true });
+  assert.deepEqual(it.setup("start"), { status: 0, said: INSTALLED_FOR_START });
 });
 
 test("what is ready is left alone, without a word", (t) => {
@@ -127,7 +165,9 @@ test("a change of source builds again, be it newer, older, added or removed", (t
 test("a lock file that asks for another version installs again", (t) => {
   const it = clone(t);
   it.setup();
-  it.write("node_modules/.package-lock.json", '{ "packages": { "node_modules/needed": { "version": "0.9.0" } } }');
+  const path = join(it.dir, "node_modules/.package-lock.json");
+  const installed = readFileSync(path, "utf8");
+  it.write("node_modules/.package-lock.json", installed.replace('"version":"2.0.0"', '"version":"1.9.0"'));
   assert.deepEqual(it.setup(), { status: 0, said: INSTALLED });
 });
 
@@ -163,7 +203,7 @@ test("an install that fails shows npm's words and says what to do about them", (
     const { status, said } = it.setup();
     assert.equal(status, 1);
     const [first, ...lines] = said.trimEnd().split("\n");
-    assert.equal(first, "setup: installing dependencies (npm ci) ... failed (status 7)");
+    assert.equal(first, "setup: installing all packages (npm ci) ... failed (status 7)");
     assert.deepEqual(lines.slice(0, -1).join("\\n"), text);
     assert.match(lines.at(-1)?.replace(/^setup: /, "") ?? "", advice);
   }

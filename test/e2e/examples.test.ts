@@ -15,7 +15,7 @@ import { fileURLToPath } from "node:url";
 import { BASE_PATH, OPERATIONS } from "../../src/admin-api/index.ts";
 import { parseFlags } from "../../src/cli/flags.ts";
 import { execute } from "../../src/cli/main.ts";
-import { DAEMON, findVerb } from "../../src/cli/verb-table.ts";
+import { findVerb, isGroupWord, VERBS } from "../../src/cli/verb-table.ts";
 import { bufferIo } from "../cli/buffers.ts";
 import { startWithFiles } from "./support/config.ts";
 import { atEnd, type Owner } from "./support/wait.ts";
@@ -24,8 +24,8 @@ const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 const SECRET = "a-secret-that-is-long-enough-for-tests";
 const SUITE = "rules-suite.yaml";
 const EXAMPLES = (await readdir(join(ROOT, "examples"))).sort();
-const PAGES = (await readdir(join(ROOT, "docs")))
-  .filter((name) => name.endsWith(".md"))
+const PAGES = (await readdir(join(ROOT, "docs"), { recursive: true }))
+  .filter((name) => name.endsWith(".md") && !name.includes("node_modules"))
   .sort()
   .map((name) => `docs/${name}`);
 const DOCUMENTS = ["README.md", "CONTRIBUTING.md", ...PAGES, ...EXAMPLES.map((name) => `examples/${name}/README.md`)];
@@ -53,7 +53,13 @@ function shellLines(text: string): readonly string[] {
 
 function codeOf(text: string): readonly string[] {
   const prose = text.replace(/^```.*?^```$/gms, "");
-  return [...prose.matchAll(/`(gateway [^`]+)`/g)].map(([, code = ""]) => code.replaceAll("\\|", "|"));
+  const codes = [...prose.matchAll(/`(gateway [^`]+)`/g)].map(([, code = ""]) => code.replaceAll("\\|", "|"));
+  return codes.filter((code) => !isName(code.slice("gateway ".length)));
+}
+
+/** A sentence may name a verb, or a group of verbs, without what follows it. */
+function isName(words: string): boolean {
+  return isGroupWord(words) || VERBS.some(({ name }) => name === words);
 }
 
 /** The commands of a line whose program is the gateway; what a shell would do with quotes is done, and nothing else. */
@@ -90,11 +96,9 @@ for (const line of lines) {
   test(`${line.document}: gateway ${line.args.join(" ")}`, () => {
     const { verb, positionals } = parsed(line);
     const { min, max } = verb.positionals;
-    // A verb that a sentence only names has nothing after it.
-    const isNamed = verb !== DAEMON && line.args.join(" ") === verb.name;
-    assert.ok(isNamed || positionals.length >= min, `takes ${verb.positionals.usage}`);
+    assert.ok(positionals.length >= min, `takes ${verb.positionals.usage}`);
     assert.ok(positionals.length <= max, `takes ${verb.positionals.usage || "no arguments"}`);
-    if (verb.name === "admin" && !isNamed) assertOperation(positionals);
+    if (verb.name === "admin") assertOperation(positionals);
   });
 }
 
@@ -154,7 +158,10 @@ test("the documents of README.md compile together", async () => {
   await assertCompiles(dir, "node.yaml");
 });
 
-for (const example of EXAMPLES) {
+/** Compiled by its own start script in test/e2e/examples-production.test.ts. */
+const STARTED = "production";
+
+for (const example of EXAMPLES.filter((name) => name !== STARTED)) {
   const folder = join(ROOT, "examples", example);
   const nodes = (await readdir(folder)).filter((name) => /^node.*\.yaml$/.test(name));
   for (const name of nodes) {

@@ -28,6 +28,9 @@ const TRIPLET = process.arch === "arm64" ? "aarch64-linux-gnu" : "x86_64-linux-g
 export const PEERS = {
   "node-22": nodeOf("22.23.2"),
   "node-24": nodeOf("24.21.0"),
+  /** The lines of npm that people install with. */
+  "npm-10": npmFiles("npm", "10.9.4", "bin/npm-cli.js"),
+  "npm-11": npmFiles("npm", "11.6.2", "bin/npm-cli.js"),
   /** A Python that has the official SDKs of both dialects. */
   "python-sdks": pythonPackages(["openai==3.54.0", "anthropic==2.12.0"]),
   /** A Python that has the official SDKs of both agent protocols, servers and clients. */

@@ -75,7 +75,11 @@ test("no file names a path of somebody's machine", () => {
 });
 
 test("the lock file names no host to fetch from but the public registry", () => {
-  const hosts = [...read("package-lock.json").matchAll(/"resolved":\s*"([^"]+)"/g)].map(([, url = ""]) => url);
+  const { packages } = JSON.parse(read("package-lock.json")) as {
+    readonly packages: Readonly<Record<string, { readonly resolved?: string; readonly link?: boolean }>>;
+  };
+  // A link leads to a folder of the source.
+  const hosts = Object.values(packages).flatMap(({ resolved, link }) => (resolved && !link ? [resolved] : []));
   const registry = "https://registry." + "npmjs.org/";
   assert.deepEqual(
     hosts.filter((url) => !url.startsWith(registry)),

@@ -180,7 +180,7 @@ test("the table has no circle", () => {
   assert.equal(circle(new Map(Object.entries(MAY_IMPORT))), undefined);
 });
 
-/** bin/build/unused.mjs leaves the rest of it out of the bundles. */
+/** bin/build/omit-unused.mjs omits the rest of it from the bundles. */
 const IN_THE_BUNDLE: Readonly<Record<string, ReadonlySet<string>>> = {
   undici: new Set(["Agent", "DecoratorHandler", "Dispatcher", "Pool", "buildConnector", "request"]),
 };

@@ -1,5 +1,6 @@
 /** Check of `gateway check` for the native matching library of detectors, loaded as the gateway loads it. */
 
+import { installCommand } from "../../base/index.ts";
 import type { Deployment } from "../../server/core/config/index.ts";
 import type { Answer } from "./answer.ts";
 
@@ -9,10 +10,11 @@ export async function prefilterAnswers(document: Deployment | undefined): Promis
   const native = detectors.filter(({ type, prefilter }) => type === "pii" && prefilter === "native");
   if (native.length === 0) return [];
   const subject = "library re2";
-  const { engineOf, installRe2 } = await import("../../server/detectors/index.ts");
+  const { engineOf } = await import("../../server/detectors/index.ts");
   const engine = engineOf("native");
   if (engine === undefined) {
-    return [{ verdict: "fail", subject, words: `is not there: ${installRe2()}, or \`prefilter: pure\`` }];
+    const words = `is missing, or not built for this Node.js: install it with \`${installCommand("re2")}\`, or set \`prefilter: pure\``;
+    return [{ verdict: "fail", subject, words }];
   }
   const found: (readonly [number, number])[] = [];
   engine.custom("(?P<value>[0-9]{4})x", false)("größe 1234X 12x", (start, end) => found.push([start, end]));
@@ -21,6 +23,10 @@ export async function prefilterAnswers(document: Deployment | undefined): Promis
   return [
     isRight
       ? { verdict: "ok", subject, words: `searches texts for ${names}` }
-      : { verdict: "fail", subject, words: "is there and finds other than it must: build it anew for this Node.js" },
+      : {
+          verdict: "fail",
+          subject,
+          words: `loads, and finds the wrong matches: install it again with \`${installCommand("re2")}\``,
+        },
   ];
 }

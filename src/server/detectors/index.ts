@@ -22,7 +22,6 @@ export {
   createPoolMetrics,
   createScanPool,
   engineOf,
-  installRe2,
   type ScanPool,
   secretIn,
 } from "./pii/index.ts";

@@ -1,7 +1,7 @@
 // tier: test
 /**
  * Every feature of the dialects between each official client and each provider, through the real program: it passes, in
- * every form, or is refused with the name of what would be lost. The table of docs/dialects.md is what came of it;
+ * every form, or is refused with the name of what would be lost. The table of docs/concepts/dialects.md is what came of it;
  * `GATEWAY_REWRITE=1` rewrites it.
  */
 import assert from "node:assert/strict";
@@ -13,7 +13,7 @@ import { FEATURES } from "./support/features/index.ts";
 import { startRig } from "./support/rig.ts";
 import { PLACES, renderTable } from "./support/table.ts";
 
-const README = new URL("../../../docs/dialects.md", import.meta.url);
+const README = new URL("../../../docs/concepts/dialects.md", import.meta.url);
 const BEGIN = "<!-- dialects:begin -->\n";
 const END = "<!-- dialects:end -->";
 

@@ -16,14 +16,15 @@ import { writeFiles } from "../support/config.ts";
 import { runProgram, startGateway, startWithFlags } from "../support/gateway.ts";
 import { simulated } from "../support/simulated.ts";
 import { eventually, type Owner } from "../support/wait.ts";
-import { installTarball, weightOf } from "./support/install.ts";
+import { installTarball, packTarball, ROOT, weightOf } from "./support/install.ts";
 
 const MIB = 1 << 20;
-/** What an installation may weigh without optional parts. */
+/** Maximum size of an installation without optional packages. */
 const MOST_BYTES = 60 * MIB;
 
 const owner: Owner = { after };
-const installed = await installTarball(owner);
+const tarball = await packTarball(owner);
+const installed = await installTarball(owner, tarball.path);
 process.env["GATEWAY_TEST_PROGRAM"] = installed.program;
 const { root, program, prefix } = installed;
 
@@ -35,24 +36,49 @@ async function scripts(): Promise<readonly string[]> {
   return names.filter((name) => name.endsWith(".js")).map((name) => join(root, "dist", name));
 }
 
-test("it is small, and asks for no other package but the native half of one", async (t) => {
+test("it is small, and depends on no other package", async (t) => {
   const bytes = await weightOf(prefix);
   t.diagnostic(
-    `tarball ${(installed.tarballBytes / MIB).toFixed(1)} MiB, installed ${(bytes / MIB).toFixed(1)} MiB in ${Math.round(installed.installMs)} ms`,
+    `tarball ${(tarball.bytes / MIB).toFixed(1)} MiB, installed ${(bytes / MIB).toFixed(1)} MiB in ${Math.round(installed.installMs)} ms`,
   );
   assert.ok(bytes < MOST_BYTES, `${bytes} bytes`);
   const about: unknown = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
-  assert.ok(typeof about === "object" && about !== null && !("dependencies" in about));
-  assert.ok("optionalDependencies" in about && about.optionalDependencies !== null);
-  for (const name of Object.keys(Object(about.optionalDependencies))) assert.match(name, /^@koromix\/koffi-/);
+  assert.ok(typeof about === "object" && about !== null);
+  for (const name of ["dependencies", "optionalDependencies", "bundleDependencies"]) assert.ok(!(name in about), name);
   for (const name of ["install", "postinstall", "preinstall"])
     assert.ok(!("scripts" in about && name in Object(about.scripts)));
 });
 
-/** What is looked for at run time, and done without where it is not there: in a `try`, or in code that is written for others. */
+test("it holds the native libraries of every platform that it supports", async (t) => {
+  if (tarball.lacksPlatforms !== false) return t.skip(tarball.lacksPlatforms);
+  const names = await readdir(join(root, "dist/native"), { recursive: true });
+  const libraries = names.filter((name) => name.endsWith(".node")).sort();
+  for (const platform of ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"]) {
+    assert.ok(
+      libraries.some((name) => name.startsWith(`koffi/${platform}/`)),
+      `koffi for ${platform}`,
+    );
+  }
+  for (const platform of ["linux-x64", "linux-arm64", "darwin-x64+arm64"]) {
+    assert.ok(
+      libraries.some((name) => name.startsWith(`classic-level/prebuilds/${platform}/`)),
+      `classic-level for ${platform}`,
+    );
+  }
+});
+
+test("no file of it names the folder that it was built in", async () => {
+  const names = await readdir(root, { recursive: true, withFileTypes: true });
+  const paths = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const naming: string[] = [];
+  for (const path of paths) if ((await readFile(path)).includes(ROOT)) naming.push(path);
+  assert.deepEqual(naming, []);
+});
+
+/** Packages that the code looks for at run time and works without: in a `try`, or in code for other platforms. */
 const BESIDE = [
   /^#native\//,
-  /^(@koromix\/koffi-[\w-]+|re2|onnxruntime-node|tokenizers)$/,
+  /^(re2|onnxruntime-node|tokenizers)$/,
   /^(bufferutil|utf-8-validate|encoding|react-native|supports-color|@aws-sdk\/signature-v4-crt)$/,
   /^ajv(-formats)?\/dist\//,
 ];
@@ -186,10 +212,12 @@ test("config mode: policy, socket, guardrails, query, console, trail", async (t)
   assert.match((await gateway(["audit", "verify", join(dir, "trail.jsonl")])).stdout, /./);
 });
 
-test("what an optional part needs is said, as it is installed here", async (t) => {
+test("a missing optional package is named with the command that installs it here", async (t) => {
   const detectors = [{ type: "pii", prefilter: "native" }];
   const files = await writeFiles(t, { providers: [], guardrails: { detectors, rules: [] } });
   const check = runProgram(t, { args: ["check", "-offline", "-config", files.nodePath] });
   assert.equal((await check.ended).status, 1);
-  assert.match(check.stdout(), new RegExp(`\`npm install -g --prefix ${prefix} re2@[\\d.]+\``));
+  const command = new RegExp(`npm install -g --prefix '${prefix}' re2@[\\d.]+`);
+  assert.match(check.stdout(), command);
+  assert.match((await gateway(["parts"])).stdout, command);
 });

@@ -4,7 +4,6 @@
  */
 
 import type { Socket } from "node:net";
-import { installLine } from "../../../base/index.ts";
 
 export interface Peer {
   readonly uid: number;
@@ -18,9 +17,7 @@ export type PeerCredentials = (socket: Socket) => Peer;
 
 type Koffi = typeof import("koffi");
 
-const KOFFI_VERSION = "3.3.4";
-
-/** Loads koffi. Its native half is one package per platform, which an installation may omit; the other half is bundled. */
+/** Loads koffi, whose native library lies in dist/native/koffi for each platform that this file supports. */
 export type LoadKoffi = () => Promise<Koffi>;
 
 const loadKoffi: LoadKoffi = () => import("koffi");
@@ -48,8 +45,8 @@ export async function openPeerCredentials(
     koffi = await load();
   } catch (cause) {
     throw new Error(
-      "admin.local_socket: the package koffi, which asks the system who connects, cannot be loaded; " +
-        `install it with \`${installLine({ wanted: `@koromix/koffi-${platform}-${arch}@${KOFFI_VERSION}` })}\`, or leave the setting out`,
+      "admin.local_socket: the library koffi, which asks the system who connects, cannot be loaded for " +
+        `${platform}-${arch}; install the program again, or leave the setting out`,
       { cause },
     );
   }

@@ -1,6 +1,6 @@
 /**
  * Strings of requests and answers that are not inspected, with the reason why each is not text. Readers of requests and answers
- * skip only what is listed here: a member without a row is inspected. The table in `docs/guardrails.md` is generated from this
+ * skip only what is listed here: a member without a row is inspected. The table in `docs/concepts/inspected-text.md` is generated from this
  * one. Source: design decisions, section 11.
  */
 

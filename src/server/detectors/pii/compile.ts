@@ -1,9 +1,9 @@
 /** Compiles a detector of type `pii` to the scan of one text. Source: specification document 3, `guardrails.detectors[]`. */
 
-import { nearest } from "../../../base/index.ts";
+import { installCommand, nearest } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
 import { compileCustom } from "./custom/compile.ts";
-import { engineOf, installRe2 } from "./engines.ts";
+import { engineOf } from "./engines.ts";
 import { PHONE_REGIONS } from "./phones/numbers.ts";
 import { phoneRecognizer } from "./phones/recognizer.ts";
 import { BUILT_IN } from "./recognizers/index.ts";
@@ -30,7 +30,8 @@ export type CompiledPii =
 export function compilePii(config: DetectorConfig, usesContext: boolean): CompiledPii {
   const engine = engineOf(config.prefilter);
   if (engine === undefined) {
-    const message = `\`native\` needs the package re2, built for this Node.js: \`${installRe2()}\`, or \`prefilter: pure\``;
+    const remedies = `install it with \`${installCommand("re2")}\`, or set \`prefilter: pure\``;
+    const message = `\`native\`, the default, needs the package re2, built for this Node.js: ${remedies}`;
     return { kind: "refused", problems: [{ path: ["prefilter"], message }] };
   }
   const builtInNames = new Set(BUILT_IN.map((recognizer) => recognizer.name));

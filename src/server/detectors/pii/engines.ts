@@ -4,7 +4,6 @@
  */
 
 import { createRequire } from "node:module";
-import { installLine } from "../../../base/index.ts";
 import { linearSearch } from "./linear.ts";
 import { nextPlace, type Search } from "./search.ts";
 import { takesBeyondAscii, toRe2, toV8 } from "./syntax.ts";
@@ -18,11 +17,6 @@ export interface Engine {
 }
 
 type Compile = new (source: string, flags: string) => RegExp;
-
-const RE2_VERSION = "1.24.0";
-
-/** Returns the install command; the package's script fetches or compiles the native part for this Node.js. */
-export const installRe2 = (): string => installLine({ wanted: `re2@${RE2_VERSION}` });
 
 const PURE: Engine = {
   builtIn: (regex, isCaseSensitive) => {

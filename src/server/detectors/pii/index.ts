@@ -1,7 +1,7 @@
 /** The detector of type `pii`: recognizers as tables, and the scanner that runs them. */
 
 export { type BuiltPiiDetector, createPiiDetector, UNITS_AT_ONCE } from "./detector.ts";
-export { type Engine, engineOf, installRe2, type Prefilter } from "./engines.ts";
+export { type Engine, engineOf, type Prefilter } from "./engines.ts";
 export { compileFormats } from "./formats/index.ts";
 export { horizonOf } from "./match-length-bounds.ts";
 export { createPoolMetrics, createScanPool, type PoolOptions, type ScanPool } from "./pool/index.ts";

@@ -1,9 +1,9 @@
 /**
- * The tarball that `npm pack` makes of this tree, installed as a user installs it: below a prefix of its own, without a
- * network, from an empty cache, and without any script. What it does not hold is so not found.
+ * The tarball that `npm pack` makes of this tree, installed as a user installs it: below a prefix of its own whose path has a
+ * space, without a network, from an empty cache, and without any script. What the tarball lacks is therefore missing.
  */
 import { execFile } from "node:child_process";
-import { cp, lstat, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { chmod, chown, lstat, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -14,14 +14,11 @@ export const ROOT = resolve(import.meta.dirname, "../../../..");
 const LIMIT_MS = 120_000;
 const run = promisify(execFile);
 
-export interface Installed {
-  readonly prefix: string;
-  /** Of the package. */
-  readonly root: string;
-  /** The launcher, by the link that a shell finds. */
-  readonly program: string;
-  readonly tarballBytes: number;
-  readonly installMs: number;
+export interface Tarball {
+  readonly path: string;
+  readonly bytes: number;
+  /** Why it lacks native libraries of other platforms, such as for lack of a network. */
+  readonly lacksPlatforms: string | false;
 }
 
 interface Packed {
@@ -29,34 +26,63 @@ interface Packed {
   readonly size: number;
 }
 
-export async function installTarball(owner: Owner): Promise<Installed> {
+export async function packTarball(owner: Owner): Promise<Tarball> {
   const dir = await mkdtemp(join(tmpdir(), "gateway-package-"));
   atEnd(owner, () => rm(dir, { recursive: true, force: true }));
-  const prefix = join(dir, "prefix");
-  await mkdir(prefix);
+  // Other users install it too.
+  await chmod(dir, 0o755);
   await run(process.execPath, [join(ROOT, "bin/setup.cjs")]);
-  const { stdout } = await npm(["pack", "--ignore-scripts", "--json", "--pack-destination", dir], ROOT);
+  const lacksPlatforms = await run(process.execPath, [join(ROOT, "bin/add-platforms.mjs")], { timeout: LIMIT_MS }).then(
+    () => false as const,
+    (error: Error & { readonly stderr?: string }) => `${error.stderr ?? error.message}`.trim().split("\n")[0] ?? "",
+  );
+  const args = ["pack", "--ignore-scripts", "--json", "--loglevel=error", "--pack-destination", dir];
+  const { stdout } = await run("npm", args, { cwd: ROOT, timeout: LIMIT_MS, maxBuffer: 16 << 20 });
   const [packed] = JSON.parse(stdout) as readonly Packed[];
-  if (packed === undefined) throw new Error(`npm pack said nothing of a tarball: ${stdout}`);
+  if (packed === undefined) throw new Error(`npm pack reported no tarball: ${stdout}`);
+  return { path: join(dir, packed.filename), bytes: packed.size, lacksPlatforms };
+}
+
+export interface Installed {
+  readonly prefix: string;
+  /** Folder of the package. */
+  readonly root: string;
+  /** The launcher, by the link that a shell finds. */
+  readonly program: string;
+  readonly installMs: number;
+}
+
+export interface InstallOptions {
+  /** Script of the npm to use; left out, that of the system. */
+  readonly npm?: string;
+  /** User and group to install as. */
+  readonly user?: number;
+}
+
+export async function installTarball(
+  owner: Owner,
+  tarball: string,
+  { npm, user }: InstallOptions = {},
+): Promise<Installed> {
+  const dir = await mkdtemp(join(tmpdir(), "gateway-package-"));
+  atEnd(owner, () => rm(dir, { recursive: true, force: true }));
+  const prefix = join(dir, "my prefix");
+  await mkdir(prefix);
+  if (user !== undefined) for (const folder of [dir, prefix]) await chown(folder, user, user);
+  const [program, before] = npm === undefined ? ["npm", []] : [process.execPath, [npm]];
+  const options = ["--offline", "--cache", join(dir, "cache"), "--ignore-scripts", "--no-audit", "--no-fund"];
   const startedAt = performance.now();
-  const offline = ["--offline", "--cache", join(dir, "cache"), "--ignore-scripts", "--omit=optional"];
-  await npm(["install", "-g", "--prefix", prefix, ...offline, join(dir, packed.filename)], dir);
+  await run(program, [...before, "install", "-g", "--prefix", prefix, ...options, "--loglevel=warn", tarball], {
+    cwd: dir,
+    timeout: LIMIT_MS,
+    env: { ...process.env, HOME: dir },
+    ...(user !== undefined && { uid: user, gid: user }),
+  });
   const installMs = performance.now() - startedAt;
-  const root = join(prefix, "lib/node_modules/gateway");
-  await addNative(root);
-  return { prefix, root, program: join(prefix, "bin/gateway"), tarballBytes: packed.size, installMs };
+  return { prefix, root: join(prefix, "lib/node_modules/gateway"), program: join(prefix, "bin/gateway"), installMs };
 }
 
-const npm = (args: readonly string[], cwd: string) =>
-  run("npm", [...args, "--no-audit", "--no-fund", "--loglevel=error"], { cwd, timeout: LIMIT_MS, maxBuffer: 16 << 20 });
-
-/** What npm fetches of `optionalDependencies` for this machine, where it may ask a registry. */
-async function addNative(root: string): Promise<void> {
-  const name = `@koromix/koffi-${process.platform}-${process.arch}`;
-  await cp(join(ROOT, "node_modules", name), join(root, "node_modules", name), { recursive: true });
-}
-
-/** What a folder takes, in bytes of files. */
+/** Returns the size of a folder, in bytes of its files. */
 export async function weightOf(folder: string): Promise<number> {
   const names = await readdir(folder, { recursive: true });
   const sizes = await Promise.all(

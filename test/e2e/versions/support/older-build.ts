@@ -4,7 +4,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
@@ -18,7 +18,7 @@ const CACHE = join(ROOT, "node_modules/.cache/gateway/builds");
 const git = (...args: readonly string[]): Buffer =>
   execFileSync("git", args, { cwd: ROOT, stdio: ["ignore", "pipe", "ignore"], maxBuffer: 1 << 30 });
 
-/** Why a build cannot be had here; false where it can. */
+/** Returns why a build is not available here, or false. */
 export function missing({ commit }: OlderBuild): string | false {
   try {
     git("cat-file", "-e", `${commit}^{commit}`);
@@ -45,6 +45,10 @@ export function programOf(older: OlderBuild): string {
 
 function buildIn(place: string): void {
   if (existsSync(join(place, "built"))) return;
+  // Builds that bundle packages read them below their own folder.
+  if (existsSync(join(place, "bin/build")) && !existsSync(join(place, "node_modules"))) {
+    symlinkSync(join(ROOT, "node_modules"), join(place, "node_modules"));
+  }
   // Several processes at once would write the same files; each of them whole, in the same words.
   execFileSync(process.execPath, [join(place, "bin/build.mjs")], {
     cwd: place,
@@ -88,7 +92,7 @@ function unpack(commit: string, place: string): void {
     const paths = git("ls-tree", "--name-only", commit)
       .toString()
       .split("\n")
-      .filter((path) => /^(?:bin|src|packs|proto|package\.json)$/.test(path));
+      .filter((path) => /^(?:bin|src|packs|proto|package\.json|package-lock\.json)$/.test(path));
     const archive = git("archive", "--format=tar", commit, ...paths);
     execFileSync("tar", ["-x", "-C", unfinished], { input: archive, stdio: ["pipe", "ignore", "inherit"] });
     renameSync(unfinished, place);

@@ -112,12 +112,12 @@ test("the system is asked once a connection", async (t) => {
   assert.match(await exchange({ path }, WHOAMI), /unix:2/);
 });
 
-test("without koffi the socket does not open, and the package and the setting are named", async () => {
+test("without koffi the socket does not open, and the library and the setting are named", async () => {
   const absent = (): Promise<never> => Promise.reject(Object.assign(new Error("x"), { code: "ERR_MODULE_NOT_FOUND" }));
   await assert.rejects(openPeerCredentials(absent, { platform: "linux", arch: "x64" }), (error: Error) => {
     assert.match(
       error.message,
-      /^admin\.local_socket: the package koffi, .*`npm install --no-save @koromix\/koffi-linux-x64@3\.3\.4`/,
+      /^admin\.local_socket: the library koffi, .* cannot be loaded for linux-x64; install the program again, or leave/,
     );
     assert.equal((error.cause as NodeJS.ErrnoException).code, "ERR_MODULE_NOT_FOUND");
     return true;

@@ -203,11 +203,13 @@ test("a package that is not installed is named, with how to install it", () => {
   const told = built.kind === "refused" ? built.problems.map(({ message }) => message) : [];
   assert.ok(
     told.includes(
-      "this needs the package onnxruntime-node: `npm install --no-save --ignore-scripts onnxruntime-node@1.30.0`",
+      "this needs the package onnxruntime-node: install it with `npm install --no-save --ignore-scripts onnxruntime-node@1.30.0`",
     ),
   );
   assert.ok(
-    told.includes("this needs the package tokenizers: `npm install --no-save --ignore-scripts tokenizers@0.23.2`"),
+    told.includes(
+      "this needs the package tokenizers: install it with `npm install --no-save --ignore-scripts tokenizers@0.23.2`",
+    ),
   );
 });
 

@@ -6,16 +6,11 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
-import { installLine } from "../../../../base/index.ts";
+import { installCommand, type OptionalPackageName } from "../../../../base/index.ts";
 import type { Encoder } from "../text/tokens.ts";
 import type { Tensor } from "./shapes.ts";
 
-export type PackageName = "onnxruntime-node" | "tokenizers";
-
-export const VERSIONS: Readonly<Record<PackageName, string>> = {
-  "onnxruntime-node": "1.30.0",
-  tokenizers: "0.23.2",
-};
+export type PackageName = Exclude<OptionalPackageName, "re2">;
 
 /** Path for `require`, or the reason why the package is missing. */
 export type Located =
@@ -31,16 +26,9 @@ export function locate(name: PackageName, path: string | undefined): Located {
   try {
     return { kind: "found", path: createRequire(import.meta.url).resolve(name) };
   } catch {
-    return { kind: "absent", message: `this needs the package ${name}: \`${installOf(name)}\`` };
+    return { kind: "absent", message: `this needs the package ${name}: install it with \`${installCommand(name)}\`` };
   }
 }
-
-/**
- * Returns the install command. Neither package needs its scripts: one of them downloads libraries for graphics cards, and fails
- * if it cannot.
- */
-const installOf = (name: PackageName): string =>
-  installLine({ wanted: `${name}@${VERSIONS[name]}`, withoutScripts: true });
 
 /** Maximum depth of a folder or file in a package. */
 const MOST_PARENTS = 6;

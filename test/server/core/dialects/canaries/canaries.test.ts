@@ -204,7 +204,7 @@ for (const { what, rows, read, reasons } of [
   });
 }
 
-const PAGE = new URL("../../../../../docs/guardrails.md", import.meta.url);
+const PAGE = new URL("../../../../../docs/concepts/inspected-text.md", import.meta.url);
 const BEGIN = "<!-- uninspected -->\n";
 const END = "<!-- /uninspected -->";
 const WRITTEN: Readonly<Record<UninspectedRow["form"], string>> = {

@@ -1,0 +1,53 @@
+/**
+ * Builds the tarball of a commit in a folder of its own, from the commit alone. Two builds of one commit are equal to the byte
+ * under the same versions of Node.js, npm and zlib: the build's date is the commit's, npm gives all files one time and sorts
+ * them, file modes do not depend on the user's umask, and no path of the folder is written anywhere.
+ */
+
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { git, node, npm } from "./command.ts";
+
+export interface Built {
+  /** Path of the tarball. */
+  readonly tarball: string;
+  readonly name: string;
+  /** CycloneDX document of what is in it. */
+  readonly sbom: string;
+  /** Bytes of the files in it. */
+  readonly unpackedBytes: number;
+}
+
+/** Commands of a build, in their order; the provenance statement lists them. */
+export const COMMANDS = [
+  "node bin/setup.cjs start",
+  "node bin/add-platforms.mjs",
+  "npm pack --ignore-scripts",
+] as const;
+
+interface Packed {
+  readonly filename: string;
+  readonly unpackedSize: number;
+}
+
+export function buildCommit(root: string, commit: string, folder: string): Built {
+  const source = join(folder, "source");
+  mkdirSync(folder, { recursive: true });
+  // Modes of files come from the checkout.
+  process.umask(0o022);
+  git(root, "clone", "--quiet", "--shared", "--no-checkout", root, source);
+  git(source, "checkout", "--quiet", "--detach", commit);
+  node(source, "bin/setup.cjs", "start");
+  node(source, "bin/add-platforms.mjs");
+  const said = npm(source, "pack", "--ignore-scripts", "--json", "--loglevel=error", "--pack-destination", folder);
+  const [packed] = JSON.parse(said) as readonly Packed[];
+  if (packed === undefined) throw new Error(`npm pack reported no tarball: ${said}`);
+  const changed = git(source, "status", "--porcelain");
+  if (changed !== "") throw new Error(`the build changes files of the source: ${changed}`);
+  return {
+    tarball: join(folder, packed.filename),
+    name: packed.filename,
+    sbom: readFileSync(join(source, "dist/sbom.cdx.json"), "utf8"),
+    unpackedBytes: packed.unpackedSize,
+  };
+}
