@@ -33,8 +33,17 @@ export interface Call<Id extends OperationId> {
   readonly signal: AbortSignal;
 }
 
+/** JSON of an answer that is text already, in parts that are sent as they are. */
+export class JsonText {
+  readonly parts: readonly string[];
+
+  constructor(parts: readonly string[]) {
+    this.parts = parts;
+  }
+}
+
 export interface Reply<Id extends OperationId> {
-  readonly value: OperationAnswer<Id>;
+  readonly value: OperationAnswer<Id> | JsonText;
   /** Revision, for the ETag. */
   readonly revision?: number;
   readonly headers?: Readonly<Record<string, string>>;

@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { JsonText } from "./handler.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -48,7 +49,7 @@ export function sendEmpty(response: ServerResponse, headers: Headers = {}): void
 /** Rejects if the reader leaves. */
 export async function sendStream(
   response: ServerResponse,
-  parts: AsyncIterable<Uint8Array | string>,
+  parts: AsyncIterable<Uint8Array | string> | Iterable<string>,
   headers: Headers,
   signal: AbortSignal,
 ): Promise<void> {
@@ -86,6 +87,11 @@ export async function sendValue(
   headers: Headers,
   signal: AbortSignal,
 ): Promise<void> {
+  if (value instanceof JsonText) {
+    const [whole = "", ...more] = value.parts;
+    if (more.length === 0) return sendText(response, status, whole, headers);
+    return await sendStream(response, value.parts, { ...JSON_TYPE, ...headers }, signal);
+  }
   const fields = Object.entries(value ?? {});
   const [name, items] = fields.find(([, field]) => Array.isArray(field) && field.length > MAX_WHOLE_ITEMS) ?? [];
   if (name === undefined || status !== 200) return sendText(response, status, `${JSON.stringify(value)}\n`, headers);

@@ -2,4 +2,4 @@
 
 export { describeTables } from "./catalog.ts";
 export { openQueryEngine } from "./open-engine.ts";
-export type { QueryEngine, QueryEngineOptions, QueryRequest, QuerySource } from "./types.ts";
+export type { QueryAnswer, QueryEngine, QueryEngineOptions, QueryRequest, QuerySource } from "./types.ts";

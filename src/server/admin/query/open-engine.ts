@@ -6,7 +6,6 @@
  * of the parser, a time limit, a queue, and the worker's own counts.
  */
 
-import type { QueryResult } from "../../../admin-api/index.ts";
 import { anySignal } from "../../../base/index.ts";
 import type { GatherRows } from "../everywhere.ts";
 import { refusal } from "../refusal.ts";
@@ -17,7 +16,7 @@ import { type Moment, type RowPorts, sendRows } from "./rows.ts";
 import { openQueue } from "./statement-queue.ts";
 import { type QueryThread, startThread } from "./thread.ts";
 import { invalid } from "./tokens.ts";
-import type { QueryEngine, QueryEngineOptions, QueryRequest } from "./types.ts";
+import type { QueryAnswer, QueryEngine, QueryEngineOptions, QueryRequest } from "./types.ts";
 
 const RUN_LIMIT_MS = 5_000;
 /** Time limit for loading the worker, in milliseconds; it takes a tenth of a second, or much longer on an overloaded machine. */
@@ -54,7 +53,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
   };
 
   /** Calls `leave` once the next statement may start, which the caller of this one need not wait for. */
-  const perform = async (statement: Statement, caller: AbortSignal, leave: () => void): Promise<QueryResult> => {
+  const perform = async (statement: Statement, caller: AbortSignal, leave: () => void): Promise<QueryAnswer> => {
     clearTimeout(idle);
     const running = open();
     running.hold(true);
@@ -149,17 +148,16 @@ class Refused extends Error {
   }
 }
 
-async function fetchAnswer(thread: QueryThread, { index }: Moment): Promise<QueryResult> {
+async function fetchAnswer(thread: QueryThread, { index }: Moment): Promise<QueryAnswer> {
   const { columns } = told(await thread.next(), "done");
-  const rows: unknown[][] = [];
+  const rows: string[] = [];
   for (;;) {
-    // Each part is read in a separate turn of this thread.
+    // Each part is received in a separate turn of this thread.
     thread.send({ kind: "more" });
-    const { text, isLast } = told(await thread.next(), "part");
-    for (const row of JSON.parse(text) as unknown[][]) rows.push(row);
-    if (isLast) break;
+    const { text } = told(await thread.next(), "part");
+    if (text === undefined) return { columns, rows, index };
+    rows.push(text);
   }
-  return { columns, rows, index };
 }
 
 function told<K extends FromWorker["kind"]>(message: FromWorker, kind: K): Extract<FromWorker, { kind: K }> {

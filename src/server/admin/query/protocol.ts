@@ -42,8 +42,8 @@ export type FromWorker =
   /** One for each label of the question. */
   | { readonly kind: "wanted"; readonly wanted: readonly boolean[] }
   | { readonly kind: "done"; readonly columns: QueryResult["columns"] }
-  /** JSON text of rows, each an array. */
-  | { readonly kind: "part"; readonly text: string; readonly isLast: boolean }
+  /** JSON text of the next rows, each an array; `undefined` after the last one. The texts of all parts are joined as they are. */
+  | { readonly kind: "part"; readonly text: string | undefined }
   /** A fault of the statement. */
   | { readonly kind: "refused"; readonly message: string; readonly reason: "rows" | "memory" | undefined }
   /** An internal fault. */

@@ -39,12 +39,20 @@ export interface QueryRequest {
   readonly signal: AbortSignal;
 }
 
+/**
+ * Answer of a statement. `rows` is JSON text as the worker wrote it, in parts that only have to be joined, a row on each line:
+ * parsing a large answer, and formatting it again, would block the thread of the node.
+ */
+export interface QueryAnswer extends Omit<QueryResult, "rows"> {
+  readonly rows: readonly string[];
+}
+
 export interface QueryEngine {
   /**
    * Rejects with `invalid` for a statement that is refused or was stopped by a bound (`details.reason` is then `time`,
    * `rows` or `memory`), and with `busy` when too many wait.
    */
-  run(request: QueryRequest): Promise<QueryResult>;
+  run(request: QueryRequest): Promise<QueryAnswer>;
   /** Refuses running and waiting statements. Waits for the worker to end. */
   close(): Promise<void>;
 }

@@ -127,9 +127,9 @@ function run(now: string): void {
 
 function sendPart(): void {
   const part = parts?.next();
-  const isLast = part === undefined || part.done === true;
-  if (isLast) parts = undefined;
-  tell({ kind: "part", text: isLast ? "[]" : part.value, isLast });
+  const text = part?.done === true ? undefined : part?.value;
+  if (text === undefined) parts = undefined;
+  tell({ kind: "part", text });
 }
 
 function failureOf(error: unknown): FromWorker {

@@ -6,8 +6,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
 import type { QueryResult } from "../../../../src/admin-api/index.ts";
 import { GatewayError, nullLog } from "../../../../src/base/index.ts";
-import { openQueryEngine, type QueryEngine, type QuerySource } from "../../../../src/server/admin/query/index.ts";
-import { ALL_TABLES, never, openTestEngine, sourceOf } from "./support.ts";
+import type { QuerySource } from "../../../../src/server/admin/query/index.ts";
+import { ALL_TABLES, never, openParsingEngine, openTestEngine, sourceOf, type TestEngine } from "./support.ts";
 
 const KEYS = Array.from({ length: 1_000 }, (_, n) => ({
   id: `id${n}`,
@@ -20,7 +20,7 @@ const KEYS = Array.from({ length: 1_000 }, (_, n) => ({
   status: "active",
 }));
 
-const run = (engine: QueryEngine, sql: string, signal = never()): Promise<QueryResult> =>
+const run = (engine: TestEngine, sql: string, signal = never()): Promise<QueryResult> =>
   engine.run({ sql, params: [], tables: ALL_TABLES, signal });
 
 async function refusalOf(work: Promise<unknown>): Promise<{ readonly code: string; readonly reason: unknown }> {
@@ -191,7 +191,7 @@ describe("the queue", () => {
 
 describe("one moment", () => {
   /** Two tables whose rows must agree; they change whenever a turn passes while they are read. */
-  function openChanging(changes: number): { readonly engine: QueryEngine; readonly read: () => Promise<QueryResult> } {
+  function openChanging(changes: number): { readonly engine: TestEngine; readonly read: () => Promise<QueryResult> } {
     let version = 0;
     const source = (name: string): QuerySource => ({
       version: () => version,
@@ -202,7 +202,7 @@ describe("one moment", () => {
         return () => rows;
       },
     });
-    const engine = openQueryEngine({
+    const engine = openParsingEngine({
       sources: new Map([
         ["keys", source("k")],
         ["profiles", source("p")],
@@ -242,7 +242,7 @@ describe("one moment", () => {
 
   it("is waited for without holding up the thread", async () => {
     const many = Array.from({ length: 40_000 }, (_, n) => ({ name: `k${n}`, id: `${n}` }));
-    const engine = openQueryEngine({
+    const engine = openParsingEngine({
       sources: new Map([["keys", sourceOf(many)]]),
       index: () => 1,
       now: () => 0,

@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import fc from "fast-check";
 import { nullLog } from "../../../../src/base/index.ts";
-import { openQueryEngine } from "../../../../src/server/admin/query/index.ts";
-import { never } from "./support.ts";
+import { never, openParsingEngine } from "./support.ts";
 
 interface Left {
   readonly name: string;
@@ -162,7 +161,7 @@ const sorted = (rows: readonly Cells[]): readonly string[] => rows.map((row) => 
 describe("statements over random rows", () => {
   let keys: readonly Left[] = [];
   let budgets: readonly Right[] = [];
-  const engine = openQueryEngine({
+  const engine = openParsingEngine({
     sources: new Map([
       ["keys", { version: () => 1, take: () => () => keys }],
       ["budgets", { version: () => 1, take: () => () => budgets }],

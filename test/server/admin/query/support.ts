@@ -1,12 +1,12 @@
 /** An engine over tables that a test holds in memory. */
 
 import { readFileSync } from "node:fs";
-import { TABLES, type TableName } from "../../../../src/admin-api/index.ts";
+import { type QueryResult, TABLES, type TableName } from "../../../../src/admin-api/index.ts";
 import { nullLog } from "../../../../src/base/index.ts";
 import {
   openQueryEngine,
-  type QueryEngine,
   type QueryEngineOptions,
+  type QueryRequest,
   type QuerySource,
 } from "../../../../src/server/admin/query/index.ts";
 
@@ -25,9 +25,26 @@ export const fixedRows = (): Rows => JSON.parse(readData("rows.json")) as Rows;
 
 export const sourceOf = (rows: readonly unknown[]): QuerySource => ({ version: () => 1, take: () => () => rows });
 
-export function openTestEngine(rows: Rows, options: Partial<QueryEngineOptions> = {}): QueryEngine {
+/** An engine whose answers are parsed. */
+export interface TestEngine {
+  run(request: QueryRequest): Promise<QueryResult>;
+  close(): Promise<void>;
+}
+
+export function openParsingEngine(options: QueryEngineOptions): TestEngine {
+  const engine = openQueryEngine(options);
+  return {
+    async run(request) {
+      const { rows, ...answer } = await engine.run(request);
+      return { ...answer, rows: JSON.parse(`[${rows.join("")}]`) as QueryResult["rows"] };
+    },
+    close: () => engine.close(),
+  };
+}
+
+export function openTestEngine(rows: Rows, options: Partial<QueryEngineOptions> = {}): TestEngine {
   const sources = new Map(ALL_TABLES.map((name) => [name, sourceOf(rows[name] ?? [])]));
-  return openQueryEngine({ sources, index: () => INDEX, now: () => NOW, log: nullLog, ...options });
+  return openParsingEngine({ sources, index: () => INDEX, now: () => NOW, log: nullLog, ...options });
 }
 
 export const never = (): AbortSignal => new AbortController().signal;

@@ -5,8 +5,8 @@ import { after, describe, it } from "node:test";
 import fc from "fast-check";
 import { type JsonSchema, TABLES, type TableName } from "../../../../src/admin-api/index.ts";
 import { nullLog } from "../../../../src/base/index.ts";
-import { describeTables, openQueryEngine, type QuerySource } from "../../../../src/server/admin/query/index.ts";
-import { ALL_TABLES, never, openTestEngine } from "./support.ts";
+import { describeTables, type QuerySource } from "../../../../src/server/admin/query/index.ts";
+import { ALL_TABLES, never, openParsingEngine, openTestEngine } from "./support.ts";
 
 const AWKWARD = ["", "constructor", "__proto__", "a`b", "a'b", '"', "\\", "null", "0", "1", "é", "𝒳", "\u0000", "\n"];
 
@@ -49,7 +49,7 @@ const cell = (value: unknown): unknown => (typeof value === "object" && value !=
 describe("tables", () => {
   let rows: readonly unknown[] = [];
   const source: QuerySource = { version: () => 1, take: () => () => rows };
-  const engine = openQueryEngine({
+  const engine = openParsingEngine({
     sources: new Map(ALL_TABLES.map((name) => [name, source])),
     index: () => 1,
     now: () => 0,

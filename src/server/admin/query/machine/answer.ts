@@ -7,12 +7,12 @@ import type { Row } from "./engine.ts";
 const MAX_ROWS = 100_000;
 /** Maximum length of the whole answer, in UTF-16 units. */
 const MAX_LENGTH = 64 * 1024 * 1024;
-/** Length of one part, which the other thread reads in one go. */
+/** Length of one part, which the other thread receives and sends at once. */
 const PART_LENGTH = 128 * 1024;
 
 export interface Answer {
   readonly columns: Plan["outputs"];
-  /** Throws over the bound. */
+  /** Rows as JSON text, a line each, with the separators between them. Throws over the bound. */
   readonly parts: Iterator<string>;
 }
 
@@ -27,24 +27,22 @@ export function answerOf(rows: readonly Row[], outputs: Plan["outputs"]): Answer
 }
 
 function* partsOf(rows: readonly Row[], width: number): Generator<string> {
-  let part: string[] = [];
-  let partLength = 0;
+  let part = "";
+  let separator = "\n";
   let length = 0;
   const columns = Array.from({ length: width }, (_, column) => `c${column}`);
   for (const row of rows) {
-    const text = JSON.stringify(columns.map((column) => row[column] ?? null));
-    part.push(text);
-    partLength += text.length + 1;
-    if (partLength < PART_LENGTH) continue;
-    length += partLength;
+    part += separator + JSON.stringify(columns.map((column) => row[column] ?? null));
+    separator = ",\n";
+    if (part.length < PART_LENGTH) continue;
+    length += part.length;
     if (length > MAX_LENGTH) {
       throw new StatementError("The answer is larger than 64 MiB: select fewer columns or rows.", "memory");
     }
-    yield `[${part.join(",")}]`;
-    part = [];
-    partLength = 0;
+    yield part;
+    part = "";
   }
-  yield `[${part.join(",")}]`;
+  if (part !== "") yield part;
 }
 
 /** Returns the declared type, or the one that follows from an operation; otherwise that of the values, if they have the same. */
