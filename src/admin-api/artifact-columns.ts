@@ -1,6 +1,6 @@
 /** Columns of the list of artifacts. */
 
-import { choice, integer, list, nullable, object, text } from "./schema.ts";
+import { choice, integer, list, nullable, object, text } from "../base/index.ts";
 
 export const artifacts = object("A file of a model, in a node's cache or to come there.", {
   model: nullable(text("Name of the model in `models`; null: no model of the configuration needs it.")),

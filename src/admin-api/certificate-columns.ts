@@ -1,6 +1,6 @@
 /** Columns of the list of certificates. */
 
-import { choice, integer, list, nullable, object, text, time } from "./schema.ts";
+import { choice, integer, list, nullable, object, text, time } from "../base/index.ts";
 
 export const certificates = object("The front door's certificate, as a node presents it.", {
   names: list("Names it has; before there is one, those that it is to have.", text("Name.")),

@@ -7,20 +7,7 @@ import { artifacts } from "./artifact-columns.ts";
 import { certificates } from "./certificate-columns.ts";
 import { history } from "./history-columns.ts";
 import { reconcile, reconcile_verdicts } from "./reconcile-columns.ts";
-import {
-  choice,
-  flag,
-  integer,
-  list,
-  map,
-  nullable,
-  number,
-  object,
-  optional,
-  type TypeOf,
-  text,
-  time,
-} from "./schema.ts";
+import { choice, flag, integer, list, map, nullable, number, object, optional, type TypeOf, text, time } from "../base/index.ts";
 import { usage } from "./usage-columns.ts";
 
 export const SUSPENSION_KINDS = ["provider", "key", "profile", "model", "mcp", "a2a", "issuer"] as const;

@@ -1,6 +1,6 @@
 /** Columns of `history`: measurements of a node, in buckets of ten seconds. */
 
-import { choice, integer, list, nullable, number, object, optional, text, time } from "./schema.ts";
+import { choice, integer, list, nullable, number, object, optional, text, time } from "../base/index.ts";
 
 export const HISTORY_KINDS = ["requests", "backends", "models", "budgets", "guardrails", "cluster"] as const;
 

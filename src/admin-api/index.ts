@@ -37,7 +37,6 @@ export { paramOf, type QueryParam } from "./query-param.ts";
 export { rehearsalCoverage, rehearsalSummary } from "./rehearsal-summary.ts";
 export { cellText, csvLines } from "./result-csv.ts";
 export { columnNamedTwice, objectLines, objectTexts } from "./result-json.ts";
-export type { JsonSchema, ObjectSchema, Schema, TypeOf } from "./schema.ts";
 export {
   type AdminAnswer,
   type AdminRequest,

@@ -3,11 +3,10 @@
  * and statuses are those of the one table of refusals.
  */
 
-import { REFUSALS, type RefusalCode } from "../base/index.ts";
+import { type JsonSchema, type RefusalCode, REFUSALS } from "../base/index.ts";
 import { TABLES } from "./columns.ts";
 import { componentSchemas, reference, referred } from "./openapi-schemas.ts";
 import { ANSWERED_BY, COMMON_CODES, type Operation } from "./operation.ts";
-import type { JsonSchema } from "./schema.ts";
 
 type Responses = Readonly<Record<string, JsonSchema>>;
 

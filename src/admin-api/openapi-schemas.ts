@@ -18,7 +18,7 @@ import {
   sourceProblem,
   sourceRevision,
 } from "./operations/sources.ts";
-import type { JsonSchema, Schema } from "./schema.ts";
+import type { JsonSchema, Schema } from "../base/index.ts";
 
 /** Named schemas other than rows of the tables, which are named after their table in the singular. */
 const NAMED: Readonly<Record<string, Schema<unknown>>> = {

@@ -10,7 +10,7 @@ import { reference, referred } from "./openapi-schemas.ts";
 import type { BodyShape, Operation, ResourceKind } from "./operation.ts";
 import { OPERATIONS } from "./operations.ts";
 import { BASE_PATH, PROBE_PATHS } from "./paths.ts";
-import type { JsonSchema, ObjectSchema } from "./schema.ts";
+import type { JsonSchema, ObjectSchema } from "../base/index.ts";
 
 type Methods = Readonly<Record<string, JsonSchema>>;
 

@@ -4,18 +4,7 @@
  */
 
 import type { TableName } from "./columns.ts";
-import {
-  choice,
-  flag,
-  integer,
-  list,
-  type ObjectSchema,
-  object,
-  optional,
-  type Schema,
-  type TypeOf,
-  text,
-} from "./schema.ts";
+import { choice, flag, integer, list, type ObjectSchema, object, optional, type Schema, type TypeOf, text } from "../base/index.ts";
 
 /** Codes that an operation may answer beside the `COMMON_CODES` of all. */
 export type AdminCode =

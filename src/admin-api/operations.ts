@@ -18,7 +18,7 @@ import { rehearsalOperations } from "./operations/rehearsal.ts";
 import { secretOperations } from "./operations/secrets.ts";
 import { sourceOperations } from "./operations/sources.ts";
 import { suspensionOperations } from "./operations/suspensions.ts";
-import type { Schema } from "./schema.ts";
+import type { Schema } from "../base/index.ts";
 
 export const OPERATIONS = {
   ...keyOperations,

@@ -1,6 +1,6 @@
 /** Columns of reconciliation: metered usage, the providers' reports, and the verdicts. */
 
-import { choice, integer, nullable, number, object, text, time } from "./schema.ts";
+import { choice, integer, nullable, number, object, text, time } from "../base/index.ts";
 
 export const reconcile = object(
   "A provider whose usage reports are compared with what was metered; the same on every node.",

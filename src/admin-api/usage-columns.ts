@@ -1,6 +1,6 @@
 /** Columns of the usage ledger. */
 
-import { choice, integer, nullable, object, text } from "./schema.ts";
+import { choice, integer, nullable, object, text } from "../base/index.ts";
 
 export const USED_HOPS = ["llm", "mcp", "a2a"] as const;
 

@@ -24,6 +24,7 @@ export * from "./optional-packages.ts";
 export * from "./private-key.ts";
 export * from "./random-bytes.ts";
 export * from "./refusals.ts";
+export * from "./schema.ts";
 export * from "./start-thread.ts";
 export * from "./stop-accepting.ts";
 export * from "./terminal-text.ts";

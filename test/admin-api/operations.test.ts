@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type JsonSchema, OPERATIONS, type Operation, TABLES } from "../../src/admin-api/index.ts";
+import { OPERATIONS, type Operation, TABLES } from "../../src/admin-api/index.ts";
+import type { JsonSchema } from "../../src/base/index.ts";
 
 const operations: readonly (readonly [string, Operation])[] = Object.entries(OPERATIONS);
 

@@ -5,7 +5,7 @@
 
 import { ATTENTION_SEVERITIES, TABLES } from "../columns.ts";
 import { answers, EMPTY, jsonBody, lists, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
-import { choice, integer, object, optional, text } from "../schema.ts";
+import { choice, integer, object, optional, text } from "../../base/index.ts";
 
 const SUBJECT = object("What is acknowledged.", {
   name: text("Name of the row of attention, as the console has it: `provider:acme-chat`.", {

@@ -2,7 +2,7 @@
 
 import { AUDIT_EVENTS } from "../audit-events.ts";
 import { ANSWERED_BY, answers, EVERY_NODE, lists, NO_BODY, NOTHING, type Operation } from "../operation.ts";
-import { any, choice, integer, list, object, optional, type TypeOf, text, time } from "../schema.ts";
+import { anything, choice, integer, list, object, optional, type TypeOf, text, time } from "../../base/index.ts";
 
 /** Maximum number of records that a node remembers: half for changes and the cluster, half for requests. */
 export const KEPT_RECORDS = 2_000;
@@ -16,7 +16,7 @@ export const auditRecord = object("A record as it was signed; design decisions, 
   ts: time("When it was made."),
   event: text("What it tells of."),
   controls: list("Controls of the rule that decided.", text("Control.")),
-  data: any("Its facts; their form follows from `event`."),
+  data: anything("Its facts; their form follows from `event`."),
   hash: text("SHA-256 of the record, base64url."),
   sig: text("Ed25519 signature, base64url: of the hash, or with `proof` of the root of a group of records."),
   proof: optional(text("Where a record is in a group that shares one signature: `size.index.path`.")),

@@ -2,7 +2,7 @@
 
 import { TABLES } from "../columns.ts";
 import { ANSWERED_BY, answers, EVERY_NODE, listsMeasured, NO_BODY, type Operation } from "../operation.ts";
-import { choice, integer, list, nullable, object, optional, type TypeOf, text, time } from "../schema.ts";
+import { choice, integer, list, nullable, object, optional, type TypeOf, text, time } from "../../base/index.ts";
 
 /** Maximum number of failures that a node remembers per provider. */
 export const KEPT_FAILURES = 50;

@@ -10,7 +10,7 @@ import {
   type Operation,
   WRITE_CODES,
 } from "../operation.ts";
-import { flag, integer, list, object, optional, text } from "../schema.ts";
+import { flag, integer, list, object, optional, text } from "../../base/index.ts";
 
 const nodeId = text("Node id.", { pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$" });
 

@@ -1,7 +1,7 @@
 /** Guardrails in force, and rehearsals with texts. Source: design decisions, sections 3 and 11 (Rehearsal). */
 
 import { answers, jsonBody, listsMeasured, NOTHING, type Operation } from "../operation.ts";
-import { choice, flag, integer, list, map, nullable, number, object, optional, type TypeOf, text } from "../schema.ts";
+import { choice, flag, integer, list, map, nullable, number, object, optional, type TypeOf, text } from "../../base/index.ts";
 
 /** Maximum length of one rehearsal's texts together, in UTF-16 units; `gateway guardrails eval` is for more. */
 export const MAX_REHEARSED_LENGTH = 131_072;

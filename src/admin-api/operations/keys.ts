@@ -12,7 +12,7 @@ import {
   type Operation,
   WRITE_CODES,
 } from "../operation.ts";
-import { nullable, object, optional, text } from "../schema.ts";
+import { nullable, object, optional, text } from "../../base/index.ts";
 
 export const keyName = text("Name of a key.", { pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$" });
 const profile = text("Name of a profile.", { pattern: "^[^\\u0000-\\u001f\\u007f]{1,128}$" });

@@ -3,7 +3,7 @@
 import { REQUEST_HOPS } from "../columns.ts";
 import { HISTORY_KINDS } from "../history-columns.ts";
 import { LIST_QUERY, lists, listsMeasured, listsNarrowed, type Operation } from "../operation.ts";
-import { choice, integer, object, optional, text } from "../schema.ts";
+import { choice, integer, object, optional, text } from "../../base/index.ts";
 import { USED_HOPS } from "../usage-columns.ts";
 
 /** Maximum number of requests that a node remembers. */

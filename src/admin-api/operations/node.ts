@@ -1,20 +1,7 @@
 /** The queried node, and its caller. */
 
 import { answers, NO_BODY, NOTHING, type Operation } from "../operation.ts";
-import {
-  any,
-  choice,
-  flag,
-  integer,
-  list,
-  map,
-  nullable,
-  object,
-  optional,
-  type TypeOf,
-  text,
-  time,
-} from "../schema.ts";
+import { anything, choice, flag, integer, list, map, nullable, object, optional, type TypeOf, text, time } from "../../base/index.ts";
 
 const resource = { kind: "Node", name: "node" } as const;
 
@@ -177,7 +164,7 @@ export const nodeOperations = {
     params: NOTHING,
     query: NOTHING,
     body: NO_BODY,
-    answer: answers(any("OpenAPI 3.1 document.")),
+    answer: answers(anything("OpenAPI 3.1 document.")),
     codes: [],
   },
 } as const satisfies Record<string, Operation>;

@@ -1,7 +1,7 @@
 /** SQL over the lists. Specification document 1, `gateway query`; the server's `query` folder defines the supported subset. */
 
 import { ANSWERED_BY, answers, EVERY_NODE, jsonBody, NO_BODY, NOTHING, type Operation } from "../operation.ts";
-import { any, choice, integer, list, object, optional, type TypeOf, text } from "../schema.ts";
+import { anything, choice, integer, list, object, optional, type TypeOf, text } from "../../base/index.ts";
 
 /** Maximum length of a statement, in UTF-16 units. */
 export const MAX_SQL_LENGTH = 65_536;
@@ -17,7 +17,7 @@ export const queryResult = object("What a statement came to.", {
       type: choice("Of its values; `json`: JSON text; `unknown`: no row has one.", SQL_TYPES),
     }),
   ),
-  rows: list("Values are texts, numbers, booleans or null.", list("A row.", any("A value."))),
+  rows: list("Values are texts, numbers, booleans or null.", list("A row.", anything("A value."))),
   index: integer("Log index at which all of its tables were read."),
   ...ANSWERED_BY,
 });
@@ -53,7 +53,7 @@ export const queryOperations = {
       object("The statement.", {
         sql: text("One SELECT.", { minLength: 1, maxLength: MAX_SQL_LENGTH }),
         params: optional(
-          list("Values of its `?`, in order: texts, numbers, booleans or null.", any("A value."), {
+          list("Values of its `?`, in order: texts, numbers, booleans or null.", anything("A value."), {
             maxItems: MAX_PARAMS,
           }),
         ),

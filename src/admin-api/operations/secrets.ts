@@ -2,7 +2,7 @@
 
 import { TABLES } from "../columns.ts";
 import { answers, EMPTY, jsonBody, lists, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
-import { integer, object, text } from "../schema.ts";
+import { integer, object, text } from "../../base/index.ts";
 
 /** Maximum length of a value; a certificate chain with its key is a few KiB. */
 const MAX_VALUE_LENGTH = 65_536;

@@ -2,7 +2,7 @@
 
 import { TABLES } from "../columns.ts";
 import { answers, EMPTY, jsonBody, lists, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
-import { choice, flag, integer, list, nullable, object, optional, type TypeOf, text, time } from "../schema.ts";
+import { choice, flag, integer, list, nullable, object, optional, type TypeOf, text, time } from "../../base/index.ts";
 import { rehearsalResult } from "./rehearsal.ts";
 
 const name = text("Name of a source.", { pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$" });

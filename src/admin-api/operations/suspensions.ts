@@ -2,7 +2,7 @@
 
 import { SUSPENSION_KINDS, TABLES } from "../columns.ts";
 import { answers, EMPTY, jsonBody, lists, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
-import { choice, object, optional, text } from "../schema.ts";
+import { choice, object, optional, text } from "../../base/index.ts";
 
 const SUBJECT = object("What is suspended.", {
   kind: choice("Its kind.", SUSPENSION_KINDS),

@@ -3,7 +3,7 @@
  * not checked and unknown keys are allowed, so that a gateway with a newer column or word is still understood.
  */
 
-import type { JsonSchema } from "../../admin-api/index.ts";
+import type { JsonSchema } from "../../base/index.ts";
 
 export function fits(schema: JsonSchema, value: unknown): boolean {
   const { type } = schema;

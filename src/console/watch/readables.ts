@@ -5,7 +5,6 @@
 
 import {
   BASE_PATH,
-  type JsonSchema,
   KEPT_RECORDS,
   OPERATIONS,
   type Operation,
@@ -13,6 +12,7 @@ import {
   TABLES,
   type TableName,
 } from "../../admin-api/index.ts";
+import type { JsonSchema } from "../../base/index.ts";
 import { encoded } from "../model/action.ts";
 import type { Need, ReadableId } from "../model/data.ts";
 

@@ -5,8 +5,14 @@
  */
 
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
-import type { JsonSchema, ObjectSchema, Schema, TypeOf } from "../../admin-api/index.ts";
-import { nearest, parseDuration } from "../../base/index.ts";
+import {
+  type JsonSchema,
+  nearest,
+  type ObjectSchema,
+  parseDuration,
+  type Schema,
+  type TypeOf,
+} from "../../base/index.ts";
 import { refusal } from "./refusal.ts";
 
 export interface Fault {

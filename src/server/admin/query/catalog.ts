@@ -1,6 +1,7 @@
 /** Tables of `query`, derived from the columns of the lists: types, and their description for a caller. */
 
-import { type JsonSchema, type QueryTables, TABLES, type TableName } from "../../../admin-api/index.ts";
+import { type QueryTables, TABLES, type TableName } from "../../../admin-api/index.ts";
+import type { JsonSchema } from "../../../base/index.ts";
 import type { SqlType } from "./plan.ts";
 
 export interface TableColumn {

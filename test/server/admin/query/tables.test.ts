@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import fc from "fast-check";
-import { type JsonSchema, TABLES, type TableName } from "../../../../src/admin-api/index.ts";
+import { TABLES, type TableName } from "../../../../src/admin-api/index.ts";
+import type { JsonSchema } from "../../../../src/base/index.ts";
 import { nullLog } from "../../../../src/base/index.ts";
 import { describeTables, type QuerySource } from "../../../../src/server/admin/query/index.ts";
 import { ALL_TABLES, never, openParsingEngine, openTestEngine } from "./support.ts";
