@@ -4,10 +4,15 @@ export { readJson, readText, refusalOf, throwIfRefused } from "./answer.ts";
 export { AUDIT_EVENT_RULES, AUDIT_EVENTS, type AuditEventName } from "./audit-events.ts";
 export { bodyShapeOf, type SentAs } from "./body-shape.ts";
 export { type AdminClient, type CallInput, type ClientOptions, createAdminClient, type RawOptions } from "./client.ts";
-export * from "./columns.ts";
 export * from "./door.ts";
 export { AdminError } from "./errors.ts";
 export { type Explanation, explain } from "./explain.ts";
+export { LIST_GROUPS, type ListDefinition } from "./list-definition.ts";
+export { ATTENTION_SEVERITIES } from "./lists/acknowledgements.ts";
+export { KEPT_REQUESTS } from "./lists/requests.ts";
+export { SUSPENSION_KINDS } from "./lists/suspensions.ts";
+export { LISTED_USAGE } from "./lists/usage.ts";
+export * from "./lists.ts";
 export { type OpenApiDocument, type OpenApiOptions, openApiDocument } from "./openapi.ts";
 export * from "./operation.ts";
 export { type AuditRecord, KEPT_RECORDS } from "./operations/audit.ts";
@@ -19,7 +24,6 @@ export {
   MAX_REHEARSED_SEGMENTS,
   TEXT_KINDS,
 } from "./operations/guardrails.ts";
-export { KEPT_REQUESTS, LISTED_USAGE } from "./operations/lists.ts";
 export type { LoginIssuer, NodeStatus } from "./operations/node.ts";
 export { type QueryResult, type QueryTables, SQL_TYPES } from "./operations/query.ts";
 export { REHEARSED_OUTCOMES, type RehearsalResult } from "./operations/rehearsal.ts";

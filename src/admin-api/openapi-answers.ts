@@ -3,10 +3,11 @@
  * and statuses are those of the one table of refusals.
  */
 
-import { type JsonSchema, type RefusalCode, REFUSALS } from "../base/index.ts";
-import { TABLES } from "./columns.ts";
+import { type JsonSchema, REFUSALS, type RefusalCode } from "../base/index.ts";
+import { ANSWERED_BY } from "./every-node.ts";
+import { TABLES } from "./lists.ts";
 import { componentSchemas, reference, referred } from "./openapi-schemas.ts";
-import { ANSWERED_BY, COMMON_CODES, type Operation } from "./operation.ts";
+import { COMMON_CODES, type Operation } from "./operation.ts";
 
 type Responses = Readonly<Record<string, JsonSchema>>;
 

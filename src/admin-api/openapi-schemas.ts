@@ -4,7 +4,9 @@
  * extensions that a reader may ignore.
  */
 
-import { metadata, TABLES } from "./columns.ts";
+import type { JsonSchema, Schema } from "../base/index.ts";
+import { metadata } from "./lists/keys.ts";
+import { TABLES } from "./lists.ts";
 import { auditRecord } from "./operations/audit.ts";
 import { backendFailure, backendMember } from "./operations/backends.ts";
 import { mintedKey } from "./operations/keys.ts";
@@ -18,7 +20,6 @@ import {
   sourceProblem,
   sourceRevision,
 } from "./operations/sources.ts";
-import type { JsonSchema, Schema } from "../base/index.ts";
 
 /** Named schemas other than rows of the tables, which are named after their table in the singular. */
 const NAMED: Readonly<Record<string, Schema<unknown>>> = {

@@ -5,12 +5,12 @@
  * Source: OpenAPI Specification 3.1.0; design decisions, section 3.
  */
 
+import type { JsonSchema, ObjectSchema } from "../base/index.ts";
 import { COMPONENT_HEADERS, componentResponses, responsesOf, schemasWithError } from "./openapi-answers.ts";
 import { reference, referred } from "./openapi-schemas.ts";
 import type { BodyShape, Operation, ResourceKind } from "./operation.ts";
 import { OPERATIONS } from "./operations.ts";
 import { BASE_PATH, PROBE_PATHS } from "./paths.ts";
-import type { JsonSchema, ObjectSchema } from "../base/index.ts";
 
 type Methods = Readonly<Record<string, JsonSchema>>;
 

@@ -3,8 +3,8 @@
  * all use the same descriptions. Source: design decisions, section 3.
  */
 
-import type { TableName } from "./columns.ts";
-import { choice, flag, integer, list, type ObjectSchema, object, optional, type Schema, type TypeOf, text } from "../base/index.ts";
+import { type ObjectSchema, object, type Schema, type TypeOf } from "../base/index.ts";
+import type { TableName } from "./lists.ts";
 
 /** Codes that an operation may answer beside the `COMMON_CODES` of all. */
 export type AdminCode =
@@ -113,92 +113,6 @@ export const EMPTY = { kind: "empty" } as const;
 export const jsonBody = <S extends Schema<unknown>>(schema: S) => ({ kind: "json", schema }) as const;
 export const answers = <S extends Schema<unknown>>(schema: S) => ({ kind: "json", status: 200, schema }) as const;
 export const creates = <S extends Schema<unknown>>(schema: S) => ({ kind: "json", status: 201, schema }) as const;
-
-export const LIST_QUERY = object("How a list is read.", {
-  index: optional(
-    integer("Answer once the list has changed past this index, as an earlier answer gave it.", {
-      minimum: 0,
-      maximum: Number.MAX_SAFE_INTEGER,
-    }),
-  ),
-  wait: optional(
-    text("With `index`: answer after this long at the latest, with what there is; 30s when left out.", {
-      format: "duration",
-      "x-max-duration": "5m",
-    }),
-  ),
-  consistent: optional(flag("Read what was acknowledged anywhere before the call; needs a leader.")),
-});
-
-/** Query parameters of lists that each node measures. */
-export const EVERY_NODE = {
-  nodes: optional(
-    choice(
-      "`all`: of every member of the cluster, each row with its `node`; `unanswered` names those that gave none within a second, `cut` those that have more than an answer takes.",
-      ["all"],
-    ),
-  ),
-} as const;
-
-/** Members of an answer to `nodes=all`. */
-export const ANSWERED_BY = {
-  unanswered: optional(list("With `nodes=all`: nodes that gave no answer within a second.", text("Node id."))),
-  cut: optional(list("With `nodes=all`: nodes of which some rows were left out.", text("Node id."))),
-} as const;
-
-/** Maximum number of rows in a page. */
-const MAX_PAGE = 10_000;
-
-const PAGE_QUERY = object("How a list is read, and which page of it.", {
-  ...LIST_QUERY.keys,
-  limit: optional(
-    integer("A page of at most so many rows, in the order of their names; all rows when left out.", {
-      minimum: 1,
-      maximum: MAX_PAGE,
-    }),
-  ),
-  after: optional(
-    text("With `limit`: only rows behind this name, such as the last one of the page before.", {
-      pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$",
-    }),
-  ),
-});
-
-const MEASURED_KEYS = { ...LIST_QUERY.keys, ...EVERY_NODE } as const;
-const MEASURED_QUERY = object("How a list is read.", MEASURED_KEYS);
-
-/** Returns the operation of a list that each node measures. */
-export const listsMeasured = <const T extends TableName>(table: T, help: string) =>
-  ({ ...lists(table, help), query: MEASURED_QUERY }) as const satisfies Operation;
-
-/** Returns the operation of a list that can be filtered by the values of these columns. */
-export const listsNarrowed = <const T extends TableName, const K extends ObjectSchema["keys"]>(
-  table: T,
-  help: string,
-  columns: K,
-) =>
-  ({
-    ...lists(table, help),
-    query: object("How a list is read, and which rows of it.", { ...MEASURED_KEYS, ...columns }),
-  }) as const satisfies Operation;
-
-export const lists = <const T extends TableName>(table: T, help: string) =>
-  ({
-    method: "GET",
-    path: `/${table}`,
-    group: "read",
-    resource: { kind: "Table", name: table },
-    help,
-    params: NOTHING,
-    query: LIST_QUERY,
-    body: NO_BODY,
-    answer: { kind: "list", table },
-    codes: ["no_leader"],
-  }) as const satisfies Operation;
-
-/** Returns the operation of a list whose rows are in the order of their names, and which can also be read in pages. */
-export const listsPaged = <const T extends TableName>(table: T, help: string) =>
-  ({ ...lists(table, help), query: PAGE_QUERY }) as const satisfies Operation;
 
 export type ParamsOf<O extends Operation> = TypeOf<O["params"]>;
 export type QueryOf<O extends Operation> = TypeOf<O["query"]>;

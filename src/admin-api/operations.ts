@@ -3,7 +3,9 @@
  * section 3; specification document 1 (Admin API).
  */
 
-import type { RowOf, TableName } from "./columns.ts";
+import type { Schema } from "../base/index.ts";
+import { listOperations } from "./list-operations.ts";
+import type { RowOf, TableName } from "./lists.ts";
 import type { Operation, ParamsOf, QueryOf } from "./operation.ts";
 import { acknowledgementOperations } from "./operations/acknowledgements.ts";
 import { auditOperations } from "./operations/audit.ts";
@@ -11,23 +13,21 @@ import { backendOperations } from "./operations/backends.ts";
 import { clusterOperations } from "./operations/cluster.ts";
 import { guardrailOperations } from "./operations/guardrails.ts";
 import { keyOperations } from "./operations/keys.ts";
-import { listOperations } from "./operations/lists.ts";
 import { nodeOperations } from "./operations/node.ts";
 import { queryOperations } from "./operations/query.ts";
 import { rehearsalOperations } from "./operations/rehearsal.ts";
 import { secretOperations } from "./operations/secrets.ts";
 import { sourceOperations } from "./operations/sources.ts";
 import { suspensionOperations } from "./operations/suspensions.ts";
-import type { Schema } from "../base/index.ts";
 
 export const OPERATIONS = {
+  ...listOperations,
   ...keyOperations,
   ...suspensionOperations,
   ...acknowledgementOperations,
   ...secretOperations,
   ...sourceOperations,
   ...rehearsalOperations,
-  ...listOperations,
   ...backendOperations,
   ...guardrailOperations,
   ...clusterOperations,

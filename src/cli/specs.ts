@@ -20,7 +20,7 @@ export const runFlags = {
   config: {
     kind: "string",
     value: "PATH",
-    meaning: "node file; when set, the flags that describe a provider are ignored",
+    meaning: "node file; the flags that describe a provider are then ignored",
   },
   listen: { kind: "string", value: "ADDR", default: ":8484", meaning: "address to serve on" },
   "metrics-listen": {
@@ -79,17 +79,20 @@ export const checkFlags = {
     kind: "duration",
     value: "DURATION",
     default: DEFAULT_PROBE_TIMEOUT_MS,
-    meaning: "how long each network probe may take",
+    meaning: "time limit of each network request",
   },
-  offline: { kind: "boolean", meaning: "compile only; touch no provider, issuer, server, agent or library" },
+  offline: {
+    kind: "boolean",
+    meaning: "only compile the configuration; use no provider, issuer, server, agent or library",
+  },
 } as const satisfies FlagTable;
 
 export const importFlags = {
-  o: { kind: "string", value: "FILE", defaultText: "stdout", meaning: "write the document into a new file" },
+  o: { kind: "string", value: "FILE", defaultText: "stdout", meaning: "write the document to a new file" },
   preset: {
     kind: "strings",
     value: "NAME=PRESET",
-    meaning: "what a provider of that name is in the catalog, where the name does not say so; may be repeated",
+    meaning: "catalog preset of a provider whose name does not match one; may be repeated",
   },
 } as const satisfies FlagTable;
 
@@ -109,11 +112,11 @@ export const devFlags = {
   },
   inspector: {
     kind: "boolean",
-    meaning: "inspect what an Envoy routes, and print a complete configuration for it",
+    meaning: "run as a guardrail inspector for Envoy, and print a complete Envoy configuration",
   },
   more: {
     kind: "boolean",
-    meaning: "also print SDK snippets, MCP and agent calls, and further verbs",
+    meaning: "also print SDK snippets, MCP and agent calls, and more verbs",
   },
 } as const satisfies FlagTable;
 
@@ -127,14 +130,14 @@ export const simulateFlags = {
   "require-key": {
     kind: "string",
     value: "KEY",
-    meaning: "the only credential that is accepted; without, any or none is",
+    meaning: "the only accepted credential; by default every request is accepted",
   },
   "admin-key": {
     kind: "string",
     value: "KEY",
-    meaning: "the only credential that may read the usage reports; without, any may",
+    meaning: "the only credential that may read the usage reports; by default every request may",
   },
-  faults: { kind: "boolean", meaning: "print the names that ask for faults, of models, servers and agents, and exit" },
+  faults: { kind: "boolean", meaning: "print the model, server and agent names that select faults, and exit" },
   "require-signature": {
     kind: "string",
     value: "ID:SECRET",
@@ -147,16 +150,16 @@ export const clusterPruneFlags = {
     kind: "string",
     value: "HOST:PORT[,...]",
     required: true,
-    meaning: "forward addresses of nodes, asked in this order",
+    meaning: "forward addresses of nodes, tried in this order",
   },
-  keep: { kind: "string", value: "IDS", required: true, meaning: "ids of the nodes that remain, with commas between" },
+  keep: { kind: "string", value: "IDS", required: true, meaning: "comma-separated ids of the nodes that remain" },
   attempts: {
     kind: "integer",
     value: "N",
     min: 1,
     max: 1_000,
     default: 1,
-    meaning: "passes over the addresses, five seconds apart",
+    meaning: "number of passes over the addresses, five seconds apart",
   },
 } as const satisfies FlagTable;
 
@@ -168,9 +171,9 @@ export const clusterRecoverFlags = {
     kind: "string",
     value: "IDS",
     defaultText: "this node alone",
-    meaning: "ids of the members to keep, with commas between",
+    meaning: "comma-separated ids of the members to keep",
   },
-  confirm: { kind: "boolean", meaning: "write the smaller membership; without, only what was found is printed" },
+  confirm: { kind: "boolean", meaning: "write the smaller membership; without it, only the findings are printed" },
 } as const satisfies FlagTable;
 
 export const adminFlags = {
@@ -181,7 +184,7 @@ export const adminFlags = {
     value: "REVISION",
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
-    meaning: "refuse a change of a source unless this is its revision; 0: unless there is no such source",
+    meaning: "refuse a change of a source that has another revision; 0: that exists already",
   },
 } as const satisfies FlagTable;
 
@@ -192,35 +195,34 @@ export const consoleFlags = {
     value: "URL[,...]",
     defaultText: "GATEWAY_ADMIN_URL",
     meaning:
-      "URLs of nodes of one cluster, with the tokens that 'gateway login' keeps; the next is used when one is gone",
+      "URLs of nodes of one cluster, with the tokens of 'gateway login'; the next is used when one cannot be reached",
   },
   readonly: { kind: "boolean", meaning: "show everything, change nothing" },
-  ascii: { kind: "boolean", meaning: "draw with plain characters alone" },
+  ascii: { kind: "boolean", meaning: "draw with ASCII characters only" },
   theme: {
     kind: "string",
     value: "NAME|FILE",
-    meaning: "colours: auto, dark, light, mono, a theme of the settings, or a file of one",
+    meaning: "colors: auto, dark, light, mono, a theme of the settings, or a theme file",
   },
   mouse: {
     kind: "string",
     value: "MODE",
     choices: ["on", "off"],
     defaultText: "the settings, or on",
-    meaning: "take clicks and the wheel; with Shift the terminal selects text as ever",
+    meaning: "react to clicks and the wheel; hold Shift to select text in the terminal",
   },
-  context: { kind: "string", value: "NAME", meaning: "gateway that has this name, in place of -socket and -url" },
+  context: { kind: "string", value: "NAME", meaning: "named gateway of the settings, in place of -socket and -url" },
   record: {
     kind: "string",
     value: "FILE",
-    meaning: "write the session as an asciicast, keys and what is shown once masked",
+    meaning: "record the session as an asciicast; typed keys and values that are shown once are masked",
   },
   "check-settings": {
     kind: "boolean",
-    meaning:
-      "say what is wrong with the settings of the console ($XDG_CONFIG_HOME/gateway/console.yaml), and open nothing",
+    meaning: "check the settings of the console ($XDG_CONFIG_HOME/gateway/console.yaml), and exit",
   },
-  metrics: { kind: "string", value: "URL", meaning: "metrics page of a node, for rates over time" },
-  audit: { kind: "string", value: "FILE", meaning: "audit trail that grows, shown as it does" },
+  metrics: { kind: "string", value: "URL", meaning: "metrics URL of a node, for rates over time" },
+  audit: { kind: "string", value: "FILE", meaning: "audit trail file to follow" },
 } as const satisfies FlagTable;
 
 export const queryFlags = {
@@ -231,23 +233,21 @@ export const queryFlags = {
     choices: ["table", "csv", "json", "rows"],
     default: "table",
     meaning:
-      "table, csv (RFC 4180), json (an object a row) or rows (columns, their types and rows, as the API answers); a NULL is " +
-      "an empty cell of a table and of csv",
+      "table, csv (RFC 4180), json (an object for each row) or rows (columns with their types, and rows, as the API answers); " +
+      "NULL is an empty cell in table and csv",
   },
   nodes: {
     kind: "string",
     value: "WHICH",
     choices: ["one", "all"],
     default: "one",
-    meaning:
-      "of lists of what a node measures (a2a_agents, artifacts, backends, budgets, certificates, cluster_members, controls, guardrails, " +
-      "history, mcp_servers, refusals, requests): rows of the node asked, or of all",
+    meaning: "for tables that each node measures: rows of the node asked, or of all nodes",
   },
-  tables: { kind: "boolean", meaning: "describe the tables that may be queried, in place of a query" },
+  tables: { kind: "boolean", meaning: "describe the tables that may be queried, instead of running a query" },
   p: {
     kind: "strings",
     value: "VALUE",
-    meaning: `value of the next '?': a number, true, false or null as JSON writes it, else text ('"5"' is the text 5); may be repeated`,
+    meaning: `value of the next '?': a number, true, false or null as in JSON, otherwise text ('"5"' is the text 5); may be repeated`,
   },
 } as const satisfies FlagTable;
 
@@ -255,7 +255,7 @@ export const snapshotSaveFlags = {
   ...doorFlags,
   stale: {
     kind: "boolean",
-    meaning: "take it from the node asked though it does not lead, and may be a little behind",
+    meaning: "take it from the queried node even if it is not the leader and may be slightly behind",
   },
 } as const satisfies FlagTable;
 
@@ -264,19 +264,19 @@ export const snapshotRestoreFlags = {
   "without-secrets": {
     kind: "boolean",
     meaning:
-      "restore all but what is sealed, such as into a cluster of another secret, and print the names of the secrets to seal " +
-      "again, one per line",
+      "restore everything but sealed values, for example into a cluster with another secret, and print the names of the " +
+      "secrets to put again, one per line",
   },
 } as const satisfies FlagTable;
 
 export const loginFlags = {
-  issuer: { kind: "string", value: "NAME", meaning: "where to sign in, when the gateway trusts more than one issuer" },
-  device: { kind: "boolean", meaning: "sign in by a code that is typed into a browser elsewhere" },
+  issuer: { kind: "string", value: "NAME", meaning: "issuer to sign in at, if the gateway trusts more than one" },
+  device: { kind: "boolean", meaning: "sign in with a code that is typed into a browser on another machine" },
 } as const satisfies FlagTable;
 
 export const logoutFlags = {
-  all: { kind: "boolean", meaning: "forget every sign-in that is kept" },
-  list: { kind: "boolean", meaning: "print the sign-ins that are kept, and change nothing" },
+  all: { kind: "boolean", meaning: "remove every stored sign-in" },
+  list: { kind: "boolean", meaning: "print the stored sign-ins, and change nothing" },
 } as const satisfies FlagTable;
 
 export const auditVerifyFlags = {
@@ -316,7 +316,7 @@ export const modelsListFlags = cacheFlags;
 
 export const modelsPruneFlags = {
   ...cacheFlags,
-  confirm: { kind: "boolean", meaning: "remove it; without, only what would be removed is printed" },
+  confirm: { kind: "boolean", meaning: "remove the files; without it, only their names are printed" },
 } as const satisfies FlagTable;
 
 export const packAddFlags = {
@@ -324,13 +324,13 @@ export const packAddFlags = {
     kind: "string",
     value: "PATH",
     default: "deployment.yaml",
-    meaning: "document to copy into; a missing file is an empty document",
+    meaning: "document to change; a missing file counts as an empty document",
   },
   write: { kind: "boolean", meaning: "rewrite the document in place" },
 } as const satisfies FlagTable;
 
 export const versionFlags = {
-  json: { kind: "boolean", meaning: "print it as JSON, with what the program runs on" },
+  json: { kind: "boolean", meaning: "print JSON, with the runtime environment" },
 } as const satisfies FlagTable;
 
 export const partsFlags = {
@@ -341,7 +341,7 @@ export const completionFlags = {
   names: {
     kind: "string",
     value: "KIND",
-    meaning: "print the names of a kind that a running gateway has, for the scripts",
+    meaning: "print the names of a kind from a running gateway; used by the scripts",
   },
 } as const satisfies FlagTable;
 

@@ -48,8 +48,8 @@ export const DAEMON = {
   group: "run",
   summary: "run the gateway",
   description:
-    "Runs the gateway until SIGTERM or SIGINT. With -config it serves what the node file and its deployment document " +
-    "say; without, it forwards to the one provider the flags describe.",
+    "Runs the gateway until SIGTERM or SIGINT. With -config it serves the configuration of the node file and its " +
+    "deployment document; without -config it forwards to the one provider that the flags describe.",
   flags: runFlags,
   positionals: NONE,
 } as const satisfies Verb;
@@ -60,8 +60,8 @@ const ENTRIES = [
     group: "run",
     summary: "check a configuration, and whether what it names answers",
     description:
-      "Loads the node file and its deployment document as the gateway would, then asks everything they name to answer. " +
-      "Prints one line per answer; the status is 1 when any is a failure. Opens no listener and writes nothing.",
+      "Loads the node file and its deployment document as the gateway would, then sends a request to everything they " +
+      "name. Prints one line per answer; the status is 1 when any is a failure. Opens no listener and writes nothing.",
     flags: checkFlags,
     positionals: NONE,
   },
@@ -79,78 +79,79 @@ const ENTRIES = [
   {
     name: "import",
     group: "run",
-    summary: "import the configuration of another gateway",
+    summary: "convert the configuration of another gateway",
     description:
-      "Reads the config.yaml of a LiteLLM proxy, a config object of Portkey, or the config.json of Bifrost, and prints a " +
-      "deployment document with comments. What has no counterpart, or becomes something else, is told on stderr by its line, " +
-      "with what to do. A key that is written out is not copied: a variable is named for it. The document compiles as " +
-      "'gateway check -offline' compiles it, or nothing is written and the status is 1. '-' reads stdin. Calls nobody.",
+      "Reads the config.yaml of a LiteLLM proxy, a config object of Portkey or the config.json of Bifrost, and prints " +
+      "a deployment document with comments. For every setting that has no counterpart or is converted to something " +
+      "else, stderr names its line and says what to do. Keys that the file contains are not copied: the document " +
+      "refers to a variable for each. The result is compiled as by 'gateway check -offline'; if that fails, nothing " +
+      "is written and the status is 1. '-' reads stdin. No network is used.",
     flags: importFlags,
     positionals: { usage: "litellm|portkey|bifrost FILE", min: 2, max: 2, areFiles: true },
   },
   {
     name: "dev",
     group: "run",
-    summary: "run a self-contained gateway to try things on",
+    summary: "run a self-contained gateway for trying things out",
     description:
-      "Runs one node on this machine in front of a simulated provider, MCP server and agent, with a temporary data directory that is removed " +
-      "at the end, and prints what to call it with.",
+      "Runs one node on this machine in front of a simulated provider, MCP server and agent, with a temporary data " +
+      "directory that is removed at the end. Prints commands to call it with.",
     flags: devFlags,
     positionals: NONE,
   },
   {
     name: "simulate",
     group: "run",
-    summary: "run the simulated provider, MCP server and agent alone",
+    summary: "run only the simulated provider, MCP server and agent",
     description:
-      "Serves both dialects with deterministic answers, an MCP server at /mcp and an A2A agent at /a2a. Names ask for " +
-      "faults: models sim-429, sim-slow-2s, sim-drop-mid-stream; servers /mcp/sim-stall-mid-stream, /mcp/sim-old-session; " +
-      "agents /a2a/sim-fail. -faults lists them; GET /sim/last shows what was received.",
+      "Serves both dialects with deterministic answers, an MCP server at /mcp and an A2A agent at /a2a. Names select " +
+      "faults: models sim-429, sim-slow-2s, sim-drop-mid-stream; servers /mcp/sim-stall-mid-stream, " +
+      "/mcp/sim-old-session; agents /a2a/sim-fail. -faults lists them; GET /sim/last shows the last received request.",
     flags: simulateFlags,
     positionals: NONE,
   },
   {
     name: "guardrails eval",
     group: "run",
-    summary: "score the guardrails of a configuration on marked texts",
+    summary: "score the guardrails of a configuration on labeled texts",
     description:
-      "Runs every case of the data through the detectors, as one chat turn, and compares what was found with what is " +
-      "marked, exactly and with overlap allowed. Files named .jsonl hold a case a line (text, spans, labels, tags, kind, " +
-      "system; places are bytes); others are CoNLL. '-' reads stdin. Texts of wrong cases are printed, but not with " +
-      "-json. Declared models that are not in the cache are fetched into it; judges call the models of their providers, " +
-      "which is told and counted. The status is 1 when a detector failed.",
+      "Runs every case of the data through the detectors as one chat turn, and compares the findings with the labels, " +
+      "exactly and with overlap allowed. Files named .jsonl contain one case per line (text, spans, labels, tags, " +
+      "kind, system; positions are bytes); all others are CoNLL. '-' reads stdin. The texts of wrong cases are " +
+      "printed, except with -json. Models that are not in the cache are downloaded; judge detectors call their " +
+      "providers, and the number of calls is printed. The status is 1 when a detector failed.",
     flags: guardrailsEvalFlags,
     positionals: { usage: "DATA...", min: 1, max: Number.POSITIVE_INFINITY, areFiles: true },
   },
   {
     name: "guardrails inspect",
     group: "run",
-    summary: "show what guardrails make of a text, and why",
+    summary: "show what guardrails do with a text, and why",
     description:
-      "Shows what detectors find in a text, what was removed and why, what the rules decide, and the resulting " +
-      "text. Nothing is forwarded or recorded. With -config it needs no gateway; without, it asks the one that runs. '-' " +
-      "reads stdin, which no shell remembers. The status is 0 when the text is allowed, also rewritten, and 1 when it is " +
-      "denied.",
+      "Shows the findings of the detectors in a text, the findings that were dropped and why, the decision of the " +
+      "rules, and the resulting text. Nothing is forwarded or recorded. With -config no gateway is needed; without it " +
+      "a running gateway is asked. '-' reads stdin, which keeps the text out of the shell's history. The status is 0 " +
+      "when the text is allowed, rewritten or not, and 1 when it is denied.",
     flags: guardrailsInspectFlags,
     positionals: { usage: "TEXT|-", min: 1, max: 1 },
   },
   {
     name: "guardrails list",
     group: "operate",
-    summary: "list detectors and rules in force, with their counts",
+    summary: "list the detectors and rules in force, with their counts",
     description:
-      "Prints the detectors and the rules of a running gateway, in the order of its document, and what its node counted " +
-      "of them since it started. Keys, patterns and deny lists are not shown.",
+      "Prints the detectors and rules of a running gateway in the order of its document, with the counts of its node " +
+      "since it started. Keys, patterns and deny lists are not shown.",
     flags: guardrailsListFlags,
     positionals: NONE,
   },
   {
     name: "models pin",
     group: "run",
-    summary: "print a model of a hub as an entry to paste, by its commit",
+    summary: "print a model of a hub as an entry, pinned to a commit",
     description:
-      "Prints the entry of 'models' to paste into a deployment document: a branch or tag is resolved to the commit that " +
-      "it names now, since the gateway accepts nothing that can move. Downloads nothing.",
+      "Prints an entry to paste under 'models' of a deployment document. A branch or tag is resolved to its current " +
+      "commit, since the gateway accepts only commits. Downloads nothing.",
     flags: modelsPinFlags,
     positionals: { usage: "OWNER/NAME", min: 1, max: 1 },
   },
@@ -159,61 +160,61 @@ const ENTRIES = [
     group: "run",
     summary: "list the models of a configuration and of its cache",
     description:
-      "Prints the models that the detectors of the deployment document refer to, whether each is in the cache, and what " +
-      "else is there. Asks nobody and writes nothing.",
+      "Prints the models that the detectors of the deployment document use, whether each is in the cache, and the " +
+      "other files in the cache. Uses no network and writes nothing.",
     flags: modelsListFlags,
     positionals: NONE,
   },
   {
     name: "models prune",
     group: "run",
-    summary: "remove from the cache what a configuration does not use",
+    summary: "remove unused files from the model cache",
     description:
-      "Removes models, files and broken-off downloads that the deployment document does not need; whatever uses them " +
-      "can fetch them again. Without -confirm it prints what would be removed and removes nothing.",
+      "Removes models, files and interrupted downloads that the deployment document does not need; they can be " +
+      "downloaded again. Without -confirm it only prints what would be removed.",
     flags: modelsPruneFlags,
     positionals: NONE,
   },
   {
     name: "pack list",
     group: "run",
-    summary: "list the control packs that come with the program",
+    summary: "list the built-in control packs",
     description:
-      "Prints one line per pack: its id, version, number of rules and of controls, and what it is for. A pack maps rules " +
-      "to the controls of a standard, so that the audit trail says which control a decision served.",
+      "Prints one line per pack: its id, version, number of rules and controls, and purpose. A pack maps rules to the " +
+      "controls of a standard, so that the audit trail shows which control a decision served.",
     flags: noFlags,
     positionals: NONE,
   },
   {
     name: "pack show",
     group: "run",
-    summary: "show what a control pack covers, cites and adds",
+    summary: "show the controls and rules of a control pack",
     description:
-      "Prints the README of the pack, the controls that it cites, those that it attaches to rules of other packs, those " +
-      "that something else than a rule carries out, and the fragment that 'pack add' copies. PACK is an id, or the path of " +
-      "a directory such as ./mine.",
+      "Prints the README of the pack, the controls that it cites, those that it attaches to rules of other packs, " +
+      "those that are implemented outside of rules, and the fragment that 'pack add' copies. PACK is an id, or the " +
+      "path of a directory such as ./mine.",
     flags: noFlags,
     positionals: { usage: "PACK", min: 1, max: 1 },
   },
   {
     name: "pack add",
     group: "run",
-    summary: "put control packs into a deployment document",
+    summary: "add control packs to a deployment document",
     description:
-      "Copies detectors and rules of the packs into the document, whose other lines stay as they are, and compiles the " +
-      "result as the gateway does; all of it or nothing. What is there already is kept when it is the same by meaning, and " +
-      "refused when it is not. Prints the document, or writes it with -write; what was done is told on stderr. Variables " +
-      "that the document uses must be set; its secrets need not be here.",
+      "Copies the detectors and rules of the packs into the document, leaves its other lines unchanged, and compiles " +
+      "the result as the gateway does. Nothing is changed if that fails. An entry that already exists is kept if it " +
+      "means the same, and refused otherwise. Prints the document, or writes it with -write; stderr lists the " +
+      "changes. Variables that the document uses must be set; its secrets are not needed.",
     flags: packAddFlags,
     positionals: { usage: "PACK...", min: 1, max: 100 },
   },
   {
     name: "pack test",
     group: "run",
-    summary: "run the cases of a control pack",
+    summary: "run the test cases of a control pack",
     description:
-      "Runs the pack's own cases against a document that holds it and what it builds on, and nothing else. Prints one line " +
-      "per case; the status is 1 when one fails. Calls nobody and writes nothing.",
+      "Runs the pack's own cases against a document that contains only the pack and those it builds on. Prints one " +
+      "line per case; the status is 1 when one fails. Uses no network and writes nothing.",
     flags: noFlags,
     positionals: { usage: "PACK...", min: 1, max: 100 },
   },
@@ -222,9 +223,9 @@ const ENTRIES = [
     group: "operate",
     summary: "watch and operate a running gateway on a full screen",
     description:
-      "Shows the cluster as it is and as it changes, and does nothing that was not confirmed. '?' explains the keys of " +
-      "what is on the screen; Esc goes back, q leaves. NO_COLOR and INK_SCREEN_READER=true are honoured. For scripts: " +
-      "gateway admin, gateway query.",
+      "Shows the live state of the cluster; every change asks for confirmation. '?' explains the keys of the current " +
+      "screen, Esc goes back, q quits. NO_COLOR and INK_SCREEN_READER=true are honored. For scripts, use 'gateway " +
+      "get', 'gateway admin' and 'gateway query'.",
     flags: consoleFlags,
     positionals: NONE,
   },
@@ -234,18 +235,18 @@ const ENTRIES = [
     group: "operate",
     summary: "call the admin API of a running gateway",
     description:
-      "Sends one request and prints the body of the answer. METHOD is GET when it is left out; PATH is keys, /keys or " +
-      "/admin/v1/keys alike. The status is 1 when the API answers 400 or above, 3 when nobody answers.",
+      "Sends one request and prints the body of the answer. METHOD defaults to GET; PATH is keys, /keys or " +
+      "/admin/v1/keys. The status is 1 when the API answers 400 or above, and 3 when the gateway cannot be reached.",
     flags: adminFlags,
     positionals: { usage: "[METHOD] PATH", min: 1, max: 2, words: "operations" },
   },
   {
     name: "query",
     group: "operate",
-    summary: "ask a running gateway by SQL",
+    summary: "query a running gateway with SQL",
     description:
-      "Runs one SELECT over the lists of the admin API, all read at one moment on one node, and prints the rows. SQL '-' " +
-      "reads the statement from stdin. Try: gateway query -tables.",
+      "Runs one SELECT over the lists of the admin API, all read at the same moment on one node, and prints the rows. " +
+      "SQL '-' reads the statement from stdin. 'gateway query -tables' describes the tables.",
     flags: queryFlags,
     positionals: { usage: "SQL", min: 0, max: 1 },
   },
@@ -254,17 +255,17 @@ const ENTRIES = [
     group: "operate",
     summary: "sign in at a gateway's identity provider",
     description:
-      "Signs in where the gateway says and keeps the token for verbs that take -url. URL is GATEWAY_ADMIN_URL when it is " +
-      "left out.",
+      "Signs in at the identity provider that the gateway names, and stores the token for verbs with -url. URL " +
+      "defaults to GATEWAY_ADMIN_URL.",
     flags: loginFlags,
     positionals: { usage: "[URL]", min: 0, max: 1 },
   },
   {
     name: "logout",
     group: "operate",
-    summary: "forget the sign-in at a gateway",
+    summary: "remove the stored sign-in for a gateway",
     description:
-      "Removes the token that this machine keeps for a gateway; URL is GATEWAY_ADMIN_URL when it is left out. The token " +
+      "Removes the token that this machine stores for a gateway. URL defaults to GATEWAY_ADMIN_URL. The token itself " +
       "stays valid until it expires.",
     flags: logoutFlags,
     positionals: { usage: "[URL]", min: 0, max: 1 },
@@ -272,11 +273,11 @@ const ENTRIES = [
   {
     name: "audit verify",
     group: "keep",
-    summary: "check an exported audit trail",
+    summary: "verify an exported audit trail",
     description:
-      "Checks each chain of the trail offline: every record, link and signature, and that none is missing between the " +
-      "first and the last. A trail cut at its end is noticed only against -heads. '-' reads stdin. The status is 1 when " +
-      "a chain fails.",
+      "Checks each chain of the trail offline: every record, link and signature, and that no record is missing " +
+      "between the first and the last. A trail that was cut at its end is only detected with -heads. '-' reads stdin. " +
+      "The status is 1 when a chain fails.",
     flags: auditVerifyFlags,
     positionals: { usage: "FILE...", min: 1, max: Number.POSITIVE_INFINITY, areFiles: true },
   },
@@ -285,40 +286,40 @@ const ENTRIES = [
     group: "keep",
     summary: "write the state of a running cluster to an archive",
     description:
-      "Makes the leader take a snapshot and writes the archive: a file that is there whole or not at all, or stdout for " +
-      "'-'. Secrets in it are sealed; only a cluster of the same secret opens them.",
+      "Makes the leader take a snapshot and writes the archive to a file, which appears only once it is complete, or " +
+      "to stdout for '-'. Secrets in it are sealed; only a cluster with the same secret can open them.",
     flags: snapshotSaveFlags,
     positionals: { usage: "FILE", min: 1, max: 1, areFiles: true },
   },
   {
     name: "snapshot restore",
     group: "keep",
-    summary: "replace the state of a running cluster by an archive's",
+    summary: "restore the state of a running cluster from an archive",
     description:
-      "Replaces keys, budgets, sources, secrets and all other state by those of the archive, on every node and at once; " +
-      "what was there is gone. Members stay. '-' reads the archive from stdin. An archive whose secrets were sealed under " +
-      "another cluster secret or kek_file is refused unless -without-secrets is given.",
+      "Replaces keys, budgets, sources, secrets and all other state by those of the archive, on every node at once. " +
+      "The previous state is lost; the members stay. '-' reads the archive from stdin. An archive whose secrets were " +
+      "sealed under another cluster secret or kek_file is refused unless -without-secrets is given.",
     flags: snapshotRestoreFlags,
     positionals: { usage: "FILE", min: 1, max: 1, areFiles: true },
   },
   {
     name: "cluster prune",
     group: "keep",
-    summary: "name the members that a running cluster keeps",
+    summary: "set the members of a running cluster",
     description:
-      "Makes the members of a running cluster exactly those of -keep; the others are removed. The first address that " +
-      "answers relays it to the leader. The cluster secret is read from GATEWAY_CLUSTER_SECRET.",
+      "Makes the members of a running cluster exactly those of -keep and removes the others. The first address that " +
+      "answers relays the request to the leader. The cluster secret is read from GATEWAY_CLUSTER_SECRET.",
     flags: clusterPruneFlags,
     positionals: NONE,
   },
   {
     name: "cluster recover",
     group: "keep",
-    summary: "let a stopped node go on when its majority is lost",
+    summary: "recover a stopped node that has lost its majority",
     description:
-      "Offline, on a stopped node, once, on the survivor with the highest last term, then the highest last index. Makes " +
-      "its cluster one of fewer members; what the disk holds is kept. Without -confirm it prints what it found and writes " +
-      "nothing.",
+      "Run it once, on a stopped node: the survivor with the highest last term, then the highest last index. It " +
+      "reduces the node's cluster to the members of -keep and keeps all data on disk. Without -confirm it prints what " +
+      "it found and writes nothing.",
     flags: clusterRecoverFlags,
     positionals: NONE,
   },
@@ -327,7 +328,7 @@ const ENTRIES = [
     group: "program",
     summary: "print build, commit, date, toolchain and platform",
     description:
-      "Prints one line, as --version does. The commit ends in -dirty when the tree it was built from had been modified.",
+      "Prints one line, as --version does. The commit ends in -dirty when the tree it was built from was modified.",
     flags: versionFlags,
     positionals: NONE,
   },
@@ -344,7 +345,7 @@ const ENTRIES = [
   {
     name: "completion",
     group: "program",
-    summary: "print a shell's completion script",
+    summary: "print the completion script of a shell",
     description: "Prints the script; for bash, put `source <(gateway completion bash)` into ~/.bashrc.",
     flags: completionFlags,
     positionals: { usage: SHELLS.join("|"), min: 0, max: 1, words: "shells" },

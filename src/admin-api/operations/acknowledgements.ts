@@ -3,9 +3,10 @@
  * change only what the consoles of all operators show.
  */
 
-import { ATTENTION_SEVERITIES, TABLES } from "../columns.ts";
-import { answers, EMPTY, jsonBody, lists, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
 import { choice, integer, object, optional, text } from "../../base/index.ts";
+import { ATTENTION_SEVERITIES } from "../lists/acknowledgements.ts";
+import { TABLES } from "../lists.ts";
+import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
 
 const SUBJECT = object("What is acknowledged.", {
   name: text("Name of the row of attention, as the console has it: `provider:acme-chat`.", {
@@ -16,7 +17,6 @@ const SUBJECT = object("What is acknowledged.", {
 const resource = { kind: "Acknowledgement", param: "name" } as const;
 
 export const acknowledgementOperations = {
-  list_acknowledgements: lists("acknowledgements", "Lists which rows of attention operators have acknowledged."),
   put_acknowledgement: {
     method: "PUT",
     path: "/acknowledgements/{name}",

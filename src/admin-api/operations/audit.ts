@@ -1,8 +1,9 @@
 /** The audit trail: heads that the cluster has stored, and the last records of the queried node. */
 
+import { anything, choice, integer, list, map, object, optional, type TypeOf, text, time } from "../../base/index.ts";
 import { AUDIT_EVENTS } from "../audit-events.ts";
-import { ANSWERED_BY, answers, EVERY_NODE, lists, NO_BODY, NOTHING, type Operation } from "../operation.ts";
-import { anything, choice, integer, list, object, optional, type TypeOf, text, time } from "../../base/index.ts";
+import { ANSWERED_BY, EVERY_NODE } from "../every-node.ts";
+import { answers, NO_BODY, NOTHING, type Operation } from "../operation.ts";
 
 /** Maximum number of records that a node remembers: half for changes and the cluster, half for requests. */
 export const KEPT_RECORDS = 2_000;
@@ -16,14 +17,13 @@ export const auditRecord = object("A record as it was signed; design decisions, 
   ts: time("When it was made."),
   event: text("What it tells of."),
   controls: list("Controls of the rule that decided.", text("Control.")),
-  data: anything("Its facts; their form follows from `event`."),
+  data: map("Facts of the event; which ones follows from `event`.", anything("Value.")),
   hash: text("SHA-256 of the record, base64url."),
   sig: text("Ed25519 signature, base64url: of the hash, or with `proof` of the root of a group of records."),
   proof: optional(text("Where a record is in a group that shares one signature: `size.index.path`.")),
 });
 
 export const auditOperations = {
-  list_audit_heads: lists("audit_heads", "Lists the newest record that the cluster has witnessed of each audit chain."),
   list_audit_records: {
     method: "GET",
     path: "/audit/recent",

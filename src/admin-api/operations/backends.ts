@@ -1,8 +1,9 @@
 /** Providers, as measured by the queried node. */
 
-import { TABLES } from "../columns.ts";
-import { ANSWERED_BY, answers, EVERY_NODE, listsMeasured, NO_BODY, type Operation } from "../operation.ts";
 import { choice, integer, list, nullable, object, optional, type TypeOf, text, time } from "../../base/index.ts";
+import { ANSWERED_BY, EVERY_NODE } from "../every-node.ts";
+import { TABLES } from "../lists.ts";
+import { answers, NO_BODY, type Operation } from "../operation.ts";
 
 /** Maximum number of failures that a node remembers per provider. */
 export const KEPT_FAILURES = 50;
@@ -45,7 +46,6 @@ export const backendMember = object("A server of a provider's pool, as a node ha
 });
 
 export const backendOperations = {
-  list_backends: listsMeasured("backends", "Lists the providers as this node has met them in the last minute."),
   list_backend_errors: {
     method: "GET",
     path: "/backends/{name}/errors",

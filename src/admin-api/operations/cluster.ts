@@ -1,16 +1,7 @@
 /** Members of the cluster, its leader, and the archive of its state. */
 
-import {
-  answers,
-  EMPTY,
-  jsonBody,
-  listsMeasured,
-  NO_BODY,
-  NOTHING,
-  type Operation,
-  WRITE_CODES,
-} from "../operation.ts";
 import { flag, integer, list, object, optional, text } from "../../base/index.ts";
+import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
 
 const nodeId = text("Node id.", { pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$" });
 
@@ -18,7 +9,6 @@ const nodeId = text("Node id.", { pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$" 
 export const ARCHIVE_TYPE = "application/gzip";
 
 export const clusterOperations = {
-  list_cluster_members: listsMeasured("cluster_members", "Lists the members as the node asked sees them."),
   delete_cluster_member: {
     method: "DELETE",
     path: "/cluster_members/{id}",

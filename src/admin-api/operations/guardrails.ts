@@ -1,7 +1,19 @@
 /** Guardrails in force, and rehearsals with texts. Source: design decisions, sections 3 and 11 (Rehearsal). */
 
-import { answers, jsonBody, listsMeasured, NOTHING, type Operation } from "../operation.ts";
-import { choice, flag, integer, list, map, nullable, number, object, optional, type TypeOf, text } from "../../base/index.ts";
+import {
+  choice,
+  flag,
+  integer,
+  list,
+  map,
+  nullable,
+  number,
+  object,
+  optional,
+  type TypeOf,
+  text,
+} from "../../base/index.ts";
+import { answers, jsonBody, NOTHING, type Operation } from "../operation.ts";
 
 /** Maximum length of one rehearsal's texts together, in UTF-16 units; `gateway guardrails eval` is for more. */
 export const MAX_REHEARSED_LENGTH = 131_072;
@@ -117,9 +129,6 @@ const rehearsal = object("What guardrails would make of the texts. Findings hold
 });
 
 export const guardrailOperations = {
-  list_guardrails: listsMeasured("guardrails", "Lists the detectors and rules of guardrails in force."),
-  list_controls: listsMeasured("controls", "Lists the controls that rules carry, with the decisions that served them."),
-  list_artifacts: listsMeasured("artifacts", "Lists the files of models in the cache of a node, and what uses them."),
   inspect_guardrails: {
     method: "POST",
     path: "/guardrails/inspect",

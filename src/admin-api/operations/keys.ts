@@ -1,18 +1,9 @@
 /** Virtual keys: minted, changed, rotated, deleted. The text of a key exists only in the answer that created it. */
 
-import { metadata, TABLES } from "../columns.ts";
-import {
-  answers,
-  creates,
-  EMPTY,
-  jsonBody,
-  listsPaged,
-  NO_BODY,
-  NOTHING,
-  type Operation,
-  WRITE_CODES,
-} from "../operation.ts";
 import { nullable, object, optional, text } from "../../base/index.ts";
+import { metadata } from "../lists/keys.ts";
+import { TABLES } from "../lists.ts";
+import { answers, creates, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
 
 export const keyName = text("Name of a key.", { pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$" });
 const profile = text("Name of a profile.", { pattern: "^[^\\u0000-\\u001f\\u007f]{1,128}$" });
@@ -30,7 +21,6 @@ export const mintedKey = object("A key, with its text.", {
 const resource = { kind: "Key", param: "name" } as const;
 
 export const keyOperations = {
-  list_keys: listsPaged("keys", "Lists the virtual keys."),
   create_key: {
     method: "POST",
     path: "/keys",

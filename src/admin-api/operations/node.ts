@@ -1,7 +1,20 @@
 /** The queried node, and its caller. */
 
+import {
+  anything,
+  choice,
+  flag,
+  integer,
+  list,
+  map,
+  nullable,
+  object,
+  optional,
+  type TypeOf,
+  text,
+  time,
+} from "../../base/index.ts";
 import { answers, NO_BODY, NOTHING, type Operation } from "../operation.ts";
-import { anything, choice, flag, integer, list, map, nullable, object, optional, type TypeOf, text, time } from "../../base/index.ts";
 
 const resource = { kind: "Node", name: "node" } as const;
 

@@ -1,7 +1,8 @@
 /** SQL over the lists. Specification document 1, `gateway query`; the server's `query` folder defines the supported subset. */
 
-import { ANSWERED_BY, answers, EVERY_NODE, jsonBody, NO_BODY, NOTHING, type Operation } from "../operation.ts";
 import { anything, choice, integer, list, object, optional, type TypeOf, text } from "../../base/index.ts";
+import { ANSWERED_BY, EVERY_NODE } from "../every-node.ts";
+import { answers, jsonBody, NO_BODY, NOTHING, type Operation } from "../operation.ts";
 
 /** Maximum length of a statement, in UTF-16 units. */
 export const MAX_SQL_LENGTH = 65_536;

@@ -1,8 +1,8 @@
 /** Sealed secrets: a value can be written, but is never returned. */
 
-import { TABLES } from "../columns.ts";
-import { answers, EMPTY, jsonBody, lists, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
 import { integer, object, text } from "../../base/index.ts";
+import { TABLES } from "../lists.ts";
+import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
 
 /** Maximum length of a value; a certificate chain with its key is a few KiB. */
 const MAX_VALUE_LENGTH = 65_536;
@@ -13,7 +13,6 @@ const NAMED = object("Which secret.", {
 const resource = { kind: "Secret", param: "name" } as const;
 
 export const secretOperations = {
-  list_secrets: lists("secrets", "Lists the sealed secrets, without their values."),
   put_secret: {
     method: "PUT",
     path: "/secrets/{name}",

@@ -1,8 +1,8 @@
 /** Configuration sources with their history, the configuration composed of them, and the reload of the file. */
 
-import { TABLES } from "../columns.ts";
-import { answers, EMPTY, jsonBody, lists, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
 import { choice, flag, integer, list, nullable, object, optional, type TypeOf, text, time } from "../../base/index.ts";
+import { TABLES } from "../lists.ts";
+import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
 import { rehearsalResult } from "./rehearsal.ts";
 
 const name = text("Name of a source.", { pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$" });
@@ -85,7 +85,6 @@ export const configuration = object("The configuration in force on the node aske
 });
 
 export const sourceOperations = {
-  list_sources: lists("sources", "Lists the configuration sources."),
   get_source: {
     method: "GET",
     path: "/sources/{name}",

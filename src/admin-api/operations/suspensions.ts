@@ -1,8 +1,9 @@
 /** Suspensions: an operator switches something off immediately, without a change of the configuration. */
 
-import { SUSPENSION_KINDS, TABLES } from "../columns.ts";
-import { answers, EMPTY, jsonBody, lists, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
 import { choice, object, optional, text } from "../../base/index.ts";
+import { SUSPENSION_KINDS } from "../lists/suspensions.ts";
+import { TABLES } from "../lists.ts";
+import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
 
 const SUBJECT = object("What is suspended.", {
   kind: choice("Its kind.", SUSPENSION_KINDS),
@@ -11,7 +12,6 @@ const SUBJECT = object("What is suspended.", {
 const resource = { kind: "Suspension", param: ["kind", "name"] } as const;
 
 export const suspensionOperations = {
-  list_suspensions: lists("suspensions", "Lists what is suspended."),
   put_suspension: {
     method: "PUT",
     path: "/suspensions/{kind}:{name}",

@@ -7,10 +7,10 @@ import type { FlagTable } from "../flags.ts";
 export const FORMATS = ["table", "wide", "json", "yaml", "csv", "name"] as const;
 export type Format = (typeof FORMATS)[number];
 
-const yes = { kind: "boolean", meaning: "do it without asking; needed where stdin is no terminal" } as const;
-const ifExists = { kind: "boolean", meaning: "succeed when there is nothing to remove" } as const;
+const yes = { kind: "boolean", meaning: "do not ask for confirmation; required if stdin is not a terminal" } as const;
+const ifExists = { kind: "boolean", meaning: "succeed if there is nothing to remove" } as const;
 
-const watch = { kind: "boolean", meaning: "go on, and print what changes until interrupted" } as const;
+const watch = { kind: "boolean", meaning: "continue, and print changes until interrupted" } as const;
 
 const source = {
   kind: "string",
@@ -32,7 +32,7 @@ export const getFlags = {
   where: {
     kind: "strings",
     value: "CONDITION",
-    meaning: "rows to print, as status=active, lag>100, expires_at<24h or model~gpt; may be repeated",
+    meaning: "rows to print, such as status=active, lag>100, expires_at<24h or model~gpt; may be repeated",
   },
   sort: { kind: "string", value: "COLUMN", meaning: "order of the rows; -COLUMN: descending" },
   nodes: {
@@ -40,7 +40,7 @@ export const getFlags = {
     value: "WHICH",
     choices: ["one", "all"],
     default: "one",
-    meaning: "rows of the node asked, or of all nodes where each measures its own",
+    meaning: "for lists that each node measures: rows of the queried node, or of all nodes",
   },
   watch,
 } as const satisfies FlagTable;
@@ -48,7 +48,7 @@ export const getFlags = {
 export const statusFlags = {
   ...doorFlags,
   o: { kind: "string", value: "FORMAT", choices: ["text", "json"], default: "text", meaning: "text or json" },
-  watch: { kind: "boolean", meaning: "print it again whenever it changes, until interrupted" },
+  watch: { kind: "boolean", meaning: "print it again after every change, until interrupted" },
 } as const satisfies FlagTable;
 
 export const explainFlags = {
@@ -65,7 +65,7 @@ export const rehearseFlags = {
     kind: "duration",
     value: "DURATION",
     default: DEFAULT_SINCE_MS,
-    meaning: "judge the requests of the time since then",
+    meaning: "judge the requests of this period",
   },
   profile: { kind: "string", value: "NAME", meaning: "profile that -set changes" },
   budget: { kind: "string", value: "NAME", meaning: "budget that -set changes" },
@@ -86,14 +86,19 @@ export const waitFlags = {
     kind: "duration",
     value: "DURATION",
     default: DEFAULT_WAIT_MS,
-    meaning: "give up with status 1 after this",
+    meaning: "time after which the verb ends with status 1",
   },
 } as const satisfies FlagTable;
 
 export const suspendFlags = {
   ...doorFlags,
-  reason: { kind: "string", value: "TEXT", required: true, meaning: "why; callers read it in their error" },
-  for: { kind: "duration", value: "DURATION", defaultText: "until lifted", meaning: "lift it by itself after this" },
+  reason: { kind: "string", value: "TEXT", required: true, meaning: "reason; callers see it in their error" },
+  for: {
+    kind: "duration",
+    value: "DURATION",
+    defaultText: "until lifted",
+    meaning: "time after which the suspension ends",
+  },
   yes,
 } as const satisfies FlagTable;
 
@@ -102,7 +107,12 @@ export const liftFlags = { ...doorFlags, "if-exists": ifExists, yes } as const s
 export const mintFlags = {
   ...doorFlags,
   profile: { kind: "string", value: "NAME", defaultText: "none", meaning: "profile whose limits apply to the key" },
-  expires: { kind: "duration", value: "DURATION", defaultText: "never", meaning: "when the key stops working" },
+  expires: {
+    kind: "duration",
+    value: "DURATION",
+    defaultText: "never",
+    meaning: "time after which the key stops working",
+  },
   metadata: { kind: "strings", value: "NAME=VALUE", meaning: "text that access rules can read; may be repeated" },
 } as const satisfies FlagTable;
 
@@ -116,9 +126,9 @@ export const ackFlags = {
     kind: "string",
     value: "TEXT",
     required: true,
-    meaning: "why it is left as it is; other operators read it",
+    meaning: "reason; other operators see it",
   },
-  for: { kind: "duration", value: "DURATION", required: true, meaning: "show it again after this" },
+  for: { kind: "duration", value: "DURATION", required: true, meaning: "time after which the alert is shown again" },
 } as const satisfies FlagTable;
 
 export const unackFlags = { ...doorFlags, "if-exists": ifExists } as const satisfies FlagTable;

@@ -28,8 +28,8 @@ export const OPERATE_VERBS = [
     group: "operate",
     summary: "show nodes, leader and alerts, worst first",
     description:
-      "Prints the members of the cluster, whether the node asked serves, and the alerts of the console's overview, worst " +
-      "first. The status is 1 when the node cannot serve or an alert fails that nobody has acknowledged.",
+      "Prints the members of the cluster, whether the queried node serves, and the alerts of the console's overview, " +
+      "worst first. The status is 1 when the node cannot serve, or when a failing alert is not acknowledged.",
     flags: statusFlags,
     positionals: { usage: "", min: 0, max: 0 },
   },
@@ -38,8 +38,9 @@ export const OPERATE_VERBS = [
     group: "operate",
     summary: "print a list: keys, providers, budgets, requests ...",
     description:
-      "Prints the rows of a list of the admin API; alone it names the lists. One NAME prints the whole record. -where " +
-      "chooses rows, -columns columns; -watch goes on with what changes. The status is 1 when a NAME is not there.",
+      "Prints the rows of a list of the admin API; without LIST it names the lists. One NAME prints the whole record. " +
+      "-where selects rows and -columns columns; -watch continues and prints changed rows. The status is 1 when a " +
+      "NAME does not exist.",
     flags: getFlags,
     positionals: { usage: "[LIST [NAME...]]", min: 0, max: 100, words: "lists" },
     isInterleaved,
@@ -49,9 +50,9 @@ export const OPERATE_VERBS = [
     group: "operate",
     summary: "show what decided a request",
     description:
-      "Prints who sent a request, what for, which rule, budget, guardrail and provider decided it, its times, and its audit " +
-      "records, from whichever node served it. REQUEST-ID is x-gateway-request-id of the answer. Nodes remember their last " +
-      "requests only.",
+      "Prints the caller of a request, the rule, budget, guardrail and provider that decided it, its times, and its " +
+      "audit records, from whichever node served it. REQUEST-ID is the header x-gateway-request-id of the answer. " +
+      "Nodes remember only their last requests.",
     flags: explainFlags,
     positionals: { usage: "REQUEST-ID", min: 1, max: 1 },
     isInterleaved,
@@ -59,11 +60,12 @@ export const OPERATE_VERBS = [
   {
     name: "rehearse",
     group: "operate",
-    summary: "try a change on the requests of the last hour",
+    summary: "test a change on the requests of the last hour",
     description:
-      "Judges a deployment document by the requests that all nodes served lately, and writes nothing: which would be " +
-      "refused or go elsewhere, whose they are, and of which it cannot be told and why. Without FILE, -set changes one " +
-      "setting of what is stored. '-' reads stdin. The status is 1 when a request that was served would be refused.",
+      "Judges a deployment document by the recent requests of all nodes and writes nothing. Prints which requests " +
+      "would be refused or routed elsewhere, whose they are, and for which requests the result is unknown and why. " +
+      "Without FILE, -set changes one setting of the stored document. '-' reads stdin. The status is 1 when a request " +
+      "that was served would be refused.",
     flags: rehearseFlags,
     positionals: { usage: "[FILE]", min: 0, max: 1, areFiles: true },
     isInterleaved,
@@ -71,11 +73,11 @@ export const OPERATE_VERBS = [
   {
     name: "wait",
     group: "operate",
-    summary: "wait until a node is ready, or has drained",
+    summary: "wait until a node is ready or has drained",
     description:
-      "Waits until all conditions are met at once: ready (the node serves), leader (it knows one), applied (it has applied " +
-      "all that was acknowledged before), quiet (no call is in flight at it). A node that does not answer is waited for. The " +
-      "status is 1 after the timeout, 3 when the node was not reached at the end.",
+      "Waits until all conditions are true at once: ready (the node serves), leader (it knows a leader), applied (it " +
+      "has applied all acknowledged writes), quiet (it has no call in flight). A node that does not answer is tried " +
+      "again. The status is 1 after the timeout, and 3 when the node could not be reached at the end.",
     flags: waitFlags,
     positionals: { usage: "CONDITION...", min: 1, max: 4, words: "conditions" },
     isInterleaved,
@@ -83,10 +85,11 @@ export const OPERATE_VERBS = [
   {
     name: "suspend",
     group: "incident",
-    summary: "switch a provider, key, model, server or agent off",
+    summary: "suspend a provider, key, model, server or agent",
     description:
-      "Refuses or reroutes what goes to it, on every node, until it is lifted or the time is over. Says what it affects " +
-      "before, asks, and says where it is in force after. KIND is provider, key, profile, model, mcp, a2a or issuer.",
+      "Refuses or reroutes its traffic on every node until the suspension is lifted or ends. Shows what is affected, " +
+      "asks for confirmation, and reports the nodes on which the suspension is in force. KIND is provider, key, " +
+      "profile, model, mcp, a2a or issuer.",
     flags: suspendFlags,
     positionals: { usage: "KIND:NAME", min: 1, max: 1, names: "suspendable" },
     isInterleaved,
@@ -95,7 +98,7 @@ export const OPERATE_VERBS = [
     name: "lift",
     group: "incident",
     summary: "lift a suspension",
-    description: "Lets what was suspended take traffic again, on every node.",
+    description: "Lets a suspended provider, key, model, server or agent take traffic again, on every node.",
     flags: liftFlags,
     positionals: { usage: "KIND:NAME", min: 1, max: 1, names: "suspensions" },
     isInterleaved,
@@ -105,8 +108,8 @@ export const OPERATE_VERBS = [
     group: "incident",
     summary: "mint a virtual key and print its text",
     description:
-      "Prints the text of the new key on stdout, this once, and everything else on stderr, so that KEY=$(gateway keys mint " +
-      "ci) works.",
+      "Prints the text of the new key on stdout, which is the only time it is shown. Everything else goes to stderr, " +
+      "so that KEY=$(gateway keys mint ci) works.",
     flags: mintFlags,
     positionals: { usage: "NAME", min: 1, max: 1 },
     isInterleaved,
@@ -115,7 +118,9 @@ export const OPERATE_VERBS = [
     name: "keys rotate",
     group: "incident",
     summary: "give a virtual key a new text",
-    description: "The old text is refused at once, on every node; the new one is printed on stdout, this once.",
+    description:
+      "The old text is refused at once, on every node. The new text is printed on stdout, which is the only time it " +
+      "is shown.",
     flags: rotateFlags,
     positionals: { usage: "NAME", min: 1, max: 1, names: "keys" },
     isInterleaved,
@@ -123,9 +128,10 @@ export const OPERATE_VERBS = [
   {
     name: "keys revoke",
     group: "incident",
-    summary: "revoke virtual keys for good",
+    summary: "revoke virtual keys permanently",
     description:
-      "Requests with the keys are refused at once, on every node. It cannot be undone; 'suspend key:NAME' can.",
+      "Requests with the keys are refused at once, on every node. This cannot be undone; 'gateway suspend key:NAME' " +
+      "can.",
     flags: removeFlags,
     positionals: { usage: "NAME...", min: 1, max: 100, names: "keys" },
     isInterleaved,
@@ -133,10 +139,10 @@ export const OPERATE_VERBS = [
   {
     name: "keys find",
     group: "incident",
-    summary: "find whose key a leaked text is",
+    summary: "find the virtual key that a leaked text belongs to",
     description:
-      "Reads the text, or stdin without one, and prints the key whose public id is in it. The text stays on this machine. " +
-      "The status is 1 when it is no key of this gateway.",
+      "Reads the text from the argument or stdin, and prints the key whose public id it contains. The text stays on " +
+      "this machine. The status is 1 when it is not a key of this gateway.",
     flags: plainFlags,
     positionals: { usage: "[TEXT|-]", min: 0, max: 1 },
     isInterleaved,
@@ -144,10 +150,10 @@ export const OPERATE_VERBS = [
   {
     name: "secrets put",
     group: "incident",
-    summary: "seal a secret, or give it a new value",
+    summary: "create a sealed secret, or replace its value",
     description:
-      "Reads the value from stdin, without its last line end; on a terminal it is typed unseen. A configuration names it as " +
-      "${secret:NAME}.",
+      "Reads the value from stdin, without its last line end; on a terminal the input is not shown. A configuration " +
+      "refers to it as ${secret:NAME}.",
     flags: plainFlags,
     positionals: { usage: "NAME", min: 1, max: 1, names: "secrets" },
     isInterleaved,
@@ -156,7 +162,7 @@ export const OPERATE_VERBS = [
     name: "secrets list",
     group: "incident",
     summary: "list the sealed secrets, without their values",
-    description: "Prints name, version, time and wrapping key of each; the same as 'gateway get secrets'.",
+    description: "Prints name, version, time and wrapping key of each, as 'gateway get secrets' does.",
     flags: getFlags,
     positionals: { usage: "", min: 0, max: 0 },
     isInterleaved,
@@ -165,7 +171,9 @@ export const OPERATE_VERBS = [
     name: "secrets delete",
     group: "incident",
     summary: "delete a sealed secret",
-    description: "Shows where the configuration names it, asks, and deletes it on every node. It cannot be undone.",
+    description:
+      "Shows where the configuration refers to the secret, asks for confirmation, and deletes it on every node. This " +
+      "cannot be undone.",
     flags: removeFlags,
     positionals: { usage: "NAME", min: 1, max: 1, names: "secrets" },
     isInterleaved,
@@ -175,8 +183,8 @@ export const OPERATE_VERBS = [
     group: "incident",
     summary: "acknowledge an alert for a time",
     description:
-      "Folds an alert of 'gateway status' and of the console away for every operator, until the time is over or it gets " +
-      "worse. ALERT is its name, such as provider:openai.",
+      "Hides an alert of 'gateway status' and of the console for every operator, until the time has passed or the " +
+      "alert gets worse. ALERT is its name, such as provider:openai.",
     flags: ackFlags,
     positionals: { usage: "ALERT", min: 1, max: 1, names: "alerts" },
     isInterleaved,
@@ -195,7 +203,8 @@ export const OPERATE_VERBS = [
     group: "incident",
     summary: "show the configuration sources, or the document of one",
     description:
-      "Prints the sources with their revisions, and how the file of the node stands; with SOURCE its document as written.",
+      "Prints the sources with their revisions, and whether the file of the node matches what is stored. With SOURCE " +
+      "it prints the document of that source as written.",
     flags: plainFlags,
     positionals: { usage: "[SOURCE]", min: 0, max: 1, names: "sources" },
     isInterleaved,
@@ -205,8 +214,8 @@ export const OPERATE_VERBS = [
     group: "incident",
     summary: "show what a document would change",
     description:
-      "Compiles the document as the gateway would, and prints what it would change by meaning and line by line. Writes " +
-      "nothing. '-' reads stdin. The status is 1 when it differs or would be refused.",
+      "Compiles the document as the gateway would, and prints the changed settings and the changed lines. Writes " +
+      "nothing. '-' reads stdin. The status is 1 when there are differences, or when the document would be refused.",
     flags: configDiffFlags,
     positionals: { usage: "FILE", min: 1, max: 1, areFiles: true },
     isInterleaved,
@@ -216,8 +225,9 @@ export const OPERATE_VERBS = [
     group: "incident",
     summary: "apply a document to the whole cluster",
     description:
-      "Prints what the document would change, asks, and writes it as the newest revision, unless somebody else was quicker. " +
-      "'-' reads stdin. Deployments whose node file names a document are changed by 'gateway config reload'.",
+      "Prints what the document would change, asks for confirmation, and writes it as the newest revision, unless the " +
+      "source was changed in the meantime. '-' reads stdin. If the node file names a deployment document, use " +
+      "'gateway config reload' instead.",
     flags: configApplyFlags,
     positionals: { usage: "FILE", min: 1, max: 1, areFiles: true },
     isInterleaved,
@@ -226,7 +236,7 @@ export const OPERATE_VERBS = [
     name: "config history",
     group: "incident",
     summary: "list the revisions of a configuration source",
-    description: "Prints the revisions that are kept, newest first, with who wrote each.",
+    description: "Prints the stored revisions with their authors, newest first.",
     flags: configDiffFlags,
     positionals: { usage: "", min: 0, max: 0 },
     isInterleaved,
@@ -235,7 +245,8 @@ export const OPERATE_VERBS = [
     name: "config rollback",
     group: "incident",
     summary: "make an earlier revision the newest",
-    description: "Prints what going back would change, asks, and writes that revision again as the newest.",
+    description:
+      "Prints what going back would change, asks for confirmation, and writes the earlier revision as the newest.",
     flags: configRollbackFlags,
     positionals: { usage: "REVISION", min: 1, max: 1 },
     isInterleaved,
@@ -245,8 +256,8 @@ export const OPERATE_VERBS = [
     group: "incident",
     summary: "edit a configuration source in $EDITOR",
     description:
-      "Opens the document in $VISUAL or $EDITOR, prints what the edited one would change, asks, and applies it. A document " +
-      "that would be refused can be edited again.",
+      "Opens the document in $VISUAL or $EDITOR, prints what the edited document would change, asks for confirmation, " +
+      "and applies it. A document that would be refused can be edited again.",
     flags: plainFlags,
     positionals: { usage: "[SOURCE]", min: 0, max: 1, names: "sources" },
     isInterleaved,
@@ -255,7 +266,9 @@ export const OPERATE_VERBS = [
     name: "config reload",
     group: "incident",
     summary: "apply the deployment document of the node file",
-    description: "Says how the file stands to what runs, asks, and applies it to the whole cluster.",
+    description:
+      "Shows how the file differs from the running configuration, asks for confirmation, and applies it to the whole " +
+      "cluster.",
     flags: configRollbackFlags,
     positionals: { usage: "", min: 0, max: 0 },
   },

@@ -3,7 +3,7 @@
  * whole record, with `-watch` the rows again as they change.
  */
 
-import type { AdminClient, OperationId } from "../../admin-api/index.ts";
+import { type AdminClient, LIST_GROUPS, type OperationId } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { type FlagsOf, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
@@ -14,7 +14,6 @@ import {
   type ColumnSpec,
   columnsOf,
   isMeasured,
-  LIST_GROUPS,
   type ListSpec,
   listNamed,
   nameOf,

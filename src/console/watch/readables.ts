@@ -6,6 +6,7 @@
 import {
   BASE_PATH,
   KEPT_RECORDS,
+  LISTS,
   OPERATIONS,
   type Operation,
   type OperationId,
@@ -53,34 +54,6 @@ export const PLAIN: Readonly<Record<PlainId, PlainRule>> = {
   list_source_revisions: { follows: "list_sources", every: "seldom", isList: true },
 };
 
-/** Columns that identify a row of each list, so that an unchanged row is the same object in the next answer. */
-const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T]["keys"])[] } = {
-  keys: ["id"],
-  profiles: ["name"],
-  budgets: ["budget", "bucket"],
-  backends: ["name", "node"],
-  // The caller may choose the id, so it can repeat.
-  requests: ["time", "id", "total_ms", "status", "node"],
-  refusals: ["node", "caller_kind", "caller", "code", "cause", "cause_name", "first_at"],
-  guardrails: ["kind", "name", "node"],
-  certificates: ["node", "source"],
-  artifacts: ["node", "model", "file"],
-  controls: ["control", "node"],
-  history: ["kind", "name", "time", "node"],
-  usage: ["hour", "hop", "caller", "profile", "provider", "model"],
-  models: ["kind", "model", "provider"],
-  mcp_servers: ["name", "node"],
-  a2a_agents: ["name", "node"],
-  suspensions: ["kind", "name"],
-  acknowledgements: ["name"],
-  secrets: ["name"],
-  sources: ["name"],
-  cluster_members: ["id"],
-  audit_heads: ["node", "kid"],
-  reconcile: ["provider"],
-  reconcile_verdicts: ["provider", "day", "class"],
-};
-
 /** Filter of long lists. */
 export const ONLY: ReadonlyMap<TableName, string> = new Map([["history", "kind=backends"]]);
 
@@ -105,8 +78,9 @@ export function rowSchemaOf(table: TableName): JsonSchema {
   return TABLES[table].json;
 }
 
+/** Returns the function that identifies a row, so that an unchanged row is the same object in the next answer. */
 export function rowIdOf(table: TableName): (row: Row) => string {
-  const columns: readonly string[] = IDENTITY[table];
+  const columns: readonly string[] = LISTS[table].identity;
   const [first = "", ...others] = columns;
   return (row) => others.reduce((id, column) => `${id}\n${row[column]}`, String(row[first]));
 }

@@ -131,6 +131,23 @@ export function discardRest(request: IncomingMessage, isKnown: boolean, signal: 
   });
 }
 
+/**
+ * Time to read the rest of an unread body, in milliseconds: closing on unread bytes resets the connection before the answer
+ * arrives.
+ */
+const LINGER_MS = 1_000;
+
+/** Ends the connection of an answered request whose body was not read to its end. */
+export function endSoon(request: IncomingMessage): void {
+  if (!hasWaited(request)) {
+    request.destroy();
+    return;
+  }
+  const limit = setTimeout(() => request.destroy(), LINGER_MS);
+  request.once("close", () => clearTimeout(limit));
+  request.resume();
+}
+
 /** Refusal of a body for an operation without one. */
 export const notTaken = (): Error => refusal("invalid", "This operation takes no body.");
 

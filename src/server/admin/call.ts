@@ -1,11 +1,10 @@
-/** Reads and checks a request: its body, and the headers that control a write. */
+/** Reads the body of a request, and the headers that control a write. */
 
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Operation, OperationId } from "../../admin-api/index.ts";
 import type { WriteOptions } from "../cluster/index.ts";
 import { type BodyReader, decodeText, type HeldBody, invited, notTaken, parseJson } from "./body.ts";
-import { check } from "./check.ts";
 import type { Ports } from "./ports.ts";
 import { actorOf, type Principal } from "./principal.ts";
 import { refusal } from "./refusal.ts";
@@ -29,6 +28,7 @@ export interface Received extends HeldBody {
   readonly value: unknown;
 }
 
+/** Returns the body in the form that its operation takes: parsed JSON, the text of a document, or the unread stream. */
 export async function receive(
   bodies: BodyReader,
   request: IncomingMessage,
@@ -46,14 +46,13 @@ export async function receive(
       return parsed(held, decodeText);
     }
     case "json": {
-      const { schema } = operation.body;
       const held = await bodies.read(request, operation, signal);
       // A web page can send any text to an address that it can reach, but this type needs a CORS preflight.
       if (held.bytes.length > 0 && contentType !== "application/json") {
         held.release();
         throw refusal("invalid", "The body must be sent as content-type application/json.");
       }
-      return parsed(held, (bytes) => check(schema, parseJson(bytes), "body"));
+      return parsed(held, parseJson);
     }
     default:
       return operation.body satisfies never;
@@ -69,7 +68,7 @@ function parsed(held: HeldBody, parse: (bytes: Buffer) => unknown): Received {
   }
 }
 
-export async function noBody(
+async function noBody(
   bodies: BodyReader,
   request: IncomingMessage,
   operation: Operation,

@@ -6,7 +6,7 @@
  * answers at most `MAX_BYTES`, and reports if it had more.
  */
 
-import type { AuditEventName, TableName } from "../../admin-api/index.ts";
+import { type AuditEventName, isMeasured, type MeasuredTable, TABLES, type TableName } from "../../admin-api/index.ts";
 import type { Cluster } from "../cluster/index.ts";
 
 /** Maximum wait for a node that hangs, in milliseconds. */
@@ -15,23 +15,6 @@ const LIMIT_MS = 1_000;
 const OWN_MS = 100;
 /** Maximum size of one node's answer as JSON, in bytes; 5,000 budget buckets. */
 export const MAX_BYTES = 1 << 20;
-
-/** Lists of each node's own measurements. */
-export const MEASURED = [
-  "a2a_agents",
-  "artifacts",
-  "backends",
-  "budgets",
-  "certificates",
-  "cluster_members",
-  "controls",
-  "guardrails",
-  "history",
-  "mcp_servers",
-  "refusals",
-  "requests",
-] as const satisfies readonly TableName[];
-export type MeasuredTable = (typeof MEASURED)[number];
 
 export type Question =
   | { readonly kind: "list"; readonly table: MeasuredTable }
@@ -86,10 +69,8 @@ export type GatherRows = (
 
 export const gatherRows =
   (cluster: Pick<Cluster, "status" | "askMember">): GatherRows =>
-  (name, own, signal) => {
-    const table = MEASURED.find((it) => it === name);
-    return table && gather(cluster, { kind: "list", table }, own, signal);
-  };
+  (table, own, signal) =>
+    isMeasured(table) ? gather(cluster, { kind: "list", table }, own, signal) : undefined;
 
 async function askOne(
   cluster: Pick<Cluster, "askMember">,
@@ -143,12 +124,13 @@ export function answerOf(
   return Buffer.from(`{"items":[${texts.join(",")}],"cut":${isCut}}`);
 }
 
+const isTable = (name: string): name is TableName => Object.hasOwn(TABLES, name);
+
 /** Returns `undefined` for a question that this version does not know. */
 export function readQuestion(value: unknown): Question | undefined {
   const { kind, table, provider, limit, event, from, since } = isRow(value) ? value : {};
   if (kind === "list") {
-    const known = MEASURED.find((it) => it === table);
-    return known && { kind, table: known };
+    return typeof table === "string" && isTable(table) && isMeasured(table) ? { kind, table } : undefined;
   }
   if ((kind === "failures" || kind === "members" || kind === "history") && typeof provider === "string")
     return { kind, provider };

@@ -43,7 +43,7 @@ export class JsonText {
 }
 
 export interface Reply<Id extends OperationId> {
-  readonly value: OperationAnswer<Id> | JsonText;
+  readonly value: OperationAnswer<Id> | (Id extends "run_query" ? JsonText : never);
   /** Revision, for the ETag. */
   readonly revision?: number;
   readonly headers?: Readonly<Record<string, string>>;

@@ -1,30 +1,29 @@
 /** Each operation of the table with its handler, and each list with its source: a missing one is a compile error. */
 
+import type { TableName } from "../../admin-api/index.ts";
 import type { Handlers, ListSources } from "./handler.ts";
 import { acknowledgementHandlers, acknowledgementList } from "./handlers/acknowledgements.ts";
-import { artifactList } from "./handlers/artifacts.ts";
 import { auditHandlers, auditHeadList } from "./handlers/audit.ts";
 import { backendHandlers, backendList } from "./handlers/backends.ts";
-import { certificateList } from "./handlers/certificates.ts";
 import { clusterHandlers, memberList } from "./handlers/cluster.ts";
-import { controlList } from "./handlers/controls.ts";
 import { agentList, serverList } from "./handlers/fronted.ts";
-import { budgetList, profileList, refusalList } from "./handlers/governed.ts";
-import { guardrailHandlers, guardrailList } from "./handlers/guardrails.ts";
-import { historyHandlers, historyList } from "./handlers/history.ts";
+import { budgetList, profileList } from "./handlers/governed.ts";
+import { guardrailHandlers } from "./handlers/guardrails.ts";
+import { historyHandlers } from "./handlers/history.ts";
 import { keyHandlers, keyList } from "./handlers/keys.ts";
 import { loginHandlers } from "./handlers/login.ts";
 import { modelList } from "./handlers/models.ts";
 import { nodeHandlers } from "./handlers/node.ts";
 import { openApiHandlers } from "./handlers/openapi.ts";
 import { queryHandlers } from "./handlers/query.ts";
-import { reconcileList, verdictList } from "./handlers/reconcile.ts";
 import { rehearsalHandlers } from "./handlers/rehearsal.ts";
-import { requestList } from "./handlers/requests.ts";
 import { secretHandlers, secretList } from "./handlers/secrets.ts";
 import { sourceHandlers, sourceList } from "./handlers/sources.ts";
 import { suspensionHandlers, suspensionList } from "./handlers/suspensions.ts";
 import { usageList } from "./handlers/usage.ts";
+import type { ListSource } from "./lists.ts";
+import type { OwnTable, Ports } from "./ports.ts";
+import { providedList } from "./provided-list.ts";
 
 export const HANDLERS: Handlers = {
   ...keyHandlers,
@@ -44,7 +43,7 @@ export const HANDLERS: Handlers = {
   ...openApiHandlers,
 };
 
-export const LISTS: ListSources = {
+const OWN_LISTS: Pick<ListSources, OwnTable> = {
   keys: keyList,
   suspensions: suspensionList,
   acknowledgements: acknowledgementList,
@@ -56,16 +55,13 @@ export const LISTS: ListSources = {
   audit_heads: auditHeadList,
   profiles: profileList,
   budgets: budgetList,
-  refusals: refusalList,
-  requests: requestList,
-  history: historyList,
-  guardrails: guardrailList,
   usage: usageList,
-  artifacts: artifactList,
-  certificates: certificateList,
-  controls: controlList,
   mcp_servers: serverList,
   a2a_agents: agentList,
-  reconcile: reconcileList,
-  reconcile_verdicts: verdictList,
 };
+
+const isOwn = (table: TableName): table is OwnTable => Object.hasOwn(OWN_LISTS, table);
+
+/** Returns the source of a list. */
+export const listSource = (table: TableName, ports: Ports): ListSource<unknown> =>
+  isOwn(table) ? OWN_LISTS[table](ports) : providedList(table, ports);

@@ -1,17 +1,26 @@
 /** The admin plane of a node: its lists, watched once each whatever the number of listeners, and other shared parts. */
 
-import { MAX_MEMBERS, type TableName } from "../../admin-api/index.ts";
+import type { FastifyRequest } from "fastify";
+import { MAX_MEMBERS, TABLES, type TableName } from "../../admin-api/index.ts";
 import type { Access } from "./access/types.ts";
-import { createBodyReader } from "./body.ts";
+import { type BodyReader, createBodyReader } from "./body.ts";
 import { answerOf, type Question, readQuestion } from "./everywhere.ts";
+import type { HandlerPorts } from "./handler.ts";
 import { historyOf } from "./handlers/history.ts";
-import { LISTS } from "./handlers.ts";
+import { listSource } from "./handlers.ts";
 import { type ListSource, type WatchedList, watchList } from "./lists.ts";
 import type { Ports } from "./ports.ts";
 import { openQueryEngine } from "./query/index.ts";
-import type { AdminPlane } from "./request.ts";
 
-export interface OpenPlane extends AdminPlane {
+export interface OpenPlane {
+  readonly ports: HandlerPorts;
+  readonly access: Access;
+  readonly lists: ReadonlyMap<string, WatchedList<unknown>>;
+  readonly bodies: BodyReader;
+  /** Work in progress, including that for callers who have left: its outcome may not be recorded yet. */
+  readonly underWay: Set<Promise<void>>;
+  /** Logs an internal error of a request, whose text is not in the answer. */
+  onFault(request: FastifyRequest, error: unknown): void;
   /**
    * Answers waiting reads, so that a listener can be drained, and ends queries. Resolves once nothing is in progress:
    * interrupted requests are recorded by then. Repeated calls wait for the same end.
@@ -21,9 +30,9 @@ export interface OpenPlane extends AdminPlane {
 
 export function openPlane(ports: Ports, access: Access): OpenPlane {
   const sources = new Map(
-    Object.entries(LISTS).map(([table, source]): [TableName, ListSource<unknown>] => [
-      table as TableName,
-      source(ports),
+    (Object.keys(TABLES) as TableName[]).map((table): [TableName, ListSource<unknown>] => [
+      table,
+      listSource(table, ports),
     ]),
   );
   const lists = new Map(
@@ -54,6 +63,9 @@ export function openPlane(ports: Ports, access: Access): OpenPlane {
     lists,
     bodies: createBodyReader(),
     underWay,
+    onFault({ method, url }, error) {
+      ports.log.error("admin request failed", { method, path: url.split("?", 1)[0], error });
+    },
     close() {
       closing ??= end();
       return closing;
@@ -66,7 +78,7 @@ const NOT_WAITING = { index: undefined, waitMs: 0, signal: new AbortController()
 /** Answers another member with this node's measurements. */
 async function answerHere(
   question: Question,
-  { clock, backends, audit, history, rehearsals }: Ports,
+  { clock, backends, audit, rows, rehearsals }: Ports,
   lists: ReadonlyMap<string, WatchedList<unknown>>,
 ): Promise<Uint8Array | undefined> {
   switch (question.kind) {
@@ -79,7 +91,7 @@ async function answerHere(
     case "members":
       return answerOf(backends.members(question.provider) ?? [], { most: MAX_MEMBERS });
     case "history":
-      return answerOf(historyOf(history, question.provider), { fromEnd: true });
+      return answerOf(await historyOf(rows, question.provider), { fromEnd: true });
     case "decisions":
       return rehearsals.page(question.from, question.since);
     case "records":

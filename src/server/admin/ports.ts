@@ -5,34 +5,27 @@
 
 import type {
   A2aAgentRecord,
-  ArtifactRecord,
   AuditEventName,
   AuditRecord,
   BackendFailure,
   BackendMember,
   BackendRecord,
   BudgetRecord,
-  CertificateRecord,
   Configuration,
-  ControlRecord,
   FileStatus,
-  GuardrailRecord,
-  HistoryRecord,
   LoginIssuer,
   McpServerRecord,
   ModelRecord,
   NodeStatus,
   ProfileRecord,
-  ReconcileRecord,
-  ReconcileVerdictRecord,
-  RefusalRecord,
   RehearsalResult,
-  RequestRecord,
+  RowOf,
   SecretRecord,
   SourceChange,
   SourceProblem,
   SourceRecord,
   SourceRevision,
+  TableName,
 } from "../../admin-api/index.ts";
 import type { Clock, Log } from "../../base/index.ts";
 import type { Cluster, WriteOptions } from "../cluster/index.ts";
@@ -45,15 +38,10 @@ export interface Ports {
   readonly facts: NodeFacts;
   readonly backends: Backends;
   readonly governed: Governed;
-  readonly refusals: Refusals;
-  readonly requests: Requests;
   readonly rehearsals: Rehearsals;
-  readonly history: History;
-  readonly reconciled: Reconciled;
   readonly guardrails: Guardrails;
-  readonly controls: Controls;
-  readonly artifacts: Artifacts;
-  readonly certificates: Certificates;
+  /** Rows of the lists that are shown as they are provided. */
+  readonly rows: { readonly [T in ProvidedTable]: RowsOf<T> };
   readonly audit: AuditSink;
   /** Empty if no issuer of the admin API has a `login` block. */
   readonly logins: readonly LoginIssuer[];
@@ -65,6 +53,40 @@ export interface Ports {
   /** Returns unpredictable bytes from `node:crypto`, except in tests. */
   readonly randomBytes: (length: number) => Uint8Array;
   readonly log: Log;
+}
+
+/** Lists whose rows the admin plane itself makes, of the state and of several ports. */
+export type OwnTable =
+  | "keys"
+  | "profiles"
+  | "budgets"
+  | "backends"
+  | "usage"
+  | "models"
+  | "mcp_servers"
+  | "a2a_agents"
+  | "suspensions"
+  | "acknowledgements"
+  | "secrets"
+  | "sources"
+  | "cluster_members"
+  | "audit_heads";
+export type ProvidedTable = Exclude<TableName, OwnTable>;
+
+/** Rows of a list, without the column `node`. */
+export interface RowsOf<T extends TableName> {
+  /** Returns the current rows in their order. Those of an iterable are made as they are taken; it can be iterated repeatedly. */
+  list(): Iterable<Omit<RowOf<T>, "node">> | Promise<Iterable<Omit<RowOf<T>, "node">>>;
+  /**
+   * Called when the configuration or the state behind the rows has changed, and at most once a second when measurements have.
+   * Returns a function that removes the listener.
+   */
+  onChange(listener: () => void): () => void;
+}
+
+/** Rows of a list that are available at once. */
+export interface RowArrayOf<T extends TableName> extends RowsOf<T> {
+  list(): readonly Omit<RowOf<T>, "node">[];
 }
 
 /** A document in its original text, YAML or JSON. */
@@ -190,21 +212,6 @@ export interface Governed {
   onChange(listener: (what: "configuration" | "measurements") => void): () => void;
 }
 
-/** Refusals of this node in the last hour. */
-export interface Refusals {
-  list(): readonly Omit<RefusalRecord, "node">[];
-  /** Called when the list may have changed, at most once a second. Returns a function that removes the listener. */
-  onChange(listener: () => void): () => void;
-}
-
-/** Last requests of this node. */
-export interface Requests {
-  /** Returns the current requests, newest first; each record is made as it is taken. Can be iterated repeatedly. */
-  list(): Iterable<Omit<RequestRecord, "node">>;
-  /** Called when the list has changed, at most once a second. Returns a function that removes the listener. */
-  onChange(listener: () => void): () => void;
-}
-
 /** Rehearsals: changes of the configuration, judged by recent requests of all nodes. */
 export interface Rehearsals {
   /** Rejects with `busy` if too many wait, and with the signal's reason. */
@@ -220,61 +227,10 @@ export interface RehearsalAsked {
   readonly sinceMs: number;
 }
 
-/** Measurements of this node in the last quarter of an hour. */
-export interface History {
-  /** Returns the series, each oldest first. */
-  list(): readonly Omit<HistoryRecord, "node">[];
-  /** Called when a bucket is complete. Returns a function that removes the listener. */
-  onChange(listener: () => void): () => void;
-}
-
-/** Metered usage compared with the providers' reports, from the replicated ledger. */
-export interface Reconciled {
-  /** Returns the providers in the order of their names. */
-  providers(): readonly ReconcileRecord[];
-  /** Returns the verdicts, newest day first, then by provider and class. */
-  verdicts(): readonly ReconcileVerdictRecord[];
-  /** Returns a function that removes the listener. */
-  onChange(listener: () => void): () => void;
-}
-
-/** Detectors and rules of the running configuration. */
+/** Guardrails of the running configuration. */
 export interface Guardrails {
-  /** Returns detectors, then rules, in the order of the document, with this node's counts. */
-  list(): readonly Omit<GuardrailRecord, "node">[];
   /** Returns what would happen to texts; nothing of them is stored. Rejects with `busy` if too many rehearsals run. */
   rehearse(question: RehearsalQuestion, signal: AbortSignal): Promise<Rehearsal>;
-  /**
-   * Called when the configuration has changed, and at most once a second when counts have. Returns a function that removes the
-   * listener.
-   */
-  onChange(listener: () => void): () => void;
-}
-
-/** Model files in the cache of this node, and those to be fetched. */
-export interface Artifacts {
-  /** Returns the models that the newest configuration needs, in its order, then the unused files. Reads the disk. */
-  list(): Promise<readonly Omit<ArtifactRecord, "node">[]>;
-  /** Called when the configuration has changed, a model has come or failed, and at most once a second while one comes. */
-  onChange(listener: () => void): () => void;
-}
-
-/** Certificates of the data listener; none if it serves plain HTTP. */
-export interface Certificates {
-  list(): readonly Omit<CertificateRecord, "node">[];
-  /** Called after a change; returns a function that removes the listener. */
-  onChange(listener: () => void): () => void;
-}
-
-/** Controls that rules of the running configuration cite, or have cited in the last 24 hours. */
-export interface Controls {
-  /** Returns the controls ordered by identifier. */
-  list(): Promise<readonly Omit<ControlRecord, "node">[]>;
-  /**
-   * Called when the configuration has changed, and at most once a second when counts have. Returns a function that removes the
-   * listener.
-   */
-  onChange(listener: () => void): () => void;
 }
 
 /** Entry that the admin plane writes to the audit trail of the node. */

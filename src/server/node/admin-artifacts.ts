@@ -1,8 +1,8 @@
 /**
- * Port `Artifacts` of the admin plane: the model files that the newest configuration needs, and the other files in the cache.
+ * Rows of `artifacts`: the model files that the newest configuration needs, and the other files in the cache.
  * Source: design decisions, sections 12 and 17.
  */
-import type { Artifacts } from "../admin/index.ts";
+import type { ArtifactRecord, RowsOf } from "../admin/index.ts";
 import {
   ModelError,
   type ModelNeed,
@@ -17,7 +17,7 @@ const TELL_EVERY_MS = 1_000;
 /** Maximum number of unused files in the list; a larger cache needs `gateway models prune`. */
 const MAX_UNUSED = 1_000;
 
-type Row = Awaited<ReturnType<Artifacts["list"]>>[number];
+type Row = Omit<ArtifactRecord, "node">;
 
 interface ArtifactsOptions {
   readonly configuration: Pick<Configuration, "running" | "onChange">;
@@ -25,7 +25,7 @@ interface ArtifactsOptions {
   readonly supply: Pick<ModelSupply, "wanted" | "standing" | "onChange">;
 }
 
-export function artifactsPort({ configuration, store, supply }: ArtifactsOptions): Artifacts {
+export function artifactRows({ configuration, store, supply }: ArtifactsOptions): RowsOf<"artifacts"> {
   const detectorsOf = (model: string): readonly string[] => {
     const { guardrails } = configuration.running()?.deployment.document ?? {};
     return (guardrails?.detectors ?? []).flatMap((one) => {

@@ -1,10 +1,10 @@
-/** Port `Certificates` of the admin plane: the data listener's certificate, and the progress of a newer one. */
+/** Rows of `certificates`: the data listener's certificate, and the progress of a newer one. */
 import { systemClock } from "../../base/index.ts";
-import type { Certificates as CertificatesPort } from "../admin/index.ts";
+import type { RowsOf } from "../admin/index.ts";
 import { type Certificates, expiryStage } from "../tls/index.ts";
 
 /** `certificates` is `undefined` if the node serves plain HTTP. */
-export function certificatesPort(certificates: Certificates | undefined): CertificatesPort {
+export function certificateRows(certificates: Certificates | undefined): RowsOf<"certificates"> {
   if (certificates === undefined) return { list: () => [], onChange: () => () => undefined };
   return {
     list() {

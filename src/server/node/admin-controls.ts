@@ -1,9 +1,9 @@
 /**
- * Port `Controls` of the admin plane: the controls that rules of the running configuration cite, and the number of decisions
+ * Rows of `controls`: the controls that rules of the running configuration cite, and the number of decisions
  * for each.
  */
 import type { Clock } from "../../base/index.ts";
-import type { Controls } from "../admin/index.ts";
+import type { RowsOf } from "../admin/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { Configuration } from "./configuration-types.ts";
 import type { ControlDecisions } from "./control-decisions.ts";
@@ -18,7 +18,7 @@ interface ControlsOptions {
   readonly citing: () => Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
-export function controlsPort({ configuration, decisions, clock, citing }: ControlsOptions): Controls {
+export function controlRows({ configuration, decisions, clock, citing }: ControlsOptions): RowsOf<"controls"> {
   let packs: ReturnType<ControlsOptions["citing"]> | undefined;
   return {
     async list() {

@@ -1,9 +1,9 @@
 /**
- * Port `Guardrails` of the admin plane: the detectors and rules of the running configuration with this process's counts, and
+ * Rows of `guardrails`, which are the detectors and rules of the running configuration with this process's counts, and
  * rehearsals with texts.
  */
 import type { Instruments } from "../../base/index.ts";
-import { type GuardrailRecord, type Guardrails, refusal } from "../admin/index.ts";
+import { type GuardrailRecord, type Guardrails, type RowArrayOf, refusal } from "../admin/index.ts";
 import type { DetectorInForce, RuleInForce, Snapshot } from "../snapshot/index.ts";
 import type { Configuration } from "./configuration-types.ts";
 
@@ -18,7 +18,7 @@ type Row = Omit<GuardrailRecord, "node">;
 export function guardrailsPort(
   configuration: Pick<Configuration, "running" | "onChange">,
   instruments: Pick<Instruments, "read">,
-): Guardrails {
+): Guardrails & RowArrayOf<"guardrails"> {
   const listeners = new Set<() => void>();
   let snapshot: Snapshot | undefined;
   let timer: NodeJS.Timeout | undefined;

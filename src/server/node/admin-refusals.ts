@@ -1,9 +1,9 @@
-/** Port `Refusals` of the admin plane: refusals by this node's data plane. */
-import type { RefusalRecord, Refusals } from "../admin/index.ts";
+/** Rows of `refusals`: refusals by this node's data plane. */
+import type { RefusalRecord, RowsOf } from "../admin/index.ts";
 import type { Refusals as Counted, CountedRefusal } from "../dataplane/index.ts";
 import { heard } from "./change-notifier.ts";
 
-export function refusalsPort(counted: Counted): Refusals {
+export function refusalRows(counted: Counted): RowsOf<"refusals"> {
   return { list: () => counted.read().map(refusalRecord), onChange: heard(counted) };
 }
 

@@ -1,13 +1,13 @@
-/** Port `Requests` of the admin plane: the last requests of this node, formatted when they are read. */
-import { KEPT_REQUESTS, type RequestRecord, type Requests } from "../admin/index.ts";
+/** Rows of `requests`: the last requests of this node, formatted when they are read. */
+import { KEPT_REQUESTS, type RequestRecord, type RowsOf } from "../admin/index.ts";
 import { type FinishedRequest, type FinishedSink, shownName } from "../dataplane/index.ts";
 import { createNewest } from "../usage/index.ts";
 import { heard } from "./change-notifier.ts";
 
-export function createRequests(): FinishedSink & { readonly port: Requests } {
+export function createRequests(): FinishedSink & { readonly rows: RowsOf<"requests"> } {
   const newest = createNewest<FinishedRequest>(KEPT_REQUESTS, ({ at, totalMs }) => at + totalMs);
   const onChange = heard({ changesInMs: () => undefined, awaitChange: newest.awaitChange });
-  const list = (): ReturnType<Requests["list"]> => {
+  const list = (): Iterable<Omit<RequestRecord, "node">> => {
     const rows = newest.read();
     return {
       *[Symbol.iterator]() {
@@ -15,7 +15,7 @@ export function createRequests(): FinishedSink & { readonly port: Requests } {
       },
     };
   };
-  return { finished: newest.add, port: { list, onChange } };
+  return { finished: newest.add, rows: { list, onChange } };
 }
 
 /** Names come from callers: they are truncated, and control characters are removed. */

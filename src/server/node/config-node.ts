@@ -22,19 +22,16 @@ import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import { openHeld, openSharedFetches } from "../workers/index.ts";
 import { acmeSettingsOf, openCertificateOrders } from "./acme.ts";
-import { artifactsPort } from "./admin-artifacts.ts";
 import { backendsPort } from "./admin-backends.ts";
-import { certificatesPort } from "./admin-certificates.ts";
-import { controlsPort } from "./admin-controls.ts";
 import { governedPort } from "./admin-governance.ts";
 import { guardrailsPort } from "./admin-guardrails.ts";
 import { type AdminDoors, accessOf, openAdminDoors } from "./admin-plane.ts";
-import { refusalsPort } from "./admin-refusals.ts";
+import { refusalRows } from "./admin-refusals.ts";
 import { createRequests } from "./admin-requests.ts";
+import { listRows } from "./admin-rows.ts";
 import { type SealingHere, secretsPort } from "./admin-secrets.ts";
 import { sourcesPort } from "./admin-sources.ts";
 import { auditSink, openTrail, recordChanges } from "./audit-trail.ts";
-import { citingPacks } from "./built-in-packs.ts";
 import { clusterOptionsOf } from "./cluster-options.ts";
 import type { ConfigNode, ConfigNodeOptions, ServingNode } from "./config-node-types.ts";
 import { openConfiguration } from "./configuration.ts";
@@ -246,7 +243,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     owner,
   );
   budgetRecords = owner.own("record of budgets", recordBudgets(governing.trail), (it) => it.close());
-  const refused = refusalsPort(refusals);
+  const refused = refusalRows(refusals);
   const governed = governedPort({
     ...{ configuration, view: cluster.view, node: cluster.status().nodeId, ledger: governing.budgets },
     refusals: { ofBucket: (bucket) => refusals.ofBucket(bucket), onChange: (listener) => refused.onChange(listener) },
@@ -256,6 +253,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const dataListener = withResolvers();
   const orders = { cluster, here, version: build.version, listening: dataListener.promise, instruments, log };
   const certificates = certificateFiles ?? (acme && openCertificateOrders({ settings: acme, ...orders }, owner));
+  const guardrails = guardrailsPort(configuration, instruments);
   let doors: AdminDoors | undefined;
   let inspector: Inspector | undefined;
   const listening = () => listenersOf(nodeFile, { metrics: observed.metricsAddress, dataPlane, inspector, doors });
@@ -289,15 +287,12 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         },
         backends: backendsPort(configuration, statistics, (provider) => dataPlane?.members(provider)),
         governed,
-        refusals: refused,
-        requests: requests.port,
         rehearsals: rehearsalsPort({ configuration, cluster, store: records, governed, env, now: systemClock.now }),
-        history: history.port,
-        reconciled,
-        guardrails: guardrailsPort(configuration, instruments),
-        artifacts: artifactsPort({ configuration, store, supply: models }),
-        certificates: certificatesPort(certificates),
-        controls: controlsPort({ configuration, decisions, clock, citing: citingPacks }),
+        guardrails,
+        rows: listRows(
+          { ...reconciled, refusals: refused, requests: requests.rows, history: history.rows, guardrails },
+          { configuration, store, models, certificates, decisions, clock },
+        ),
         audit: auditSink(trail, failures),
         logins: loginsOf(nodeFile),
         clock,

@@ -3,7 +3,7 @@
  * bucket that begins at a multiple of ten seconds. Requests pay only for what `statistics` counts anyway.
  */
 import type { Clock, Instruments, Reading } from "../../base/index.ts";
-import type { History as HistoryPort, HistoryRecord } from "../admin/index.ts";
+import type { HistoryRecord, RowArrayOf } from "../admin/index.ts";
 import type { Cluster } from "../cluster/index.ts";
 import type { Statistics } from "../dataplane/index.ts";
 import { BUCKET_MS, createHistory, type Point } from "../usage/index.ts";
@@ -20,7 +20,7 @@ export interface HistoryOptions {
 }
 
 export interface OpenHistory {
-  readonly port: HistoryPort;
+  readonly rows: RowArrayOf<"history">;
   /** Ends the current bucket at the clock's time; also called by its own timer. */
   sample(): void;
   close(): void;
@@ -78,7 +78,7 @@ export function openHistory({ statistics, instruments, cluster, clock }: History
   next();
 
   return {
-    port: {
+    rows: {
       list: () => history.read().map(historyRecord),
       onChange: heard({ changesInMs: () => undefined, awaitChange: history.awaitChange }),
     },

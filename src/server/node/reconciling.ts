@@ -1,7 +1,6 @@
 /** Connects reconciliation with the cluster, the usage ledger and the audit trail. */
 
 import { type Clock, GatewayError, type Instruments, type Lifetime, type Log } from "../../base/index.ts";
-import type { Reconciled } from "../admin/index.ts";
 import type { AuditTrail } from "../audit/index.ts";
 import type { Cluster } from "../cluster/index.ts";
 import {
@@ -16,7 +15,7 @@ import { openGuardedDialler } from "../credentials/index.ts";
 import type { ForwardProxies } from "../forward-proxy/index.ts";
 import { type Breach, type Leading, type LedgerRows, type Metered, openReconcile } from "../reconcile/index.ts";
 import { meteredOfProvider } from "../usage/index.ts";
-import { reconciledPort } from "./admin-reconcile.ts";
+import { type ReconciledRows, reconciledRows } from "./admin-reconcile.ts";
 import type { Configuration } from "./configuration-types.ts";
 
 const BY_RECONCILE = { iss: "gateway", sub: "reconcile" } as const;
@@ -38,7 +37,7 @@ export interface ReconcilingOptions {
 }
 
 /** Opens reconciliation; `owner` closes it. */
-export function openReconciling(options: ReconcilingOptions, owner: Lifetime): Reconciled {
+export function openReconciling(options: ReconcilingOptions, owner: Lifetime): ReconciledRows {
   const { cluster, trail, configuration, clock, proxies, instruments, log } = options;
   const dialler = owner.own(
     "connections to usage reports",
@@ -69,7 +68,7 @@ export function openReconciling(options: ReconcilingOptions, owner: Lifetime): R
     unlisten();
     return it.close();
   });
-  return reconciledPort(reconcile.ledger);
+  return reconciledRows(reconcile.ledger);
 }
 
 const recordOf = ({ class: name, unmeasured, ...breach }: Breach) => ({

@@ -170,12 +170,12 @@ const sendRequests = (response: ServerResponse): void =>
   send(
     response,
     JSON.stringify({
-      items: Array.from(recorder.port.list(), (row) => ({ ...row, node: "n1" })),
+      items: Array.from(recorder.rows.list() as Iterable<object>, (row) => ({ ...row, node: "n1" })),
       index: requestsIndex,
     }),
   );
 
-recorder.port.onChange(() => {
+recorder.rows.onChange(() => {
   requestsIndex += 1;
   for (const [response, table] of waiting) {
     if (table !== "requests") continue;

@@ -4,10 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { execute } from "../../../src/cli/main.ts";
-import { queryFlags } from "../../../src/cli/specs.ts";
 import { DAEMON, HELP_TOPICS, VERBS } from "../../../src/cli/verb-table.ts";
 import { helpOf, overview, usage } from "../../../src/cli/verbs/help.ts";
-import { MEASURED } from "../../../src/server/admin/everywhere.ts";
 import { bufferIo } from "../buffers.ts";
 
 function assertGolden(name: string, text: string): void {
@@ -27,11 +25,6 @@ for (const verb of VERBS) {
     assertGolden(`help-${verb.name.replace(" ", "-")}`, helpOf(verb));
   });
 }
-
-test("every list that nodes measure is named where all nodes may be asked", () => {
-  const { meaning } = queryFlags.nodes;
-  assert.deepEqual(/\(([^)]*)\)/.exec(meaning)?.[1]?.split(", "), [...MEASURED]);
-});
 
 for (const topic of HELP_TOPICS) {
   test(`the help about ${topic} is as recorded, and no line is wider than a terminal`, async () => {

@@ -198,7 +198,7 @@ export const auditRecord = (seq: number, data: unknown, event = "admin.write"): 
   ts: at(seq - 1_000),
   event,
   controls: [],
-  data,
+  data: data as AuditRecord["data"],
   hash: `hash${seq}`,
   sig: "sig",
 });

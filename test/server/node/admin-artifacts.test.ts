@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { nullLog } from "../../../src/base/index.ts";
 import { type ModelNeed, openModelStore, openModelSupply } from "../../../src/server/models/index.ts";
-import { artifactsPort } from "../../../src/server/node/admin-artifacts.ts";
+import { artifactRows } from "../../../src/server/node/admin-artifacts.ts";
 
 const GRAPH = Buffer.from("a graph");
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
@@ -23,7 +23,7 @@ test("a model that cannot be fetched is told by its files with the reason; what 
   t.after(() => store.close());
   const supply = openModelSupply({ store, log: nullLog, monotonic: () => performance.now() });
   t.after(() => supply.close());
-  const { list, onChange } = artifactsPort({
+  const { list, onChange } = artifactRows({
     configuration: { running: () => undefined, onChange: () => () => undefined },
     store,
     supply,

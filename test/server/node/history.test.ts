@@ -21,7 +21,7 @@ function open() {
     work();
     ms += 10_000;
     history.sample();
-    return history.port.list().filter(({ time }) => Date.parse(time) >= START - 3_000 + ms - 10_000);
+    return history.rows.list().filter(({ time }) => Date.parse(time) >= START - 3_000 + ms - 10_000);
   };
   return { statistics, instruments, tokens, bucket, close: history.close };
 }

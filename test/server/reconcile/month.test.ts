@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import { createInstruments, nullLog } from "../../../src/base/index.ts";
 import { commands } from "../../../src/server/core/state/index.ts";
 import { openGuardedDialler } from "../../../src/server/credentials/index.ts";
-import { reconciledPort } from "../../../src/server/node/admin-reconcile.ts";
+import { reconciledRows } from "../../../src/server/node/admin-reconcile.ts";
 import { ledgerRows } from "../../../src/server/node/reconciling.ts";
 import { type Breach, openReconcile, type Reconcile } from "../../../src/server/reconcile/index.ts";
 import type { Audits } from "../../../src/server/snapshot/index.ts";
@@ -250,11 +250,11 @@ test(`a month of verdicts is what an independent calculation gives (RECONCILE_SE
   while (toldNow().length < alerts.length && performance.now() < end) await new Promise((done) => setTimeout(done, 5));
 
   for (const [id, { ledger }] of nodes) {
-    const rows = reconciledPort(ledger)
-      .verdicts()
+    const rows = reconciledRows(ledger)
+      .reconcile_verdicts.list()
       .map(({ judged_at: _, ...row }) => row);
     assert.deepEqual(rows, expected, id);
-    const [one] = reconciledPort(ledger).providers();
+    const [one] = reconciledRows(ledger).reconcile.list();
     assert.deepEqual([one?.judged_to, one?.error, one?.days], [dayText(last), null, last + 8]);
     assert.equal(one?.unmeasured_streams, last + 8);
   }

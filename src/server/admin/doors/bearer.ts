@@ -4,7 +4,8 @@
  * Every token that is not accepted gets the same answer; the reason is recorded, the token never.
  */
 
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { anySignal } from "../../../base/index.ts";
 import { parseKey } from "../../auth/index.ts";
 import type { AuditSink } from "../ports.ts";
@@ -35,11 +36,11 @@ export interface TokenCallers {
 /** Rejects with `unauthenticated`, or with `busy` when the check took too long. */
 export async function tokenCaller(
   { check, checkLimitMs, audit }: TokenCallers,
-  request: IncomingMessage,
-  response: ServerResponse,
+  request: FastifyRequest,
+  reply: FastifyReply,
   signal: AbortSignal,
 ): Promise<Principal> {
-  const presented = presentedToken(request);
+  const presented = presentedToken(request.raw);
   const verdict: TokenVerdict =
     presented.kind === "token"
       ? await checked(check, presented.token, checkLimitMs, signal)
@@ -53,8 +54,8 @@ export async function tokenCaller(
     subject,
     // A virtual key is not valid here; its id shows whose owner to notify.
     key_id: presented.kind === "token" ? (parseKey(presented.token)?.id ?? null) : null,
-    remote: request.socket.remoteAddress ?? null,
-    request: String(response.getHeader("x-gateway-request-id") ?? ""),
+    remote: request.raw.socket.remoteAddress ?? null,
+    request: request.id,
   });
   if (verdict === LATE) throw refusal("busy", "The bearer token could not be checked in time.");
   // Not the token's fault: another token would fail too.
@@ -63,7 +64,7 @@ export async function tokenCaller(
   }
   // Without a token, no error is named.
   const isMissing = presented.kind === "missing";
-  response.setHeader("www-authenticate", isMissing ? "Bearer" : 'Bearer error="invalid_token"');
+  reply.header("www-authenticate", isMissing ? "Bearer" : 'Bearer error="invalid_token"');
   throw refusal(
     "unauthenticated",
     isMissing
@@ -84,7 +85,7 @@ async function checked(check: CheckToken, token: string, limitMs: number, signal
   }
 }
 
-export type Presented =
+type Presented =
   | { readonly kind: "token"; readonly token: string }
   /** No credential, or one of another scheme. */
   | { readonly kind: "missing" }
@@ -93,7 +94,7 @@ export type Presented =
 const SCHEME = /^bearer(?: |$)/i;
 const TOKEN = /^bearer +([\w.~+/-]+=*)$/i;
 
-export function presentedToken({ headersDistinct }: IncomingMessage): Presented {
+function presentedToken({ headersDistinct }: IncomingMessage): Presented {
   const values = headersDistinct["authorization"] ?? [];
   // Two credentials would be ambiguous.
   if (values.length > 1) return { kind: "malformed" };

@@ -1,25 +1,27 @@
 /**
- * Shared HTTP/1.1 server of the admin socket and listener, with limits on connections, headers and time: passes on every
- * request as it arrives, answers invalid HTTP, and drains.
+ * Shared HTTP/1.1 server of the admin socket and listener: limits on connections, headers and time, the id and the errors of
+ * every answer, answers to invalid HTTP, and draining.
  */
 
+import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import Fastify from "fastify";
-import type { RefusalCode } from "../../../base/index.ts";
-import { waitsForInvitation } from "../body.ts";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { asRefusal, type RefusalCode } from "../../../base/index.ts";
+import { discardRest, endSoon, waitsForInvitation } from "../body.ts";
 import { errorAnswer, refusal } from "../refusal.ts";
-import { nameRequest, sendText } from "../send.ts";
 
 export interface HttpOptions {
   /** Maximum number of connections. Accepted ones that wait count too: a Unix socket refuses immediately if its queue is full. */
   readonly maxConnections: number;
   /** Called before a connection is read; if it throws, the connection is closed. */
   readonly accept: (socket: Socket) => void;
-  /** Handles a request, whose body is unread, and answers it. */
-  readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Registers hooks and routes. Bodies are unread when a route is entered: their limit depends on the route. */
+  readonly routes: (app: FastifyInstance) => void;
   /** Called when accepting fails, for example without a free descriptor; the server continues. */
   readonly onFailure: (error: Error) => void;
+  /** Called with an internal error, whose text is not in the answer. */
+  readonly onFault: (request: FastifyRequest, error: unknown) => void;
   /** Time limit for a request's complete headers, in milliseconds; ten seconds by default. */
   readonly headersLimitMs?: number;
 }
@@ -49,8 +51,27 @@ const LINGER_MS = 1_000;
  */
 const MAX_UNDER_WAY = 16;
 
+/** Headers of every answer: no caching, and no content sniffing by browsers. */
+const ALWAYS = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
+
+/** Valid request id of a caller: visible ASCII. */
+const REQUEST_ID = /^[!-~]{1,128}$/;
+
+/** Returns the caller's own id if it is valid. */
+function requestId({ headers }: Pick<IncomingMessage, "headers">): string {
+  const given = headers["x-request-id"];
+  return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
+}
+
+/** Not a decorator: fastify's request for a path that it cannot decode has none. */
+const signals = new WeakMap<FastifyRequest, AbortSignal>();
+
+/** Returns the signal that aborts when the answer has been sent, or the caller has left. */
+export const signalOf = (request: FastifyRequest): AbortSignal => signals.get(request) ?? AbortSignal.abort();
+
 export function createHttpServer(options: HttpOptions): HttpServer {
-  const { maxConnections, accept, handle, onFailure, headersLimitMs = HEADERS_LIMIT_MS } = options;
+  const { maxConnections, accept, routes, onFailure, onFault, headersLimitMs = HEADERS_LIMIT_MS } = options;
+  const answer = answerError(onFault);
   const app = Fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -60,27 +81,35 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     connectionTimeout: INACTIVITY_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     clientErrorHandler: refuseUnreadable,
+    genReqId: requestId,
     http: {
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: headersLimitMs,
       connectionsCheckingInterval: Math.min(LIMIT_CHECK_MS, headersLimitMs),
       requireHostHeader: false, // Refused below, with our own message.
     },
-    // Paths are split and decoded here; one that the framework cannot decode is refused like any other.
-    frameworkErrors: (_error, request, reply) => {
-      reply.hijack();
-      admit(request.raw, reply.raw);
+    // A path that cannot be decoded gets here, past the hooks.
+    frameworkErrors(_error, request, reply) {
+      try {
+        admit(request, reply);
+        if (!reply.sent) throw refusal("invalid", "The path is not well-formed.");
+      } catch (error) {
+        void answer(error, request, reply);
+      }
     },
-    routerOptions: { maxParamLength: MAX_HEADER_BYTES },
+    routerOptions: {
+      maxParamLength: MAX_HEADER_BYTES,
+      // Parameters are parsed once the caller is known: a repeated one is refused.
+      querystringParser: (text) => ({ text }),
+    },
   });
   app.server.maxConnections = maxConnections;
-  // Hijacked before the framework reads the body, whose limit depends on the operation.
-  app.addHook("onRequest", (request, reply) => {
-    reply.hijack();
-    admit(request.raw, reply.raw);
-  });
-  app.all("/*", () => undefined);
-  app.setNotFoundHandler(() => undefined);
+  app.addHook("onRequest", async (request, reply) => admit(request, reply));
+  app.setErrorHandler((error, request, reply) => answer(error, request, reply));
+  // Bodies are read by the route, with its own limit.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  routes(app);
 
   // Node would ask for the body without a check; here the caller is authenticated first.
   app.server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
@@ -100,23 +129,33 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       socket.destroy();
     }
   });
-  const admit = (request: IncomingMessage, response: ServerResponse): void => {
-    const { socket } = request;
+  const admit = (request: FastifyRequest, reply: FastifyReply): void => {
+    const { socket } = request.raw;
     const underWay = connections.get(socket) ?? 0;
-    // Requests that were pipelined after it are not begun either.
-    if (underWay >= MAX_UNDER_WAY) return void socket.destroy();
+    if (underWay >= MAX_UNDER_WAY) {
+      // Requests that were pipelined after it are not begun either.
+      reply.hijack();
+      return void socket.destroy();
+    }
     connections.set(socket, underWay + 1);
-    response.once("close", () => {
+    const ended = new AbortController();
+    signals.set(request, ended.signal);
+    reply.raw.once("close", () => {
+      ended.abort(new Error("the caller has gone"));
       const left = (connections.get(socket) ?? 1) - 1;
       if (connections.has(socket)) connections.set(socket, left);
       if (isClosing && left === 0) socket.destroySoon();
     });
+    // The rest of an unread body would be parsed as the next request.
+    reply.raw.once("finish", () => {
+      if (!request.raw.complete) endSoon(request.raw);
+    });
+    reply.headers({ ...ALWAYS, "x-gateway-request-id": request.id });
     // RFC 9112, section 3.2.
-    const count = request.headersDistinct["host"]?.length ?? 0;
-    if (count > 1 || (count === 0 && request.httpVersion !== "1.0")) {
-      refuse(request, response, refusal("invalid", "A request has exactly one header host."));
-    } else {
-      handle(request, response);
+    const count = request.raw.headersDistinct["host"]?.length ?? 0;
+    if (count > 1 || (count === 0 && request.raw.httpVersion !== "1.0")) {
+      reply.header("connection", "close");
+      throw refusal("invalid", "A request has exactly one header host.");
     }
   };
 
@@ -137,14 +176,24 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   };
 }
 
-/** Answers a request that does not reach the plane. */
-export function refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
-  nameRequest(request, response);
-  const { status, headers, body } = errorAnswer(error);
-  // The rest of an unread body would be parsed as the next request.
-  if (!request.complete) response.once("finish", () => request.destroy());
-  sendText(response, status, body, { ...headers, connection: "close" });
+/** Returns the error handler. What the caller still sends is read first, within limits. */
+function answerError(onFault: HttpOptions["onFault"]) {
+  return async (error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const signal = signalOf(request);
+    const known = isMalformedType(error) ? refusal("invalid", "The header content-type is not well-formed.") : error;
+    await discardRest(request.raw, asRefusal(known).code !== "unauthenticated", signal);
+    // Nobody is left to answer.
+    if (signal.aborted) return reply.hijack();
+    const { status, headers, body, fault } = errorAnswer(known);
+    if (fault !== undefined) onFault(request, fault);
+    if (!request.raw.complete) reply.header("connection", "close");
+    return reply.code(status).headers(headers).type("application/json").send(Buffer.from(body));
+  };
 }
+
+/** Returns whether fastify refused the content type before the route was entered. */
+const isMalformedType = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "FST_ERR_CTP_INVALID_MEDIA_TYPE";
 
 /** Answers input that the HTTP parser refuses, and that never becomes a request. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {

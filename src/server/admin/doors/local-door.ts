@@ -7,7 +7,7 @@ import type { Socket } from "node:net";
 import type { OpenPlane } from "../plane.ts";
 import { localPrincipal } from "../principal.ts";
 import { refusal } from "../refusal.ts";
-import { serve } from "../request.ts";
+import { registerRoutes } from "../routes.ts";
 import type { Door } from "./door.ts";
 import { createHttpServer } from "./http.ts";
 import { openPeerCredentials, type Peer, type PeerCredentials } from "./peer.ts";
@@ -38,8 +38,8 @@ export async function openLocalDoor({ path, plane, peerCredentials }: LocalDoorO
   const peers = new WeakMap<Socket, Peer>();
   const door: Door = {
     name: "local",
-    identify({ socket }) {
-      const peer = peers.get(socket);
+    identify({ raw }) {
+      const peer = peers.get(raw.socket);
       if (peer === undefined) throw refusal("unauthenticated", "The system did not say who connected.");
       return localPrincipal(peer.uid);
     },
@@ -48,7 +48,8 @@ export async function openLocalDoor({ path, plane, peerCredentials }: LocalDoorO
     maxConnections: MAX_CONNECTIONS,
     onFailure: (error) => plane.ports.log.warn("admin door failed to accept", { door: "local", error }),
     accept: (socket) => void peers.set(socket, credentialsOf(socket)),
-    handle: (request, response) => void serve(plane, request, response, door),
+    onFault: plane.onFault,
+    routes: (app) => registerRoutes(app, plane, door),
   });
 
   try {

@@ -5,15 +5,14 @@
  */
 
 import { lookup } from "node:dns/promises";
-import type { IncomingMessage } from "node:http";
 import { isIPv4, type Socket } from "node:net";
 import { formatAddress, parseAddress } from "../../../base/index.ts";
 import type { OpenPlane } from "../plane.ts";
 import type { Principal } from "../principal.ts";
-import { serve } from "../request.ts";
-import { isProbe } from "../route.ts";
+import { isProbe, registerRoutes } from "../routes.ts";
 import { type CheckToken, tokenCaller } from "./bearer.ts";
-import { createHttpServer, refuse } from "./http.ts";
+import type { Door } from "./door.ts";
+import { createHttpServer } from "./http.ts";
 import { checkSite } from "./site.ts";
 
 export interface NetworkDoorOptions {
@@ -52,6 +51,11 @@ export async function openNetworkDoor(options: NetworkDoorOptions): Promise<Netw
   if (asked === undefined) throw new Error(`admin.listen: ${JSON.stringify(address)} is not host:port or :port`);
   const isOpen = tokens === undefined;
   const callers = tokens && { check: tokens, checkLimitMs, audit: plane.ports.audit };
+  const door: Door = {
+    name: "network",
+    identify: (request, reply, signal) =>
+      callers === undefined ? LOOPBACK : tokenCaller(callers, request, reply, signal),
+  };
 
   const server = createHttpServer({
     maxConnections: MAX_CONNECTIONS,
@@ -59,15 +63,12 @@ export async function openNetworkDoor(options: NetworkDoorOptions): Promise<Netw
     accept({ localAddress }: Socket) {
       if (isOpen && !isLoopback(localAddress)) throw new Error("without an issuer only loopback is served");
     },
-    handle(request, response) {
-      try {
-        if (!isProbe(request)) checkSite(request, isOpen ? "loopback" : "any");
-      } catch (error) {
-        return refuse(request, response, error);
-      }
-      const identify = (_: IncomingMessage, signal: AbortSignal): Principal | Promise<Principal> =>
-        callers === undefined ? LOOPBACK : tokenCaller(callers, request, response, signal);
-      void serve(plane, request, response, { name: "network", identify });
+    onFault: plane.onFault,
+    routes(app) {
+      app.addHook("onRequest", async ({ raw }) => {
+        if (!isProbe(raw)) checkSite(raw, isOpen ? "loopback" : "any");
+      });
+      registerRoutes(app, plane, door);
     },
   });
 

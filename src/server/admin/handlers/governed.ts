@@ -1,6 +1,6 @@
 /** Profiles, with the number of keys in each, and the buckets of budgets. */
 
-import type { BudgetRecord, ProfileRecord, RefusalRecord } from "../../../admin-api/index.ts";
+import type { BudgetRecord, ProfileRecord } from "../../../admin-api/index.ts";
 import type { StateView } from "../../cluster/index.ts";
 import { readKey } from "../../core/state/index.ts";
 import { counted, fixed, inTurns, type ListSource, storedValues, tables } from "../lists.ts";
@@ -42,17 +42,6 @@ export function budgetList({ governed }: Ports): ListSource<BudgetRecord> {
     async take() {
       const rows = await governed.budgets();
       return () => rows;
-    },
-  };
-}
-
-/** Changes at most once a second. */
-export function refusalList({ cluster, refusals }: Ports): ListSource<RefusalRecord> {
-  return {
-    ...counted((listener) => refusals.onChange(listener)),
-    take() {
-      const { nodeId: node } = cluster.status();
-      return fixed(refusals.list().map((row) => ({ node, ...row })));
     },
   };
 }

@@ -1,22 +1,9 @@
-/** Guardrails in force, and rehearsals with texts. The texts are returned to the caller and stored nowhere. */
+/** Rehearsals of guardrails with texts. The texts are returned to the caller and stored nowhere. */
 
-import { type GuardrailRecord, MAX_REHEARSED_LENGTH } from "../../../admin-api/index.ts";
+import { MAX_REHEARSED_LENGTH } from "../../../admin-api/index.ts";
 import type { Handlers } from "../handler.ts";
 import { mustBeProfile } from "../known-names.ts";
-import { counted, fixed, type ListSource } from "../lists.ts";
-import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
-
-/** Changes immediately with the configuration, and at most once a second with the counts. */
-export function guardrailList({ cluster, guardrails }: Ports): ListSource<GuardrailRecord> {
-  return {
-    ...counted((listener) => guardrails.onChange(listener)),
-    take() {
-      const { nodeId: node } = cluster.status();
-      return fixed(guardrails.list().map((row) => ({ ...row, node })));
-    },
-  };
-}
 
 export const guardrailHandlers: Pick<Handlers, "inspect_guardrails"> = {
   async inspect_guardrails({ body: { segments, profile, model, route }, signal }, ports) {

@@ -4,7 +4,7 @@ import { FEATURE_RANGE, levelStanding, waitingWords } from "../../core/state/ind
 import { type Handlers, rfc3339 } from "../handler.ts";
 
 export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
-  get_status(_call, { cluster, facts, certificates }) {
+  async get_status(_call, { cluster, facts, rows }) {
     const status = cluster.status();
     const { ready, reasons } = facts.readiness();
     const standing = levelStanding(cluster.view);
@@ -30,13 +30,16 @@ export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
         models: facts.models(),
         workers: facts.workers(),
         forward_proxies: facts.forwardProxies(),
-        certificates: certificates.list().map(({ names, serial, not_after, next_renewal, last_error }) => ({
-          names,
-          serial,
-          not_after,
-          next_renewal,
-          last_error,
-        })),
+        certificates: Array.from(
+          await rows.certificates.list(),
+          ({ names, serial, not_after, next_renewal, last_error }) => ({
+            names,
+            serial,
+            not_after,
+            next_renewal,
+            last_error,
+          }),
+        ),
       },
     };
   },

@@ -30,6 +30,7 @@ export {
   number,
   required,
   type Schema,
+  type TextLimits,
   type TypeOf,
   text,
   withDefault,
@@ -108,7 +109,8 @@ export const object = <const K extends Keys>(
   { exclusive, oneOf, together, examples }: ObjectRules = {},
 ): Schema<ObjectOf<K, Exclude<keyof K, Marked<K, "required" | "default">>>> => {
   const { name } = keys;
-  const described = name === undefined ? keys : { ...keys, name: { ...name, ...withoutReferences(name as Schema<string>) } };
+  const described =
+    name === undefined ? keys : { ...keys, name: { ...name, ...withoutReferences(name as Schema<string>) } };
   return {
     json: {
       ...objectJson(description, described, (presence) => presence === "required"),

@@ -1,21 +1,25 @@
 /** What both doors keep: bounds on connections, headers and time, sense of what is no HTTP, and a drain that ends. */
 
 import assert from "node:assert/strict";
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { createHttpServer, type HttpOptions } from "../../../../src/server/admin/doors/http.ts";
+import { handleAll } from "./support/handle-all.ts";
 import { dial, exchange, untilClosed } from "./support/raw.ts";
 
 const GET = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
-const answerAll: HttpOptions["handle"] = (_, response) => void response.end("ok");
 
-async function open(t: TestContext, over: Partial<HttpOptions> = {}) {
+type Handle = (request: IncomingMessage, response: ServerResponse) => void;
+const answerAll: Handle = (_, response) => void response.end("ok");
+
+async function open(t: TestContext, { handle = answerAll, ...over }: Partial<HttpOptions> & { handle?: Handle } = {}) {
   const server = createHttpServer({
     maxConnections: 64,
     accept: () => undefined,
-    handle: answerAll,
+    routes: (app) => handleAll(app, handle),
     onFailure: (error) => assert.fail(error),
+    onFault: (_, error) => assert.fail(String(error)),
     ...over,
   });
   await server.listen({ host: "127.0.0.1", port: 0 });

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
 import { createHttpServer } from "../../../../src/server/admin/doors/http.ts";
+import { handleAll } from "./support/handle-all.ts";
 import { dial, untilClosed } from "./support/raw.ts";
 
 const GET = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
@@ -13,8 +14,9 @@ test("a few on one connection are answered, and a connection that asks for ever 
   const server = createHttpServer({
     maxConnections: 64,
     accept: () => undefined,
-    handle: (_, response) => void waiting.push(response),
+    routes: (app) => handleAll(app, (_, response) => void waiting.push(response)),
     onFailure: (error) => assert.fail(error),
+    onFault: (_, error) => assert.fail(String(error)),
   });
   await server.listen({ host: "127.0.0.1", port: 0 });
   t.after(() => server.close(0));

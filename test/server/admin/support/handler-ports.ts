@@ -12,6 +12,7 @@ import { createMemoryCluster } from "./memory-cluster.ts";
 import { createMemoryGoverned } from "./memory-governed.ts";
 import { createMemoryGuardrails } from "./memory-guardrails.ts";
 import { createMemoryRehearsals } from "./memory-rehearsals.ts";
+import { memoryRows } from "./memory-rows.ts";
 import { createMemorySecrets } from "./memory-secrets.ts";
 import { createMemorySources } from "./memory-sources.ts";
 
@@ -26,15 +27,9 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
     secrets: createMemorySecrets(now),
     backends: createMemoryBackends().backends,
     governed: createMemoryGoverned().governed,
-    history: { list: () => [], onChange: () => () => undefined },
-    requests: { list: () => [], onChange: () => () => undefined },
-    refusals: { list: () => [], onChange: () => () => undefined },
-    reconciled: { providers: () => [], verdicts: () => [], onChange: () => () => undefined },
     guardrails: createMemoryGuardrails(),
     rehearsals: createMemoryRehearsals(),
-    certificates: { list: () => [], onChange: () => () => undefined },
-    artifacts: { list: async () => [], onChange: () => () => undefined },
-    controls: { list: async () => [], onChange: () => () => undefined },
+    rows: memoryRows(),
     audit: createMemoryAudit().audit,
     logins: [],
     facts: {

@@ -1,8 +1,8 @@
 /** Guardrails in memory: a detector and a rule, and a rehearsal that tells what it was asked. */
 
-import type { Guardrails } from "../../../../src/server/admin/index.ts";
+import type { GuardrailRecord, Guardrails } from "../../../../src/server/admin/index.ts";
 
-type Row = ReturnType<Guardrails["list"]>[number];
+type Row = Omit<GuardrailRecord, "node">;
 
 const DETECTOR: Row = {
   kind: "detector",
@@ -71,7 +71,7 @@ const FOUND = {
   end: 1,
 } as const;
 
-export function createMemoryGuardrails(): Guardrails {
+export function createMemoryGuardrails(): Guardrails & { list(): readonly Row[] } {
   return {
     list: () => [DETECTOR, RULE],
     rehearse: async ({ segments, profile }) => ({
@@ -92,6 +92,5 @@ export function createMemoryGuardrails(): Guardrails {
       removed: [{ ...FOUND, trace: null, by: "check" }],
       more: 0,
     }),
-    onChange: () => () => undefined,
   };
 }

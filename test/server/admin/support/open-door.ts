@@ -18,6 +18,7 @@ import { createMemoryCluster, type MemoryCluster } from "./memory-cluster.ts";
 import { createMemoryGoverned, type MemoryGoverned } from "./memory-governed.ts";
 import { createMemoryGuardrails } from "./memory-guardrails.ts";
 import { createMemoryRehearsals } from "./memory-rehearsals.ts";
+import { memoryRows } from "./memory-rows.ts";
 import { createMemorySecrets } from "./memory-secrets.ts";
 import { createMemorySources, type MemorySources } from "./memory-sources.ts";
 import { assertAnswerTo } from "./openapi-answers.ts";
@@ -181,21 +182,26 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
   const backends = createMemoryBackends();
   const governed = createMemoryGoverned();
   const audit = createMemoryAudit();
+  const guardrails = createMemoryGuardrails();
   const ports: Ports = {
     cluster: memory.cluster,
     sources: sources.sources,
     secrets,
     backends: backends.backends,
     governed: governed.governed,
-    history: { list: () => [HISTORY], onChange: () => () => undefined },
-    requests: { list: () => [REQUEST], onChange: () => () => undefined },
-    refusals: { list: () => [REFUSAL], onChange: () => () => undefined },
-    reconciled: { providers: () => [AUDITED], verdicts: () => [VERDICT], onChange: () => () => undefined },
-    guardrails: createMemoryGuardrails(),
+    guardrails,
     rehearsals: createMemoryRehearsals(),
-    certificates: { list: () => [CERTIFICATE], onChange: () => () => undefined },
-    artifacts: { list: async () => [ARTIFACT], onChange: () => () => undefined },
-    controls: { list: async () => [CONTROL], onChange: () => () => undefined },
+    rows: memoryRows({
+      history: [HISTORY],
+      requests: [REQUEST],
+      refusals: [REFUSAL],
+      reconcile: [AUDITED],
+      reconcile_verdicts: [VERDICT],
+      guardrails: guardrails.list(),
+      certificates: [CERTIFICATE],
+      artifacts: [ARTIFACT],
+      controls: [CONTROL],
+    }),
     audit: audit.audit,
     logins: [],
     facts: {

@@ -1,12 +1,26 @@
-/** Columns of the usage ledger. */
+/** Usage ledger, the same on every node. */
 
-import { choice, integer, nullable, object, text } from "../base/index.ts";
+import { choice, integer, nullable, object, optional, text } from "../../base/index.ts";
+import { defineList, filter, LIST_QUERY } from "../list-definition.ts";
+
+/** Default number of usage rows in an answer. */
+export const LISTED_USAGE = 1_000;
 
 export const USED_HOPS = ["llm", "mcp", "a2a"] as const;
 
-export const usage = object(
-  "What was used in an hour, by who used it and what was asked for; the same on every node.",
-  {
+export const usage = defineList({
+  help: "Lists what was used, by hour, caller, provider and model, the newest first: hours of the last week, then days of the last 400.",
+  query: object("How a list is read, and which rows of it.", {
+    ...LIST_QUERY.keys,
+    limit: optional(integer(`At most so many rows; ${LISTED_USAGE} when left out.`, { minimum: 1, maximum: 100_000 })),
+    hour: filter("hour"),
+    hop: optional(choice("Only those of this hop.", USED_HOPS)),
+    caller: filter("caller"),
+    profile: filter("profile"),
+    provider: filter("provider"),
+    model: filter("model"),
+  }),
+  row: object("What was used in an hour, by who used it and what was asked for; the same on every node.", {
     hour: text(
       "Begin of the hour, `2026-11-20T13:00:00Z`; of what is older than a week the day, `2026-11-20`. UTC, in the order of time as text.",
     ),
@@ -31,5 +45,12 @@ export const usage = object(
     output_tokens: integer("Tokens of output, reasoning included."),
     reasoning_tokens: integer("Of them: tokens of reasoning."),
     units: integer("Cost units that budgets were charged."),
+  }),
+  identity: ["hour", "hop", "caller", "profile", "provider", "model"],
+  get: {
+    about: "bills",
+    aliases: [],
+    name: ["caller"],
+    columns: ["hour", "hop", "caller", "provider", "model", "requests", "failed", "units"],
   },
-);
+});

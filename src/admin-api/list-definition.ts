@@ -1,0 +1,88 @@
+/** Definition of one list of the admin API. */
+
+import { flag, integer, type Keys, type ObjectSchema, object, optional, text } from "../base/index.ts";
+import { EVERY_NODE } from "./every-node.ts";
+
+/** Groups of lists in the overview of `gateway get`, with their titles and in their order. */
+export const LIST_GROUPS = {
+  traffic: "Traffic",
+  access: "Callers and limits",
+  configuration: "Configuration",
+  cluster: "Cluster and audit",
+  bills: "Usage and bills",
+} as const;
+
+interface Presentation<Column extends string> {
+  /** What the list contains and in which order, in one sentence that begins with "Lists". */
+  readonly help: string;
+  /** Columns whose values together belong to one row. */
+  readonly identity: readonly Column[];
+  /** Presentation by `gateway get`. */
+  readonly get: {
+    readonly about: keyof typeof LIST_GROUPS;
+    /** Other names for the list, as other tools call the same thing. */
+    readonly aliases: readonly string[];
+    /** Columns whose values, joined by `:`, name a row on the command line. */
+    readonly name: readonly Column[];
+    /** Columns of the narrow table, in order; all other formats show all columns. */
+    readonly columns: readonly Column[];
+  };
+}
+
+export interface ListDefinition<K extends Keys = Keys, Q extends Keys = Keys> extends Presentation<keyof K & string> {
+  /** `LIST_QUERY` for rows that are the same on every node, `MEASURED_QUERY` for rows of each node, and others with filters. */
+  readonly query: ObjectSchema<Q>;
+  readonly row: ObjectSchema<K>;
+}
+
+/** Checks at compile time that the columns exist. */
+export const defineList = <const K extends Keys, const Q extends Keys>(
+  definition: ListDefinition<K, Q>,
+): ListDefinition<K, Q> => definition;
+
+export const LIST_QUERY = object("How a list is read.", {
+  index: optional(
+    integer("Answer once the list has changed past this index, as an earlier answer gave it.", {
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+    }),
+  ),
+  wait: optional(
+    text("With `index`: answer after this long at the latest, with what there is; 30s when left out.", {
+      format: "duration",
+      "x-max-duration": "5m",
+    }),
+  ),
+  consistent: optional(flag("Read what was acknowledged anywhere before the call; needs a leader.")),
+});
+
+const MEASURED_KEYS = { ...LIST_QUERY.keys, ...EVERY_NODE } as const;
+
+/** Query of a list that each node measures. */
+export const MEASURED_QUERY = object("How a list is read.", MEASURED_KEYS);
+
+/** Returns the query of a measured list that can be filtered by the values of these columns. */
+export const filteredQuery = <const K extends Keys>(columns: K) =>
+  object("How a list is read, and which rows of it.", { ...MEASURED_KEYS, ...columns });
+
+/** Returns a filter by a column of texts. */
+export const filter = (column: string) => optional(text(`Only those with this ${column}.`, { maxLength: 256 }));
+
+/** Maximum number of rows in a page. */
+const MAX_PAGE = 10_000;
+
+/** Query of a list whose rows are in the order of their names, and which can also be read in pages. */
+export const PAGED_QUERY = object("How a list is read, and which page of it.", {
+  ...LIST_QUERY.keys,
+  limit: optional(
+    integer("A page of at most so many rows, in the order of their names; all rows when left out.", {
+      minimum: 1,
+      maximum: MAX_PAGE,
+    }),
+  ),
+  after: optional(
+    text("With `limit`: only rows behind this name, such as the last one of the page before.", {
+      pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$",
+    }),
+  ),
+});

@@ -1,0 +1,33 @@
+/** Virtual keys. */
+
+import { choice, map, nullable, object, text, time } from "../../base/index.ts";
+import { defineList, PAGED_QUERY } from "../list-definition.ts";
+
+export const metadata = map(
+  "Texts of the operator's own, readable by access rules.",
+  text("Value.", { pattern: "^[^\\u0000]*$", maxLength: 1024 }),
+  // Excludes keys that would set a JavaScript object's prototype.
+  { keyPattern: "^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}$", maxProperties: 64 },
+);
+
+export const keys = defineList({
+  help: "Lists the virtual keys.",
+  query: PAGED_QUERY,
+  row: object("A virtual key.", {
+    id: text("Public part of the key, 8 characters."),
+    name: text("Unique name."),
+    profile: nullable(text("Profile whose limits apply to the key; null: none.")),
+    metadata,
+    created_at: time("When it was minted."),
+    expires_at: nullable(time("When it ceases to be accepted; null: never.")),
+    last_used_at: nullable(time("Last use this node knows of, coarse; null: none.")),
+    status: choice("Whether a request with the key is accepted.", ["active", "suspended", "expired"]),
+  }),
+  identity: ["id"],
+  get: {
+    about: "access",
+    aliases: ["virtual_keys"],
+    name: ["name"],
+    columns: ["name", "id", "profile", "status", "expires_at", "last_used_at"],
+  },
+});

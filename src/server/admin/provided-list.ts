@@ -1,0 +1,21 @@
+/** Source of a list whose rows a port provides. */
+
+import { TABLES } from "../../admin-api/index.ts";
+import { mapped } from "./handler.ts";
+import { counted, type ListSource } from "./lists.ts";
+import type { Ports, ProvidedTable } from "./ports.ts";
+
+/** Adds the column `node` where the list has it. */
+export function providedList(table: ProvidedTable, { cluster, rows }: Ports): ListSource<unknown> {
+  const source = rows[table];
+  const isOfNode = "node" in TABLES[table].keys;
+  return {
+    ...counted((listener) => source.onChange(listener)),
+    async take() {
+      const taken: Iterable<object> = await source.list();
+      if (!isOfNode) return () => taken;
+      const { nodeId: node } = cluster.status();
+      return () => mapped(taken, (row) => ({ ...row, node }));
+    },
+  };
+}

@@ -1,0 +1,292 @@
+/**
+ * Routes of the admin API, registered from the operations table on the socket and on the listener alike.
+ *
+ * The hooks of a route run in this order: `admitCaller` identifies the caller, checks the path, decides access and checks the
+ * query; `readBody` asks for the body and reads it, within the limit of its operation; fastify checks it; the handler runs. So
+ * a caller learns nothing before it is known, and is not asked for a body that would be refused.
+ */
+
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
+import { BASE_PATH, OPERATIONS, type Operation, type OperationId, PROBE_PATHS } from "../../admin-api/index.ts";
+import type { JsonSchema } from "../../base/index.ts";
+import { permittedTables } from "./access/tables.ts";
+import { receive, writeAsked } from "./call.ts";
+import { check, fromTexts, queryTexts } from "./check.ts";
+import type { Door } from "./doors/door.ts";
+import { signalOf } from "./doors/http.ts";
+import { type Asked, authorize, isPermitted, recorded, resourceOf } from "./govern.ts";
+import type { Call, HandlerPorts, ListId, Reply } from "./handler.ts";
+import { HANDLERS } from "./handlers.ts";
+import { listPayload, type Payload, valuePayload } from "./payload.ts";
+import type { OpenPlane } from "./plane.ts";
+import { NOBODY } from "./principal.ts";
+import { readList } from "./read-list.ts";
+import { refusal } from "./refusal.ts";
+
+const JSON_TYPE = "application/json";
+
+/** Operations by path, in the order of the table. */
+const PATHS = new Map<string, [OperationId, Operation][]>();
+for (const [id, operation] of Object.entries(OPERATIONS) as [OperationId, Operation][]) {
+  const known = PATHS.get(operation.path);
+  if (known === undefined) PATHS.set(operation.path, [[id, operation]]);
+  else known.push([id, operation]);
+}
+
+/** Result of `admitCaller`. */
+interface Admitted {
+  readonly params: object;
+  readonly query: object;
+  /** `undefined` for an operation that is open to all. */
+  readonly asked: Asked | undefined;
+  /** Bytes of the body, for the digest of a write. */
+  bytes: Buffer;
+}
+
+const admittedOf = (request: FastifyRequest): Admitted => request.getDecorator<Admitted>("admitted");
+
+export function registerRoutes(app: FastifyInstance, plane: OpenPlane, door: Door): void {
+  app.decorateRequest("admitted", null);
+  app.setValidatorCompiler<JsonSchema>(({ schema }) => (value: unknown) => {
+    try {
+      return { value: check({ json: schema }, value, "body") };
+    } catch (error) {
+      return { error: error as Error };
+    }
+  });
+  app.setNotFoundHandler(() => {
+    throw noSuchPath();
+  });
+  registerProbes(app, plane);
+  for (const [path, operations] of PATHS) {
+    const url = BASE_PATH + routerPath(path);
+    for (const [id, operation] of operations) app.route({ url, ...routeOf(plane, door, id, operation) });
+    const allowed = operations.map(([, { method }]) => method);
+    app.route({
+      url,
+      method: app.supportedMethods.filter((method) => !(allowed as readonly string[]).includes(method)),
+      handler(_request, reply) {
+        reply.header("allow", allowed.join(", "));
+        throw refusal("method_not_allowed", `This path takes ${allowed.join(" and ")}.`);
+      },
+    });
+  }
+}
+
+const noSuchPath = () => refusal("not_found", "There is no such path in the admin API.");
+
+/** Probes are open to load balancers and supervisors, which connect by address and often without a `Host`. */
+function registerProbes(app: FastifyInstance, { ports }: OpenPlane): void {
+  const method = ["GET", "HEAD"];
+  const send = (reply: FastifyReply, status: number, value: object): FastifyReply =>
+    reply
+      .code(status)
+      .type(JSON_TYPE)
+      .send(Buffer.from(`${JSON.stringify(value)}\n`));
+  app.route({ method, url: PROBE_PATHS.alive, handler: (_, reply) => send(reply, 200, { healthy: true }) });
+  app.route({
+    method,
+    url: PROBE_PATHS.ready,
+    handler(_, reply) {
+      const { ready, reasons } = ports.facts.readiness();
+      return send(reply, ready ? 200 : 503, { ready, reasons });
+    },
+  });
+}
+
+/** Returns whether it is a probe, in the spelling that needs no check of its host or page. */
+export function isProbe({ method, url = "" }: IncomingMessage): boolean {
+  const path = url.split("?", 1)[0];
+  return (method === "GET" || method === "HEAD") && (path === PROBE_PATHS.alive || path === PROBE_PATHS.ready);
+}
+
+/** Names of the parameters of a path, by segment. */
+const PARAMS = /\{(\w+)\}(?::\{(\w+)\})?/g;
+
+/**
+ * Returns a path in the router's syntax. A segment with two parameters is one for the router, which knows no separator that a
+ * client may encode.
+ */
+const routerPath = (path: string): string => path.replace(PARAMS, (_, first, second) => `:${nameOf(first, second)}`);
+
+const nameOf = (first: string, second: string | undefined): string =>
+  second === undefined ? first : `${first}_${second}`;
+
+/** Returns the parameters by their own names; throws `not_found` if one is empty. */
+function pathTexts(path: string, params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const texts: Record<string, string> = {};
+  for (const [, first = "", second] of path.matchAll(PARAMS)) {
+    const text = params[nameOf(first, second)] ?? "";
+    // `model:a:b` is the model `a:b`.
+    const [own = "", rest = ""] = second === undefined ? [text, text] : splitOnce(text);
+    if (own === "" || rest === "") throw noSuchPath();
+    texts[first] = own;
+    if (second !== undefined) texts[second] = rest;
+  }
+  return texts;
+}
+
+function splitOnce(text: string): readonly string[] {
+  const at = text.indexOf(":");
+  return at < 0 ? [] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function routeOf(plane: OpenPlane, door: Door, id: OperationId, operation: Operation): Omit<RouteOptions, "url"> {
+  return {
+    method: operation.method,
+    ...(operation.body.kind === "json" && { schema: { body: operation.body.schema.json } }),
+    onRequest: (request, reply) => tracked(plane, admitCaller(plane, door, id, operation, request, reply)),
+    preValidation: (request) => readBody(plane, operation, request),
+    handler: (request, reply) => tracked(plane, answer(plane, id, operation, request, reply)),
+  };
+}
+
+/** Counts as in progress until it settles, even if the caller has left: its outcome may not be recorded yet. */
+function tracked<T>({ underWay }: OpenPlane, work: Promise<T>): Promise<T> {
+  const settled = work.then(
+    () => void underWay.delete(settled),
+    () => void underWay.delete(settled),
+  );
+  underWay.add(settled);
+  return work;
+}
+
+async function admitCaller(
+  { access, ports }: OpenPlane,
+  door: Door,
+  id: OperationId,
+  operation: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const texts = pathTexts(operation.path, request.params as Readonly<Record<string, string>>);
+  // Authenticates first: to an unknown caller every path of an operation looks the same.
+  const principal = operation.isOpen === true ? undefined : await door.identify(request, reply, signalOf(request));
+  const params = check(operation.params, fromTexts(operation.params, texts), "path");
+  const asked = principal && {
+    id,
+    operation,
+    principal,
+    resource: resourceOf(operation, params),
+    door: door.name,
+    requestId: request.id,
+  };
+  if (asked !== undefined) await authorize(access, ports.audit, asked);
+  const { text = "" } = request.query as { readonly text?: string };
+  const query = check(operation.query, fromTexts(operation.query, queryTexts(text)), "query");
+  request.setDecorator<Admitted>("admitted", { params, query, asked, bytes: Buffer.alloc(0) });
+}
+
+async function readBody({ bodies }: OpenPlane, operation: Operation, request: FastifyRequest): Promise<void> {
+  const signal = signalOf(request);
+  const { value, bytes, release } = await receive(bodies, request.raw, operation, signal);
+  if (signal.aborted) release();
+  else signal.addEventListener("abort", release, { once: true });
+  request.body = value;
+  admittedOf(request).bytes = bytes;
+}
+
+async function answer(
+  plane: OpenPlane,
+  id: OperationId,
+  operation: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { query, asked } = admittedOf(request);
+  const send = (payload: Payload): FastifyReply => sendPayload(plane, request, reply, payload);
+  if (operation.answer.kind === "list") {
+    await plane.ports.caughtUp?.();
+    const { index, rows, others } = await readList(plane, operation.answer.table, query, {
+      expiresAt: asked?.principal.expiresAt,
+      signal: signalOf(request),
+    });
+    reply.type(JSON_TYPE).header("etag", `"${index}"`);
+    return send(listPayload(rows, { index, ...others }));
+  }
+  const { value, revision, headers = {} } = await perform(plane, id, operation, request);
+  reply.headers(headers);
+  if (revision !== undefined) reply.header("etag", `"${revision}"`);
+  switch (operation.answer.kind) {
+    case "json":
+      reply.code(operation.answer.status).type(JSON_TYPE);
+      return send(valuePayload(value));
+    case "empty":
+      return reply.code(204).send();
+    case "stream":
+      return send(value as AsyncIterable<Uint8Array>);
+    default:
+      return operation.answer satisfies never;
+  }
+}
+
+/** Runs the handler. A change is recorded with its outcome, as is a read that the table says so of. */
+async function perform(
+  { ports, access }: OpenPlane,
+  id: OperationId,
+  operation: Operation,
+  request: FastifyRequest,
+): Promise<Reply<OperationId>> {
+  const { params, query, asked, bytes } = admittedOf(request);
+  const signal = signalOf(request);
+  const principal = asked?.principal ?? NOBODY;
+  const call = {
+    ...writeAsked(ports, request.raw, { id, operation }, principal, bytes, signal),
+    principal,
+    params,
+    query,
+    body: request.body,
+    // Computed on demand, since it needs one decision per table and few operations use it.
+    get tables() {
+      return asked === undefined ? [] : permittedTables(access, principal);
+    },
+    may: (action: OperationId) => asked !== undefined && isPermitted(access, asked, action),
+    signal,
+  };
+  const change = (): Promise<Reply<OperationId>> => handle(ports, id as Exclude<OperationId, ListId>, call);
+  const isRead = operation.group === "read";
+  if (asked === undefined || isRead) await ports.caughtUp?.();
+  if (asked === undefined || (isRead && operation.isRecorded !== true)) return await change();
+  const isDryRun = isRead || ("dry_run" in query && query.dry_run === true);
+  return await recorded(ports.audit, { ...asked, isDryRun }, change);
+}
+
+/** The table connects an operation with its handler, whose parameters the schemas have just validated. */
+function handle(ports: HandlerPorts, id: Exclude<OperationId, ListId>, call: object): Promise<Reply<OperationId>> {
+  const handler = HANDLERS[id] as (call: Call<OperationId>, ports: HandlerPorts) => Promise<Reply<OperationId>>;
+  return Promise.resolve(handler(call as Call<OperationId>, ports));
+}
+
+function sendPayload(
+  { onFault }: OpenPlane,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: Payload,
+): FastifyReply {
+  if (typeof payload === "string") return reply.send(Buffer.from(payload));
+  return reply.send(
+    Readable.from(
+      reported(payload, (error) => onFault(request, error)),
+      { objectMode: false },
+    ),
+  );
+}
+
+/** Reports a failure after the first part was sent: the answer then breaks off, which alone shows that it is incomplete. */
+async function* reported<T>(
+  parts: AsyncIterable<T> | Iterable<T>,
+  onFault: (error: unknown) => void,
+): AsyncGenerator<T> {
+  let isBegun = false;
+  try {
+    for await (const part of parts) {
+      yield part;
+      isBegun = true;
+    }
+  } catch (error) {
+    if (isBegun) onFault(error);
+    throw error;
+  }
+}

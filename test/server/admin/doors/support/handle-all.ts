@@ -1,0 +1,14 @@
+/** One route for everything, which answers by itself. */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { FastifyInstance } from "fastify";
+
+export function handleAll(
+  app: FastifyInstance,
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+): void {
+  app.all("/*", (request, reply) => {
+    reply.hijack();
+    handle(request.raw, reply.raw);
+  });
+}

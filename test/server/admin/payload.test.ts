@@ -1,0 +1,40 @@
+/** Values with long lists on their way out: whole, an item a line, and as JSON has them. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { JsonText } from "../../../src/server/admin/handler.ts";
+import { type Payload, valuePayload } from "../../../src/server/admin/payload.ts";
+
+const rows = Array.from({ length: 5_000 }, (_, at) => [at, `row ${at}`, null, at % 2 === 0]);
+
+const VALUES: Readonly<Record<string, unknown>> = {
+  "a result of a query": { columns: [{ name: "a", type: "integer" }], rows, index: 7 },
+  "a lone list": { rows },
+  "a name that must be escaped": { 'a "name"': rows, b: 1 },
+  "a short list": { rows: rows.slice(0, 10), index: 7 },
+  "no list": { a: 1 },
+  "no object": [1, 2],
+  null: null,
+};
+
+async function textOf(payload: Payload): Promise<string> {
+  let text = "";
+  for await (const part of payload) text += part;
+  return text;
+}
+
+for (const [what, value] of Object.entries(VALUES)) {
+  test(`${what} arrives as it was`, async () => {
+    assert.deepEqual(JSON.parse(await textOf(valuePayload(value))), value);
+  });
+}
+
+test("a long list is written in slices, a short one at once", () => {
+  assert.equal(typeof valuePayload({ rows }), "object");
+  assert.equal(typeof valuePayload({ rows: rows.slice(0, 10) }), "string");
+});
+
+test("text is sent as it is", async () => {
+  assert.equal(valuePayload(new JsonText(['{"a":1}\n'])), '{"a":1}\n');
+  assert.equal(await textOf(valuePayload(new JsonText(['{"rows":[', "\n[1]", "]}\n"]))), '{"rows":[\n[1]]}\n');
+});
