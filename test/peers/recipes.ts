@@ -3,6 +3,9 @@
  * must bear being moved, since the folder gets its name when it is whole.
  */
 
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+
 export interface Recipe {
   /** Of the executable, from the folder. */
   readonly file: string;
@@ -47,12 +50,17 @@ export function npmPackages(packages: readonly string[], file: string): Recipe {
   };
 }
 
+/** Folder of the Node.js that runs this, if its C++ headers are there: a compiler then has no need to download them. */
+const HEADERS = existsSync(join(dirname(dirname(process.execPath)), "include/node/node_version.h"))
+  ? [`npm_config_nodedir=${dirname(dirname(process.execPath))}`]
+  : [];
+
 /** One package at one version, with the script that fetches or compiles its native part. */
 export function nativeNpmPackage(name: string, version: string, file: string): Recipe {
   const options = ["--prefix", ".", "--no-save", "--no-audit", "--no-fund", "--prefer-offline", "--fetch-retries=1"];
   return {
     file: `node_modules/${name}/${file}`,
-    steps: [["npm", "install", ...options, `${name}@${version}`]],
+    steps: [["env", ...HEADERS, "npm", "install", ...options, `${name}@${version}`]],
     takesMinutes: true,
   };
 }

@@ -29,8 +29,8 @@ export const PEERS = {
   "node-22": nodeOf("22.23.2"),
   "node-24": nodeOf("24.21.0"),
   /** The lines of npm that people install with. */
-  "npm-10": npmFiles("npm", "10.9.4", "bin/npm-cli.js"),
-  "npm-11": npmFiles("npm", "11.6.2", "bin/npm-cli.js"),
+  "npm-10": npmFiles("npm", "10.9.9", "bin/npm-cli.js"),
+  "npm-11": npmFiles("npm", "11.21.2", "bin/npm-cli.js"),
   /** A Python that has the official SDKs of both dialects. */
   "python-sdks": pythonPackages(["openai==3.54.0", "anthropic==2.12.0"]),
   /** A Python that has the official SDKs of both agent protocols, servers and clients. */
@@ -103,6 +103,8 @@ export const PEERS = {
   "a2a-sdk": npmPackages(["@a2a-js/sdk@1.3.0", "express@5.3.0"], "node_modules/@a2a-js/sdk/package.json"),
   /** The schemas of CycloneDX, of its own library. */
   "cyclonedx-schemas": npmFiles("@cyclonedx/cyclonedx-library", "10.3.0", "res/schema/bom-1.6.SNAPSHOT.schema.json"),
+  /** A Python that reads in-toto statements and SLSA provenance by the formats' own definitions. */
+  "in-toto": pythonPackages(["in-toto-attestation==0.9.3", "protobuf==7.36.2"]),
   /** What tests rules of Prometheus; of the version that the distribution has. */
   /** Sets the clock of a process while it runs. */
   libfaketime: aptLibrary("libfaketime", `usr/lib/${TRIPLET}/faketime/libfaketime.so.1`),

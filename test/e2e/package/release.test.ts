@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
+import { peer } from "../../peers/index.ts";
 import { openCycloneDx } from "./support/cyclonedx.ts";
 import { ROOT } from "./support/install.ts";
 
@@ -18,6 +19,8 @@ const LIMIT_MS = 600_000;
 const VERSION = "9.8.7";
 const run = promisify(execFile);
 
+const CHECK = join(import.meta.dirname, "support/check-provenance.py");
+const inToto = await peer("in-toto");
 const dir = await mkdtemp(join(tmpdir(), "gateway-release-test-"));
 after(() => rm(dir, { recursive: true, force: true }));
 const clone = join(dir, "clone");
@@ -49,7 +52,7 @@ test("a tree that is not ready is refused, with every reason and what to do", as
   await rm(join(clone, "new.txt"));
 });
 
-test("two builds are equal, and checksums, SBOM and provenance are of the tarball", async () => {
+test("two builds are equal, and checksums, SBOM and provenance are of the tarball", async (t) => {
   const version = JSON.parse(await readFile(join(clone, "package.json"), "utf8")).version as string;
   for (const path of ["package.json", "package-lock.json"]) {
     await edit(path, (text) => text.replaceAll(`"version": "${version}"`, `"version": "${VERSION}"`));
@@ -94,6 +97,12 @@ test("two builds are equal, and checksums, SBOM and provenance are of the tarbal
     provenance.predicate.buildDefinition.externalParameters.source.digest.gitCommit,
     await git("rev-parse", "HEAD"),
   );
+  if (inToto.missing === false) {
+    const checked = await run(inToto.path, [CHECK, join(out, `${base}.provenance.json`)]);
+    assert.ok(Number(checked.stdout) > 200, checked.stdout);
+  } else {
+    t.diagnostic(inToto.missing);
+  }
   const sbom = JSON.parse(await readFile(join(out, `${base}.cdx.json`), "utf8"));
   assert.equal(sbom.metadata.component.version, VERSION);
   const cycloneDx = await openCycloneDx();
