@@ -68,8 +68,15 @@ const SHARED = {
   external: ["bufferutil", "utf-8-validate"],
 };
 
+/**
+ * Percentage by which esbuild's heap grows between garbage collections. At Go's default of 100 the collector takes a third of
+ * the processor time of a build.
+ */
+const HEAP_GROWTH = "400";
+
 /** Resolves with esbuild's metafile of each bundle. */
 export async function bundleAll(root, built) {
+  process.env.GOGC ??= HEAP_GROWTH;
   const define = {
     GATEWAY_BUILD: JSON.stringify(built),
     GATEWAY_IS_BUILT: "true",
@@ -79,14 +86,17 @@ export async function bundleAll(root, built) {
   const shared = { ...SHARED, absWorkingDir: root };
   const plugins = [withoutUnused, namedExports, besidesBundle, koffiFromDist];
   const bundles = [
-    ...ENTRIES.map((entry) => build({ ...shared, entryPoints: [entry], define, plugins: [consoleApart, ...plugins] })),
-    build({
+    ...ENTRIES.map((entry) => ({ ...shared, entryPoints: [entry], define, plugins: [consoleApart, ...plugins] })),
+    {
       ...shared,
       entryPoints: [CONSOLE],
       chunkNames: "console/[name]-[hash]",
       define: { ...define, "process.env.NODE_ENV": '"production"' },
       plugins: [deferredParts, ...plugins],
-    }),
+    },
   ];
-  return (await Promise.all(bundles)).map(({ metafile }) => metafile);
+  // One after the other: each keeps all processors busy, and all at once need 2 GiB of memory and a third more processor time.
+  const metafiles = [];
+  for (const options of bundles) metafiles.push((await build(options)).metafile);
+  return metafiles;
 }
