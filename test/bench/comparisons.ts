@@ -8,6 +8,8 @@ import { type Summary, summarize } from "./statistics.ts";
 
 const FOREIGN_NAMES: readonly ForeignName[] = ["portkey", "litellm"];
 
+const UNJUDGED = { target: "", verdict: "" } as const;
+
 export function compare(
   {
     maxPortkeyShare,
@@ -20,6 +22,7 @@ export function compare(
   const of = (name: Measured["name"]): Measured | undefined => measured.find((row) => row.name === name);
   const [own, many, bytes] = [of("gateway"), of("many keys"), of("bytes")];
   const governed = of("governed");
+  const otherBuild = of("other build");
   if (own === undefined) return [];
   const rows: Judged[] = [];
   if (many !== undefined) {
@@ -44,6 +47,10 @@ export function compare(
     const row = shown("CPU per request, guarded over governed", ratio, 2);
     rows.push({ ...row, target: maxGuardedRatio?.toFixed(2) ?? "", verdict: judge(ratio.median, maxGuardedRatio) });
     rows.push(moreThan("CPU per request, guarded more than governed", own, governed));
+  }
+  if (otherBuild !== undefined) {
+    rows.push({ ...shown("CPU per request, this build over the other", ratioOf(own, otherBuild), 3), ...UNJUDGED });
+    rows.push(moreThan("CPU per request, this build more than the other", own, otherBuild));
   }
   for (const name of FOREIGN_NAMES) {
     const foreign = of(name);

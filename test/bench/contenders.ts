@@ -37,6 +37,14 @@ export async function startContenders(scenario: LoadScenario, stage: Stage): Pro
     const gateway = await startGateway(own.gateway);
     all.push({ name: "gateway", server: gateway, shape: own.shape });
     await checkGoverned(own, gateway);
+    const { against } = stage.options;
+    if (against !== undefined) {
+      const other = await prepare(stage, scenario.mode, scenario.shape, 1, against);
+      const server = await startGateway(other.gateway);
+      all.push({ name: "other build", server, shape: other.shape });
+      await checkGoverned(other, server);
+      return { all, missing, stop };
+    }
     if (scenario.beside?.includes("many keys") === true) {
       const many = await prepare(stage, scenario.mode, scenario.shape, stage.manyKeys);
       const server = await startGateway(many.gateway);

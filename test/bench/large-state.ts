@@ -8,7 +8,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { inspect, parseArgs } from "node:util";
 import { startPiece } from "./parts/children.ts";
 import { align } from "./report.ts";
 import { openStage } from "./stage.ts";
@@ -164,6 +164,6 @@ async function run(): Promise<void> {
 try {
   await run();
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n\n${USAGE}`);
+  process.stderr.write(`${inspect(error)}\n\n${USAGE}`);
   process.exitCode = 2;
 }

@@ -10,11 +10,13 @@ export interface BenchOptions {
   readonly hasProfile: boolean;
   readonly isStrict: boolean;
   readonly rounds: number;
-  /** The launcher of the gateway that is measured. */
+  /** Launcher of the measured gateway. */
   readonly gateway: string;
+  /** Launcher of another build of the gateway, measured in the same rounds; `undefined` if none is compared. */
+  readonly against?: string | undefined;
 }
 
-export const USAGE = `npm run bench -- [--quick] [--only NAME]... [--rounds N] [--profile] [--strict] [--gateway FILE]
+export const USAGE = `npm run bench -- [--quick] [--only NAME]... [--rounds N] [--profile] [--strict] [--gateway FILE] [--against FILE]
 
   --quick         a tenth of the load and three rounds
   --only NAME     this scenario alone; may be given more than once. governed and governed-stream install
@@ -23,6 +25,8 @@ export const USAGE = `npm run bench -- [--quick] [--only NAME]... [--rounds N] [
   --profile       profiles the gateway under each scenario and prints where its time goes
   --strict        exit status 1 when a target is missed
   --gateway FILE  the launcher to measure (default bin/gateway)
+  --against FILE  the launcher of another build, measured in the same rounds; gateways of others and the
+                  comparisons of a scenario are left out, and each round has a quarter of the load
 `;
 
 /** One dash is as good as two, as with the flags of the gateway. */
@@ -36,6 +40,7 @@ export function parseBenchOptions(argv: readonly string[]): BenchOptions {
       profile: { type: "boolean", default: false },
       strict: { type: "boolean", default: false },
       gateway: { type: "string", default: fileURLToPath(new URL("../../bin/gateway", import.meta.url)) },
+      against: { type: "string" },
     },
   });
   const rounds = Number(values.rounds ?? (values.quick ? 3 : 5));
@@ -47,5 +52,6 @@ export function parseBenchOptions(argv: readonly string[]): BenchOptions {
     isStrict: values.strict,
     rounds,
     gateway: values.gateway,
+    against: values.against,
   };
 }

@@ -18,7 +18,7 @@ import { type Summary, summarize } from "./statistics.ts";
 export type Ask = (job: LoadJob) => Promise<LoadResult>;
 
 export interface Contender {
-  readonly name: "bare" | "nginx" | "gateway" | "many keys" | "bytes" | "governed" | ForeignName;
+  readonly name: "bare" | "nginx" | "gateway" | "many keys" | "bytes" | "governed" | "other build" | ForeignName;
   readonly server: Piece;
   readonly shape: RequestShape;
   /** Of the scenario's requests: 1 where left out. */
@@ -75,7 +75,11 @@ export async function runRounds(options: RoundsOptions, ask: Ask): Promise<reado
   });
   const samples = contenders.map((): Sample[] => []);
 
-  for (const contender of contenders) await load(ask, { ...full(contender), port: contender.server.port });
+  for (const contender of contenders) {
+    // A small share of the load would not be enough for the engine to compile what runs often.
+    const requests = Math.max(connections, Math.round(scenario.requests * (contender.share ?? 1)));
+    await load(ask, { ...full(contender), requests, port: contender.server.port });
+  }
   for (let round = 0; round < options.rounds; round += 1) {
     const direct = await load(ask, { ...alone({ shape: scenario.shape }), port: options.upstreamPort });
     // The other way round every second time, so that no contender always follows the same one.

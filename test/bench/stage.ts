@@ -30,20 +30,22 @@ export interface Stage {
   readonly ask: Ask;
   /** Rejects when an answer was not good. */
   steady(job: SteadyJob): Promise<Extract<SteadyResult, { kind: "done" }>>;
-  keyring(mode: GoverningMode, count: number): Promise<Keyring>;
+  keyring(file: string, mode: GoverningMode, count: number): Promise<Keyring>;
   /** Rejects with why it cannot be had. */
   foreign(name: ForeignName): Promise<InstalledGateway>;
   end(): Promise<void>;
 }
 
 const QUICK_SCALE = 0.1;
+/** Builds are compared in many short rounds, since the machine changes its speed from one second to the next. */
+const COMPARED_SCALE = 0.25;
 
 export async function openStage(options: BenchOptions): Promise<Stage> {
   const pieces = await compilePieces();
   const upstream = await startPiece(pieces.upstream, []);
   const generator = startAsked<LoadJob, LoadResult>(pieces.load);
   const steady = startAsked<SteadyJob, SteadyResult>(pieces.steadyLoad);
-  const scale = options.isQuick ? QUICK_SCALE : 1;
+  const scale = options.isQuick ? QUICK_SCALE : options.against === undefined ? 1 : COMPARED_SCALE;
   const keyrings = new Map<string, Promise<Keyring>>();
   const installed = new Map<ForeignName, Promise<InstalledGateway>>();
   return {
@@ -59,9 +61,9 @@ export async function openStage(options: BenchOptions): Promise<Stage> {
       if (result.failures > 0) throw new Error(`steady load: ${result.failures} answers were not 2xx`);
       return result;
     },
-    keyring(mode, count) {
-      const name = `${mode} ${count}`;
-      const gateway = { file: options.gateway, mode, upstreamPort: upstream.port, folder: pieces.folder };
+    keyring(file, mode, count) {
+      const name = `${mode} ${count} ${file}`;
+      const gateway = { file, mode, upstreamPort: upstream.port, folder: pieces.folder };
       const keyring = keyrings.get(name) ?? makeKeyring({ gateway, probe: pieces.probe, count });
       keyrings.set(name, keyring);
       return keyring;
@@ -82,11 +84,20 @@ export interface Prepared {
   readonly shape: RequestShape;
 }
 
-/** How the gateway of a mode is started, and what is sent to it: with `keys` keys where it governs. */
-export async function prepare(stage: Stage, mode: GatewayMode, shape: RequestShape, keys = 1): Promise<Prepared> {
-  const { options, pieces, upstreamPort } = stage;
-  const gateway = { file: options.gateway, mode, upstreamPort, folder: pieces.folder };
+/**
+ * How the gateway of a mode is started, and what is sent to it: with `keys` keys where it governs. `file`: launcher, by
+ * default the one that is measured.
+ */
+export async function prepare(
+  stage: Stage,
+  mode: GatewayMode,
+  shape: RequestShape,
+  keys = 1,
+  file = stage.options.gateway,
+): Promise<Prepared> {
+  const { pieces, upstreamPort } = stage;
+  const gateway = { file, mode, upstreamPort, folder: pieces.folder };
   if (mode === "flag" || mode === "config") return { gateway, shape };
-  const { home, credentials } = await stage.keyring(mode, keys);
+  const { home, credentials } = await stage.keyring(file, mode, keys);
   return { gateway: { ...gateway, home }, shape: { ...shape, credentials } };
 }

@@ -1,6 +1,6 @@
 /** The requests of the bench as bytes: HTTP/1.1, keep-alive, the headers an SDK sends. */
 
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 
 export type RequestKind = "unary" | "stream" | "large-request" | "large-answer" | "mcp-call";
 
@@ -82,16 +82,20 @@ function withFreshTurns(shape: RequestShape, port: number): () => Buffer {
   };
 }
 
-let lastRead: { readonly file: string; readonly credentials: readonly string[] } | undefined;
+/** Another file may get the same name: each size of a bench has keys of its own. */
+let lastRead:
+  | { readonly file: string; readonly writtenAt: number; readonly credentials: readonly string[] }
+  | undefined;
 
 function readShuffled(file: string): readonly string[] {
-  if (lastRead?.file !== file) {
+  const { mtimeMs: writtenAt } = statSync(file);
+  if (lastRead?.file !== file || lastRead.writtenAt !== writtenAt) {
     const credentials = readFileSync(file, "latin1").trimEnd().split("\n");
     const [{ length } = ""] = credentials;
     if (length === 0 || credentials.some((credential) => credential.length !== length)) {
       throw new Error(`${file} does not hold credentials of one length`);
     }
-    lastRead = { file, credentials: shuffle(credentials) };
+    lastRead = { file, writtenAt, credentials: shuffle(credentials) };
   }
   return lastRead.credentials;
 }

@@ -25,7 +25,7 @@ interface Weight {
 
 export async function measureKeyMemory(stage: Stage): Promise<readonly Judged[]> {
   const many = stage.manyKeys;
-  const { rssBefore, rssAfter, mintedPerSecond } = await stage.keyring("governed", many);
+  const { rssBefore, rssAfter, mintedPerSecond } = await stage.keyring(stage.options.gateway, "governed", many);
   const one = await weigh(stage, 1);
   const all = await weigh(stage, many);
   const minting = `${((rssAfter - rssBefore) / many).toFixed(0)} B in the process that took them`;

@@ -201,7 +201,7 @@ export async function measureDeployment(bench: Bench, size: DeploymentSize, tabl
   const { folder, probe } = stage.pieces;
   const home = join(folder, `document-${Object.values(size).join("-")}`);
   await mkdir(home);
-  const archive = await makeKeyArchive(bench.base, 1, folder);
+  const archive = await makeKeyArchive(bench.base, 1, home);
   const deployment = deploymentOf(size, stage.upstreamPort, 0);
   const file = stage.options.gateway;
   let node = await startStateNode({ file, probe, home, deployment });
