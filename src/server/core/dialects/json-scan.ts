@@ -48,6 +48,8 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
+const SPACE = 0x20;
+const LAST_PRINTABLE = 0x7e;
 const LAST_ASCII = 0x7f;
 
 /**
@@ -99,8 +101,23 @@ export function memberName(bytes: Buffer, member: Member): string {
 }
 
 /** Returns the member's parsed value. */
-export function memberValue(bytes: Buffer, member: Member): unknown {
-  return JSON.parse(bytes.toString("utf8", member.valueStart, member.valueEnd));
+export function memberValue(bytes: Buffer, { valueStart, valueEnd }: Member): unknown {
+  return isPlainString(bytes, valueStart, valueEnd)
+    ? bytes.toString("latin1", valueStart + 1, valueEnd - 1)
+    : JSON.parse(bytes.toString("utf8", valueStart, valueEnd));
+}
+
+/** Maximum length of a string that is checked for being plain: model names are shorter. */
+const MAX_PLAIN_BYTES = 128;
+
+/** Returns whether the value is a short string of printable ASCII without escapes, which is its own text. */
+function isPlainString(bytes: Buffer, start: number, end: number): boolean {
+  if (bytes[start] !== QUOTE || end - start > MAX_PLAIN_BYTES) return false;
+  for (let at = start + 1; at < end - 1; at++) {
+    const byte = bytes[at] as number;
+    if (byte < SPACE || byte > LAST_PRINTABLE || byte === BACKSLASH) return false;
+  }
+  return true;
 }
 
 /** Facts that the scan collects. */
@@ -188,16 +205,18 @@ function escapedName(bytes: Buffer, member: Member): string {
 }
 
 /**
- * Returns the offset behind the value. Containers are walked with a stack of one byte per level, so that hostile nesting cannot
- * overflow the call stack.
+ * Stack of one byte per open container, so that hostile nesting cannot overflow the call stack. Scans share it, because a new
+ * one for each value would cost more than the scan of a short body.
  */
+const closers = new Uint8Array(MAX_DEPTH);
+
+/** Returns the offset behind the value. */
 function endOfValue(bytes: Buffer, start: number, seen: Seen): number {
   const first = bytes[start];
   if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) {
     seen.values++;
     return endOfScalar(bytes, start, seen);
   }
-  const closers = new Uint8Array(MAX_DEPTH);
   let depth = 0;
   let at = start;
   for (;;) {

@@ -66,10 +66,13 @@ const BEGINNINGS: readonly (readonly [beginning: string, kind: MediaKind])[] = [
 
 /**
  * Returns an upper bound of the tokens of a JSON body. `isMessages` is the dialect, which decides where the address of an image
- * is.
+ * is. `contains` returns false if the body certainly lacks a text.
  */
-export function jsonTokens(plain: Buffer, isMessages: boolean): number {
-  let tokens = plain.length + IMAGE_TOKENS * (isMessages ? fetchedByMessages(plain) : fetchedByCompat(plain));
+export function jsonTokens(plain: Buffer, isMessages: boolean, contains: (text: string) => boolean): number {
+  const fetched = isMessages
+    ? contains(MESSAGES_ADDRESS) && fetchedByMessages(plain)
+    : contains(COMPAT_ADDRESS) && fetchedByCompat(plain);
+  let tokens = plain.length + IMAGE_TOKENS * Number(fetched);
   let at = STRIDE;
   while (at + PROBE_BYTES <= plain.length) {
     if (!isBase64(plain, at, at + PROBE_BYTES, 1)) {
@@ -147,13 +150,17 @@ function isBase64(plain: Buffer, from: number, to: number, step: number): boolea
   return true;
 }
 
+/** Ends of the names of members with the address of an image. */
+const COMPAT_ADDRESS = '_url"';
+const MESSAGES_ADDRESS = '"url"';
+
 /**
  * Returns the number of images that the provider is to fetch: `"image_url"` before an address, or before an object that has
  * one.
  */
 function fetchedByCompat(plain: Buffer): number {
   let count = 0;
-  eachPlace(plain, '_url"', (_, end) => {
+  eachPlace(plain, COMPAT_ADDRESS, (_, end) => {
     if (plain.toString("latin1", Math.max(0, end - 11), end) !== '"image_url"') return;
     if (/^\s*:\s*(\{[^{}]{0,40}"url"\s*:\s*)?"https?:/i.test(plain.toString("latin1", end, end + 96))) count++;
   });
@@ -163,7 +170,7 @@ function fetchedByCompat(plain: Buffer): number {
 /** Returns the same number for sources with `"type": "url"`. */
 function fetchedByMessages(plain: Buffer): number {
   let count = 0;
-  eachPlace(plain, '"url"', (at) => {
+  eachPlace(plain, MESSAGES_ADDRESS, (at) => {
     if (/"type"\s*:\s*$/.test(plain.toString("latin1", Math.max(0, at - 24), at))) count++;
   });
   return count;

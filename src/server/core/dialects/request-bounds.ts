@@ -47,20 +47,46 @@ const WITH_ANSWERS: ReadonlySet<string> = new Set([
 const OPEN_ARRAY = 0x5b;
 const QUOTE = 0x22;
 
+/**
+ * Maximum size of a body of which a text is made for the searches: several searches of a short text are faster than of its
+ * bytes. Media are in longer bodies.
+ */
+const MAX_SEARCHED_TEXT = 8 << 10;
+
+/** Returns a function that returns false if the body certainly lacks a text. */
+function searchIn(plain: Buffer): (text: string) => boolean {
+  if (plain.length > MAX_SEARCHED_TEXT) return () => true;
+  const whole = plain.toString("latin1");
+  return (text) => whole.includes(text);
+}
+
 /** Returns the bounds of a request. `isJson` is true if `plain` is a JSON object that `scanObject` found valid. */
 export function tokenBounds(plain: Buffer, isJson: boolean, route: Route): RequestBounds {
   if (route.usage === "none") return { input: 0, output: 0, isOutputStated: true };
-  const input = isJson ? jsonTokens(plain, route.dialect === "messages") : formTokens(plain);
+  return isJson ? jsonBounds(plain, route) : formBounds(plain, route);
+}
+
+function formBounds(plain: Buffer, route: Route): RequestBounds {
+  const input = formTokens(plain);
+  return WITHOUT_OUTPUT.has(route.name)
+    ? { input, output: 0, isOutputStated: true }
+    : { input, output: DEFAULT_OUTPUT_BOUND, isOutputStated: false };
+}
+
+function jsonBounds(plain: Buffer, route: Route): RequestBounds {
+  const contains = searchIn(plain);
+  const input = jsonTokens(plain, route.dialect === "messages", contains);
   if (WITHOUT_OUTPUT.has(route.name)) return { input, output: 0, isOutputStated: true };
-  const stated = isJson ? largest(plain, route.name === "complete" ? OUTPUT_OF_COMPLETE : OUTPUT) : undefined;
-  const output = (stated ?? DEFAULT_OUTPUT_BOUND) * (isJson ? answersTo(plain, route) : 1);
+  const wanted = route.name === "complete" ? OUTPUT_OF_COMPLETE : OUTPUT;
+  const stated = contains(wanted.ending) ? largest(plain, wanted) : undefined;
+  const output = (stated ?? DEFAULT_OUTPUT_BOUND) * answersTo(plain, route, contains);
   return { input, output: Math.min(output, MAX_COUNT), isOutputStated: stated !== undefined };
 }
 
 /** Returns the number of answers that the request asks for, each up to the output bound. */
-function answersTo(plain: Buffer, { name }: Route): number {
+function answersTo(plain: Buffer, { name }: Route, contains: (text: string) => boolean): number {
   if (!WITH_ANSWERS.has(name)) return 1;
-  const given = largest(plain, ANSWERS) ?? 1;
+  const given = contains(ANSWERS.ending) ? (largest(plain, ANSWERS) ?? 1) : 1;
   if (name !== "completions") return Math.max(1, given);
   return Math.max(1, given, largest(plain, CHOSEN_FROM) ?? 1) * promptsOf(plain);
 }

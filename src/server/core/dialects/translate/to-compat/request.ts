@@ -53,7 +53,8 @@ export function messagesToChat(
       showsUsage: false,
       callsFunctions: false,
       showsThinking: showsThinking(request),
-      inputEstimate: () => Math.ceil(jsonTokens(Buffer.from(body), false) / BYTES_PER_TOKEN),
+      inputEstimate: () =>
+        Math.ceil(jsonTokens(Buffer.from(body), false, (text) => body.includes(text)) / BYTES_PER_TOKEN),
     },
   };
 }
