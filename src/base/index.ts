@@ -18,6 +18,7 @@ export * from "./json-fault.ts";
 export * from "./lifetime.ts";
 export * from "./log.ts";
 export * from "./merged-instruments.ts";
+export * from "./microtask.ts";
 export * from "./native-calls.ts";
 export * from "./non-blocking-output.ts";
 export * from "./optional-packages.ts";

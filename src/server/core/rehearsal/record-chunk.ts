@@ -66,6 +66,7 @@ export interface PackedChunk {
 /** Is written to until it is full; newer rows follow older ones in the order in which requests ended. */
 export class RecordChunk {
   #rows: Buffer = Buffer.alloc(FIRST_ROWS * ROW_BYTES);
+  #view = viewOf(this.#rows);
   #texts: string[] = [""];
   #places = new Map<string, number>([["", 0]]);
   /** Texts of the request that was added last, by field. */
@@ -107,6 +108,7 @@ export class RecordChunk {
   add(request: RecordedRequest): void {
     if ((this.#count + 1) * ROW_BYTES > this.#rows.length) this.#grow();
     const rows = this.#rows;
+    const view = this.#view;
     const start = this.#count * ROW_BYTES;
     let { facts } = request;
     for (let i = 0; i < TEXTS.length; i++) {
@@ -114,7 +116,7 @@ export class RecordChunk {
       let text = request[field];
       // Mostly that of the request before: the same object, which costs nothing to compare.
       if (text === this.#lastTexts[i]) {
-        rows.writeUInt16LE(this.#lastPlaces[i] as number, start + AT.texts + 2 * i);
+        view.setUint16(start + AT.texts + 2 * i, this.#lastPlaces[i] as number, true);
         continue;
       }
       const isWhole = WHOLE.has(field);
@@ -123,20 +125,20 @@ export class RecordChunk {
         text = isWhole ? "" : text.slice(0, MAX_NAME);
       }
       const place = this.#placeOf(text);
-      rows.writeUInt16LE(place, start + AT.texts + 2 * i);
+      view.setUint16(start + AT.texts + 2 * i, place, true);
       if (text === request[field]) {
         this.#lastTexts[i] = text;
         this.#lastPlaces[i] = place;
       }
     }
-    rows.writeDoubleLE(request.at, start + AT.at);
-    rows.writeDoubleLE(request.units, start + AT.units);
-    rows.writeDoubleLE(request.least, start + AT.least);
-    rows.writeDoubleLE(request.most, start + AT.most);
-    rows.writeUInt32LE(whole(request.totalMs), start + AT.totalMs);
-    rows.writeUInt32LE(whole(request.bodyBytes), start + AT.bodyBytes);
-    rows.writeUInt32LE(facts >>> 0, start + AT.facts);
-    rows.writeUInt16LE(request.status, start + AT.status);
+    view.setFloat64(start + AT.at, request.at, true);
+    view.setFloat64(start + AT.units, request.units, true);
+    view.setFloat64(start + AT.least, request.least, true);
+    view.setFloat64(start + AT.most, request.most, true);
+    view.setUint32(start + AT.totalMs, whole(request.totalMs), true);
+    view.setUint32(start + AT.bodyBytes, whole(request.bodyBytes), true);
+    view.setUint32(start + AT.facts, facts >>> 0, true);
+    view.setUint16(start + AT.status, request.status, true);
     rows[start + AT.attempts] = Math.min(255, request.attempts);
     rows[start + AT.traffic] = TRAFFIC.indexOf(request.traffic);
     rows[start + AT.dialect] = DIALECTS.indexOf(request.dialect);
@@ -192,8 +194,12 @@ export class RecordChunk {
     const grown = Buffer.alloc(Math.min(CHUNK_ROWS * ROW_BYTES, 4 * this.#rows.length));
     this.#rows.copy(grown);
     this.#rows = grown;
+    this.#view = viewOf(grown);
   }
 }
+
+/** Returns a view of the rows. The engine compiles writes to a view to plain stores, and writes of a `Buffer` to calls. */
+const viewOf = ({ buffer, byteOffset, length }: Buffer): DataView => new DataView(buffer, byteOffset, length);
 
 const TOO_SHORT = "a chunk of records is too short";
 

@@ -1,0 +1,11 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { machineMonotonic } from "../../src/base/index.ts";
+
+test("the machine's monotonic clock is that of hrtime", () => {
+  const before = Number(process.hrtime.bigint()) / 1e6;
+  const between = machineMonotonic();
+  const after = Number(process.hrtime.bigint()) / 1e6;
+  // Doubles of this size are exact to less than a microsecond, and the origin was measured with a gap of a few.
+  assert.ok(between > before - 0.1 && between < after + 0.1, `${before} ${between} ${after}`);
+});
