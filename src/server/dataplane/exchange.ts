@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
-import { asRefusal, GatewayError } from "../../base/index.ts";
+import { asRefusal, GatewayError, runMicrotask } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { type AgentProtocol, NOT_A_POST, type RpcFault, rpcError, rpcRefusal } from "../core/agents/index.ts";
 import type { Crossing } from "../core/cross-origin/index.ts";
@@ -171,7 +171,7 @@ export class Exchange implements Downstream {
     this.#ports.metrics.overhead(this.labels.route, overheadMs / 1_000);
     this.#ports.metrics.firstByte(this.labels, (now - this.#bodyEndedAt) / 1_000);
     // The head goes out together with a first chunk from the same read, which is written before this microtask; else alone.
-    queueMicrotask(() => {
+    runMicrotask(() => {
       if (!this.#hasWritten) this.#writer.flush();
     });
   }

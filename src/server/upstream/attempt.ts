@@ -6,6 +6,7 @@
  * since the hot path can afford only one object per request.
  */
 import { performance } from "node:perf_hooks";
+import { runMicrotask } from "../../base/index.ts";
 import { AnswerDecoding, areDecoded, type DecodedSink, layersOf } from "./decoding.ts";
 import { headerValue } from "./header-value.ts";
 import { HeldAnswer, mayBeText, ofError, withoutEncoding } from "./held-answer.ts";
@@ -207,7 +208,7 @@ class Attempt implements AnswerHandler, DecodedSink {
         awaitsEvent: judge.mayMove || this.#options.mapsErrors,
       });
       // Most answers are complete in the read that contains their head, and need no timer.
-      if (isAccepted !== "read" && this.#options.holdMs > 0) queueMicrotask(() => this.#limitHold());
+      if (isAccepted !== "read" && this.#options.holdMs > 0) runMicrotask(() => this.#limitHold());
       return;
     }
     this.#start(status, statusText, plainHeaders);

@@ -7,6 +7,7 @@ import type { Caller } from "../../auth/index.ts";
 import { bucketName } from "../../core/budgets/index.ts";
 import { type CallerVariables, callerVariables } from "../../core/policy/variables/index.ts";
 import type { Governance, Profile } from "../../snapshot/index.ts";
+import { KnownRequests } from "./known-requests.ts";
 
 export interface Standing {
   readonly caller: Caller;
@@ -19,6 +20,7 @@ export interface Standing {
   readonly bucket: string;
   /** Whether the profile's list or a rule restricts models, or a budget counts their usage; see `Route.guard`. */
   readonly isRestricted: boolean;
+  readonly known: KnownRequests;
 }
 
 /** Cache by caller. A caller stays the same object as long as it does not change. */
@@ -44,6 +46,7 @@ export function standingOf(caller: Caller, governance: Governance): Standing {
     variables: callerVariables(caller),
     bucket: budget === undefined ? "" : bucketName(budget.name, budget.isShared, caller.principal),
     isRestricted: allows !== undefined || budget !== undefined || policy.readsModel,
+    known: new KnownRequests(),
   };
   known.set(caller, standing);
   return standing;

@@ -91,6 +91,9 @@ type Found = Pick<
   readonly values: number;
 };
 
+const NONE: readonly Member[] = [];
+const isPresent = (member: Member | undefined): member is Member => member !== undefined;
+
 const NOTHING: Found = {
   isJson: false,
   isUnread: false,
@@ -99,7 +102,7 @@ const NOTHING: Found = {
   streams: false,
   streamOptions: undefined,
   thread: "none",
-  fallbacks: [],
+  fallbacks: NONE,
   model: undefined,
   spot: { kind: "none" },
 };
@@ -110,7 +113,7 @@ const MAX_MODEL_LENGTH = 1_024;
 /** Maximum length of the white space before a JSON object. */
 const MAX_SPACE = 1_024;
 
-/** `models` is a field of OpenRouter, `fallbacks` of LiteLLM. */
+/** Members in the order in which `foundIn` reads them. `models` is a field of OpenRouter, `fallbacks` of LiteLLM. */
 const WANTED = ["model", "stream", "stream_options", "thread", "models", "fallbacks"] as const;
 
 /**
@@ -225,7 +228,9 @@ function short(model: string): string {
 }
 
 function foundIn(plain: Buffer, scan: Extract<JsonScan, { kind: "object" }>): Found {
-  const [model, stream, streamOptions, thread, ...fallbacks] = scan.members;
+  const { members } = scan;
+  const model = members[0];
+  const stream = members[1];
   const value = model === undefined ? undefined : valueOrRefuse(plain, model);
   // `null` counts as absent: allowed where the model is optional, refused as missing where it is required.
   if (value !== undefined && value !== null && typeof value !== "string") {
@@ -238,9 +243,9 @@ function foundIn(plain: Buffer, scan: Extract<JsonScan, { kind: "object" }>): Fo
     mayLose: scan.mayLose,
     values: scan.values,
     streams: stream !== undefined && plain[stream.valueStart] === 0x74,
-    streamOptions,
-    thread: threadUse(plain, thread),
-    fallbacks: fallbacks.filter((it) => it !== undefined),
+    streamOptions: members[2],
+    thread: threadUse(plain, members[3]),
+    fallbacks: members[4] === undefined && members[5] === undefined ? NONE : members.slice(4).filter(isPresent),
     model: value ?? undefined,
     spot: model === undefined ? NOTHING.spot : { kind: "json", member: model },
   };

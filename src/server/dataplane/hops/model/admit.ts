@@ -10,6 +10,7 @@ import type { Snapshot } from "../../../snapshot/index.ts";
 import type { Provider, Trigger, UpstreamChannel } from "../../../upstream/index.ts";
 import { type DecisionSinks, settleVerdict } from "../../governance/decide.ts";
 import type { DecidedRequest } from "../../governance/decided-request.ts";
+import type { RequestNames } from "../../governance/known-requests.ts";
 import { refuseSuspended, suspendedError } from "../../governance/suspended.ts";
 import type { Suspensions } from "../../ports.ts";
 import type { Target } from "./address.ts";
@@ -184,12 +185,8 @@ export function deniedByRules(
 ): GatewayError | undefined {
   const { policy } = standing.profile;
   if (policy.count.llm === 0) return undefined;
-  const variables = llmVariables(standing.variables, {
-    model: model ?? "",
-    upstreamModel: upstreamModel ?? "",
-    provider,
-    route: route.name,
-  });
+  const known = standing.known.of({ provider, route: route.name, model, upstreamModel });
+  known.verdict ??= policy.decide("llm", llmVariables(standing.variables, variablesOf(known)));
   const decided: DecidedRequest = {
     requestId,
     hop: "llm",
@@ -197,5 +194,12 @@ export function deniedByRules(
     to: provider.name,
     model,
   };
-  return settleVerdict(policy.decide("llm", variables), decided, standing, sinks);
+  return settleVerdict(known.verdict, decided, standing, sinks);
 }
+
+const variablesOf = ({ provider, route, model = "", upstreamModel = "" }: RequestNames) => ({
+  provider,
+  route,
+  model,
+  upstreamModel,
+});

@@ -3,6 +3,7 @@ import type { TokenBounds } from "../../../core/budgets/index.ts";
 import { tokenBounds } from "../../../core/dialects/index.ts";
 import type { Spending } from "../../budgets/index.ts";
 import type { Standing } from "../../governance/effective-profile.ts";
+import type { RequestNames } from "../../governance/known-requests.ts";
 import type { Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
 import type { TranslatedCall } from "./translated-call.ts";
@@ -13,7 +14,7 @@ export function spendingOf(
   { provider, model = "", translated }: Admitted,
   standing: Standing,
 ): Spending | undefined {
-  const { budget, name = "" } = standing.profile;
+  const { budget } = standing.profile;
   const { route } = target;
   if (budget === undefined || route.usage === "none") return undefined;
   // Without a body there is no cost to estimate, but usage that the answer reports is charged.
@@ -21,7 +22,7 @@ export function spendingOf(
   return {
     rule: budget,
     bucket: standing.bucket,
-    like: `${name}\0${route.name}\0${target.label}${bounds === undefined ? "" : sizeOf(bounds)}`,
+    like: averagedAs(target, { provider, upstreamModel: model }, standing, bounds),
     at: { model, backend: provider.name },
     demand: bounds === undefined ? { kind: "atLeast", units: 1 } : { kind: "tokens", bounds },
   };
@@ -33,13 +34,38 @@ function boundsOf({ plain, isJson, route }: Target, translated: TranslatedCall |
   return tokenBounds(translated.body, true, translated.route);
 }
 
+/** Returns the name under which costs of similar requests are averaged. Built once for each, because it is a key. */
+function averagedAs(
+  { route, model, label }: Target,
+  { provider, upstreamModel }: Pick<RequestNames, "provider" | "upstreamModel">,
+  { profile, known }: Standing,
+  bounds: TokenBounds | undefined,
+): string {
+  const request = known.of({ provider, route: route.name, model, upstreamModel });
+  if (request.averaged === undefined || request.label !== label) {
+    request.label = label;
+    request.averaged = new Map();
+  }
+  const size = bounds === undefined ? NO_SIZE : sizeOf(bounds);
+  let name = request.averaged.get(size);
+  if (name === undefined) {
+    name = `${profile.name ?? ""}\0${route.name}\0${label}\0${size}`;
+    request.averaged.set(size, name);
+  }
+  return name;
+}
+
+const NO_SIZE = -1;
+/** Exceeds every power of four of a count. */
+const SIZES = 32;
+
 /**
  * Returns the size class of a request. Requests of very different sizes must not share an estimate: the cost of small ones
  * would be reserved for large ones, and charged if those break off. Classes are powers of four, so there are few.
  */
-function sizeOf({ input, output, isOutputStated }: TokenBounds): string {
+function sizeOf({ input, output, isOutputStated }: TokenBounds): number {
   const power = (tokens: number): number => Math.ceil(Math.log2(tokens + 1) / 2);
-  return `\0${power(input)}\0${isOutputStated ? power(output) : ""}`;
+  return power(input) * SIZES + (isOutputStated ? power(output) + 1 : 0);
 }
 
 /** Returns the demand of a WebSocket session at this provider. */

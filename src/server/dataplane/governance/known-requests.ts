@@ -1,0 +1,64 @@
+/**
+ * Cache of what requests of a caller for the same model share: the verdict of access rules on model requests, which depends on
+ * nothing else, and the name under which their costs are averaged. Rules at other traffic types read arguments and are always
+ * evaluated.
+ */
+import type { Verdict } from "../../core/policy/index.ts";
+import type { Provider } from "../../upstream/index.ts";
+
+/** Names that a request is recognized by. */
+export interface RequestNames {
+  readonly provider: Provider;
+  /** Name of the route. */
+  readonly route: string;
+  /** Model as the client requested it; `undefined` without one. */
+  readonly model: string | undefined;
+  /** Model as sent to the provider. */
+  readonly upstreamModel: string | undefined;
+}
+
+export interface KnownRequest extends RequestNames {
+  /** Verdict of the access rules; `undefined` before the first request. */
+  verdict: Verdict | undefined;
+  /** Label of the model with which `averaged` was built. */
+  label: string;
+  /** Names under which costs are averaged, by size class. */
+  averaged: Map<number, string> | undefined;
+}
+
+/** Maximum number of requests per caller: clients choose names of models. */
+const MAX_KNOWN = 8;
+/** Maximum length of a model name, in UTF-16 units. */
+const MAX_MODEL_LENGTH = 128;
+
+/** Requests of one caller. They are compared one by one, since most callers use one or two models. */
+export class KnownRequests {
+  readonly #known: KnownRequest[] = [];
+  #next = 0;
+
+  /** Returns the entry of the request; adds it if necessary, in place of the oldest. */
+  of({ provider, route, model, upstreamModel }: RequestNames): KnownRequest {
+    for (const known of this.#known) {
+      const isSame = known.model === model && known.provider === provider && known.route === route;
+      if (isSame && known.upstreamModel === upstreamModel) return known;
+    }
+    const made: KnownRequest = {
+      provider,
+      route,
+      model: ownCopy(model),
+      upstreamModel: ownCopy(upstreamModel),
+      verdict: undefined,
+      label: "",
+      averaged: undefined,
+    };
+    if (isLong(model) || isLong(upstreamModel)) return made;
+    this.#known[this.#next] = made;
+    this.#next = (this.#next + 1) % MAX_KNOWN;
+    return made;
+  }
+}
+
+const isLong = (model: string | undefined): boolean => model !== undefined && model.length > MAX_MODEL_LENGTH;
+
+/** Returns a copy, because a part of a long URL keeps all of it in memory. */
+const ownCopy = (model: string | undefined): string | undefined => model && Buffer.from(model).toString();

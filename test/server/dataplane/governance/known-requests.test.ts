@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { KnownRequests, type RequestNames } from "../../../../src/server/dataplane/governance/known-requests.ts";
+import type { Provider } from "../../../../src/server/upstream/index.ts";
+
+const provider = { name: "one" } as Provider;
+const names = (model: string | undefined, more: Partial<RequestNames> = {}): RequestNames => ({
+  provider,
+  route: "chat_completions",
+  model,
+  upstreamModel: model,
+  ...more,
+});
+
+test("requests of the same names share an entry", () => {
+  const known = new KnownRequests();
+  const first = known.of(names("a"));
+  assert.equal(known.of(names("a")), first);
+  assert.equal(known.of(names(undefined)), known.of(names(undefined)));
+});
+
+test("a request that differs in one name has an entry of its own", () => {
+  const known = new KnownRequests();
+  const all = [
+    names("a"),
+    names("b"),
+    names(undefined),
+    names("a", { upstreamModel: "c" }),
+    names("a", { route: "embeddings" }),
+    names("a", { provider: { name: "one" } as Provider }),
+  ].map((request) => known.of(request));
+  assert.equal(new Set(all).size, all.length);
+});
+
+test("a caller with many models has eight entries, the newest ones", () => {
+  const known = new KnownRequests();
+  const entries = Array.from({ length: 9 }, (_, at) => known.of(names(`model-${at}`)));
+  for (const at of [1, 8]) assert.equal(known.of(names(`model-${at}`)), entries[at]);
+  assert.notEqual(known.of(names("model-0")), entries[0]);
+});
+
+test("a long name is not kept", () => {
+  const known = new KnownRequests();
+  const long = "m".repeat(129);
+  assert.notEqual(known.of(names(long)), known.of(names(long)));
+  assert.equal(known.of(names("m".repeat(128))), known.of(names("m".repeat(128))));
+});
