@@ -1,6 +1,7 @@
 /**
  * Pages of the site: which Markdown file of the repository is at which address, and the sidebar. Both follow from the folders of
- * `docs/` and from the front matter (`title`, `order`) of the pages, so that a new page needs no entry anywhere.
+ * `docs/`. Pages of a folder are in the order of the front matter (`order`), then in the order in which `docs/README.md` links to
+ * them, then by title.
  */
 
 export interface SourcePage {
@@ -62,9 +63,21 @@ export function titleOf({ path, text }: SourcePage): string {
 
 const LAST = 1_000;
 
-function orderOf({ text }: SourcePage): number {
+/** Page whose links give the order of the others. */
+const HOME = "docs/README.md";
+
+/** Returns the pages that the home page links to, in their order. */
+function linkedFromHome(pages: readonly SourcePage[]): readonly string[] {
+  const home = pages.find(({ path }) => path === HOME)?.text ?? "";
+  return [...home.matchAll(/\]\(([\w./-]+\.md)/g)].map(([, target = ""]) => `docs/${target}`);
+}
+
+function orderOf({ path, text }: SourcePage, linked: readonly string[]): number {
   const stated = /^---\n(?:.*\n)*?order: *(\d+) *\n(?:.*\n)*?---\n/.exec(text)?.[1];
-  return stated === undefined ? LAST : Number(stated);
+  if (stated !== undefined) return Number(stated);
+  // Its tables of what to read first come before the lists.
+  const at = linked.lastIndexOf(path);
+  return at === -1 ? LAST : at;
 }
 
 interface Placed {
@@ -101,9 +114,11 @@ function folderItems(folder: string, placed: readonly Placed[]): readonly Sideba
 }
 
 export function sidebarOf(pages: readonly SourcePage[]): readonly SidebarItem[] {
+  const linked = linkedFromHome(pages);
   const placed = pages.flatMap((page): readonly Placed[] => {
     const path = sitePathOf(page.path);
-    return path === undefined ? [] : [{ at: path.replace(/\.md$/, ""), title: titleOf(page), order: orderOf(page) }];
+    const at = path?.replace(/\.md$/, "");
+    return at === undefined ? [] : [{ at, title: titleOf(page), order: orderOf(page, linked) }];
   });
   const folders = [...new Set(placed.flatMap(({ at }) => /^([^/]+)\//.exec(at)?.[1] ?? []))];
   const known = SECTIONS.filter((name) => folders.includes(name));

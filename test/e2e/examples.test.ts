@@ -25,7 +25,8 @@ const SECRET = "a-secret-that-is-long-enough-for-tests";
 const SUITE = "rules-suite.yaml";
 const EXAMPLES = (await readdir(join(ROOT, "examples"))).sort();
 const PAGES = (await readdir(join(ROOT, "docs"), { recursive: true }))
-  .filter((name) => name.endsWith(".md") && !name.includes("node_modules"))
+  // Pages of `reference/` are generated from the tables that this test reads, and show forms of commands.
+  .filter((name) => name.endsWith(".md") && !name.includes("node_modules") && !name.startsWith("reference/"))
   .sort()
   .map((name) => `docs/${name}`);
 const DOCUMENTS = ["README.md", "CONTRIBUTING.md", ...PAGES, ...EXAMPLES.map((name) => `examples/${name}/README.md`)];
