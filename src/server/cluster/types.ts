@@ -119,7 +119,7 @@ export interface ClusterStatus {
 
 /** The time that the node goes by: its own clock, or the median of the members' where its own is far from that. */
 export interface TimeStatus {
-  /** Time of the log less the monotonic clock of the machine (`machineMonotonic`), in milliseconds. */
+  /** This time less the monotonic clock of the machine (`machineMonotonic`), in milliseconds. */
   readonly originMs: number;
   /** Milliseconds by which the node's own clock is ahead of the median; negative behind. */
   readonly aheadMs: number;
