@@ -128,7 +128,8 @@ test("clocks that are set for seconds stop no budget and date nothing", { skip: 
         const refused = await refusedWhile(async () => {
           await set(stepped, seconds);
           const until = performance.now() + STEP_MS;
-          while (performance.now() < until) {
+          // A loaded machine writes slowly: the step lasts longer then, and is still undone before it would be believed.
+          while (performance.now() < until || aheads.length < 4) {
             registers += 1;
             aheads.push(await logAhead(stepped, `r${registers}`));
             await pause(200);
@@ -137,7 +138,10 @@ test("clocks that are set for seconds stop no budget and date nothing", { skip: 
           await pause(2_000);
         });
         assert.deepEqual(refused, []);
-        assert.ok(aheads.length > 3 && aheads.every((ms) => Math.abs(ms) < NEAR_MS), JSON.stringify(aheads));
+        assert.ok(
+          aheads.every((ms) => Math.abs(ms) < NEAR_MS),
+          JSON.stringify(aheads),
+        );
         assert.match(stepped.output(), /the clock of this machine was set/);
       });
     }
