@@ -91,8 +91,14 @@ test("clocks that are set for seconds stop no budget and date nothing", { skip: 
   /** By how much the log's time is ahead of this machine's. */
   const logAhead = async (through: TestNode, register: string): Promise<number> => {
     await mustWrite(through, register, 1);
-    const { items } = await client.call("list_suspensions", {});
-    return Date.parse(items.find(({ name }) => name === register)?.created_at ?? "") - Date.now();
+    let createdAt = "";
+    // The write went through another node perhaps, and this one applies it a moment later.
+    await until(`${register} is applied`, async () => {
+      const { items } = await client.call("list_suspensions", {});
+      createdAt = items.find(({ name }) => name === register)?.created_at ?? "";
+      return createdAt !== "";
+    });
+    return Date.parse(createdAt) - Date.now();
   };
   /** Each node is asked over and over while `during` goes on. */
   const refusedWhile = async (during: () => Promise<void>): Promise<readonly string[]> => {
@@ -128,8 +134,8 @@ test("clocks that are set for seconds stop no budget and date nothing", { skip: 
         const refused = await refusedWhile(async () => {
           await set(stepped, seconds);
           const until = performance.now() + STEP_MS;
-          // A loaded machine writes slowly: the step lasts longer then, and is still undone before it would be believed.
-          while (performance.now() < until || aheads.length < 4) {
+          // A step that lasts 10 s is believed, so the time is fixed, and a loaded machine writes less often meanwhile.
+          while (performance.now() < until) {
             registers += 1;
             aheads.push(await logAhead(stepped, `r${registers}`));
             await pause(200);
@@ -138,10 +144,7 @@ test("clocks that are set for seconds stop no budget and date nothing", { skip: 
           await pause(2_000);
         });
         assert.deepEqual(refused, []);
-        assert.ok(
-          aheads.every((ms) => Math.abs(ms) < NEAR_MS),
-          JSON.stringify(aheads),
-        );
+        assert.ok(aheads.length > 0 && aheads.every((ms) => Math.abs(ms) < NEAR_MS), JSON.stringify(aheads));
         assert.match(stepped.output(), /the clock of this machine was set/);
       });
     }
