@@ -175,65 +175,61 @@ test(`rehearsing the configuration in force gives the recorded decisions (${REQU
   console.log(`in force: ${judged} requests, ${unknown} unknown, 0 different`, [...reasons]);
 });
 
-test(
-  `rehearsing another configuration gives what a second gateway decides (${REQUESTS} pairs)`,
-  LIMIT,
-  async () => {
-    const right = await openSide();
-    const reasons = new Map<string, number>();
-    let pairs = 0;
-    const counts: Record<string, number> = {
-      same: 0,
-      refused: 0,
-      served: 0,
-      other_provider: 0,
-      other_guardrail: 0,
-      unknown: 0,
-    };
-    for (let round = 0; pairs < REQUESTS; round++) {
-      const at = random(SEED + 1_000_000 + round);
-      const document = randomConfiguration(at, simulator, urls);
-      const proposed = changed(at, document, randomConfiguration(at, simulator, urls));
-      // Budgets begin anew with their names.
-      const [mine, theirs] = [renamed(document, -round), renamed(proposed, -round)];
-      await put(left.node, mine);
-      await put(right.node, theirs);
-      const begun = Date.now();
-      const differing = new Map<string, string>();
-      const sentAt = new Map<string, number>();
-      const both = new Map<string, readonly Seen[]>();
-      for (let i = 0; i < PAIRS_OF_ONE; i++) {
-        const request = randomRequest(at);
-        const id = randomUUID();
-        sentAt.set(id, Date.now());
-        const before = await ask(left, request, id);
-        const after = await ask(right, request, id);
-        both.set(id, [before, after]);
-        const found = difference(before, after);
-        if (found !== "same") differing.set(id, found);
-      }
-      const result = await rehearse(left.node, `${Date.now() - begun}ms`, theirs);
-      const { examples, ...counted } = result;
-      const about = (ids: readonly string[]) =>
-        `seed ${SEED + 1_000_000 + round}:\n${JSON.stringify(mine)}\n${JSON.stringify(theirs)}\n${JSON.stringify(counted)}\n${ids
-          .map((id) => JSON.stringify([differing.get(id), sentAt.get(id), ...(both.get(id) ?? [])]))
-          .join("\n")}`;
-      for (const { id, outcome } of examples ?? []) {
-        assert.equal(outcome, differing.get(id) ?? "same", about([id]));
-      }
-      const told = new Set(examples?.map(({ id }) => id));
-      const untold = [...differing.keys()].filter(
-        (id) => !told.has(id) && (sentAt.get(id) ?? 0) > Date.parse(result.since) + 2,
-      );
-      assert.ok(untold.length <= result.unknown, about(untold));
-      for (const { reason, requests } of result.reasons) add(reasons, reason, requests);
-      pairs += result.requests;
-      for (const kind of Object.keys(counts))
-        counts[kind] = (counts[kind] ?? 0) + Number(result[kind as keyof RehearsalResult]);
+test(`rehearsing another configuration gives what a second gateway decides (${REQUESTS} pairs)`, LIMIT, async () => {
+  const right = await openSide();
+  const reasons = new Map<string, number>();
+  let pairs = 0;
+  const counts: Record<string, number> = {
+    same: 0,
+    refused: 0,
+    served: 0,
+    other_provider: 0,
+    other_guardrail: 0,
+    unknown: 0,
+  };
+  for (let round = 0; pairs < REQUESTS; round++) {
+    const at = random(SEED + 1_000_000 + round);
+    const document = randomConfiguration(at, simulator, urls);
+    const proposed = changed(at, document, randomConfiguration(at, simulator, urls));
+    // Budgets begin anew with their names.
+    const [mine, theirs] = [renamed(document, -round), renamed(proposed, -round)];
+    await put(left.node, mine);
+    await put(right.node, theirs);
+    const begun = Date.now();
+    const differing = new Map<string, string>();
+    const sentAt = new Map<string, number>();
+    const both = new Map<string, readonly Seen[]>();
+    for (let i = 0; i < PAIRS_OF_ONE; i++) {
+      const request = randomRequest(at);
+      const id = randomUUID();
+      sentAt.set(id, Date.now());
+      const before = await ask(left, request, id);
+      const after = await ask(right, request, id);
+      both.set(id, [before, after]);
+      const found = difference(before, after);
+      if (found !== "same") differing.set(id, found);
     }
-    console.log(`pairs: ${pairs}, ${JSON.stringify(counts)}`, [...reasons]);
-  },
-);
+    const result = await rehearse(left.node, `${Date.now() - begun}ms`, theirs);
+    const { examples, ...counted } = result;
+    const about = (ids: readonly string[]) =>
+      `seed ${SEED + 1_000_000 + round}:\n${JSON.stringify(mine)}\n${JSON.stringify(theirs)}\n${JSON.stringify(counted)}\n${ids
+        .map((id) => JSON.stringify([differing.get(id), sentAt.get(id), ...(both.get(id) ?? [])]))
+        .join("\n")}`;
+    for (const { id, outcome } of examples ?? []) {
+      assert.equal(outcome, differing.get(id) ?? "same", about([id]));
+    }
+    const told = new Set(examples?.map(({ id }) => id));
+    const untold = [...differing.keys()].filter(
+      (id) => !told.has(id) && (sentAt.get(id) ?? 0) > Date.parse(result.since) + 2,
+    );
+    assert.ok(untold.length <= result.unknown, about(untold));
+    for (const { reason, requests } of result.reasons) add(reasons, reason, requests);
+    pairs += result.requests;
+    for (const kind of Object.keys(counts))
+      counts[kind] = (counts[kind] ?? 0) + Number(result[kind as keyof RehearsalResult]);
+  }
+  console.log(`pairs: ${pairs}, ${JSON.stringify(counts)}`, [...reasons]);
+});
 
 function add(counts: Map<string, number>, name: string, count: number): void {
   counts.set(name, (counts.get(name) ?? 0) + count);
