@@ -10,7 +10,7 @@ export interface RehearsalInput extends Pick<ProposalInput, "inForce" | "propose
 }
 
 export interface RehearsalResult extends Counted {
-  /** Requests that were left when the time was over. */
+  /** Number of requests since `since` that were not judged before the time limit. */
   readonly left: number;
 }
 
@@ -31,6 +31,7 @@ export function* rehearse(
   const covered = Math.max(...nodes.map((it) => it.since));
   const proposal = openProposal({ ...input, requests, since: covered });
   const tally = new Tally();
+  const earlier = all.filter(({ request }) => request.at < since).length;
   const result = (left: number): RehearsalResult => ({ ...tally.counted(), left });
   for (const [at, { node, request }] of all.entries()) {
     const judged = judge(request, proposal);
@@ -38,7 +39,7 @@ export function* rehearse(
       tally.add(request, judged, proposal.shownCaller(request), node);
       seen(request, judged);
     }
-    if ((at + 1) % SLICE === 0) yield result(all.length - at - 1);
+    if ((at + 1) % SLICE === 0) yield result(all.length - Math.max(at + 1, earlier));
   }
   yield result(0);
 }

@@ -142,10 +142,16 @@ function difference(before: Seen, after: Seen): string {
 
 const sorted = (acted: string): string => acted.split(", ").sort().join(", ");
 
-const rehearse = (node: TestNode, since: string, document?: Document): Promise<RehearsalResult> =>
-  node.client.call("rehearse", {
-    body: { since, ...(document !== undefined && { document: JSON.stringify(document) }) },
-  });
+/** Rehearses the requests since `begun`, again if a loaded machine did not judge all of them within the time limit. */
+async function rehearse(node: TestNode, begun: number, document?: Document): Promise<RehearsalResult> {
+  for (let attempt = 0; ; attempt++) {
+    const since = `${Date.now() - begun}ms`;
+    const result = await node.client.call("rehearse", {
+      body: { since, ...(document !== undefined && { document: JSON.stringify(document) }) },
+    });
+    if (result.left === 0 || attempt === 20) return result;
+  }
+}
 
 const left = await openSide();
 
@@ -161,7 +167,7 @@ test(`rehearsing the configuration in force gives the recorded decisions (${REQU
     const seen: Seen[] = [];
     const requests = Array.from({ length: OF_ONE }, () => randomRequest(at));
     for (const request of requests) seen.push(await ask(left, request, randomUUID()));
-    const result = await rehearse(left.node, `${Date.now() - begun}ms`);
+    const result = await rehearse(left.node, begun);
     const { examples, ...counted } = result;
     const told = examples?.map(({ id }) => seen.find((it) => it.id === id));
     const about = `seed ${SEED + round}: ${JSON.stringify(document)}\n${JSON.stringify([counted, told])}`;
@@ -209,7 +215,7 @@ test(`rehearsing another configuration gives what a second gateway decides (${RE
       const found = difference(before, after);
       if (found !== "same") differing.set(id, found);
     }
-    const result = await rehearse(left.node, `${Date.now() - begun}ms`, theirs);
+    const result = await rehearse(left.node, begun, theirs);
     const { examples, ...counted } = result;
     const about = (ids: readonly string[]) =>
       `seed ${SEED + 1_000_000 + round}:\n${JSON.stringify(mine)}\n${JSON.stringify(theirs)}\n${JSON.stringify(counted)}\n${ids
