@@ -1,5 +1,7 @@
 /** Events of the audit trail: when each is recorded, and the members of its `data`. The reference is generated from here. */
 
+import type { AuditEventName } from "../base/index.ts";
+
 interface AuditEventRule {
   /** When the event is recorded, as a sentence. */
   readonly when: string;
@@ -137,9 +139,4 @@ export const AUDIT_EVENT_RULES = {
       unmeasured_streams: "Number of streams that ended before they reported their usage.",
     },
   },
-} as const satisfies Readonly<Record<string, AuditEventRule>>;
-
-export type AuditEventName = keyof typeof AUDIT_EVENT_RULES;
-
-/** Names of all events. */
-export const AUDIT_EVENTS = Object.keys(AUDIT_EVENT_RULES) as [AuditEventName, ...AuditEventName[]];
+} as const satisfies Readonly<Record<AuditEventName, AuditEventRule>>;

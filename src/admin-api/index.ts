@@ -1,7 +1,7 @@
 /** Contract of the admin API: operations, records and columns as data, and a client typed by them. */
 
 export { readJson, readText, refusalOf, throwIfRefused } from "./answer.ts";
-export { AUDIT_EVENT_RULES, AUDIT_EVENTS, type AuditEventName } from "./audit-events.ts";
+export { AUDIT_EVENT_RULES } from "./audit-events.ts";
 export { bodyShapeOf, type SentAs } from "./body-shape.ts";
 export { type AdminClient, type CallInput, type ClientOptions, createAdminClient, type RawOptions } from "./client.ts";
 export * from "./door.ts";

@@ -14,8 +14,14 @@ interface Entry<Key, Value> {
 
 export class FifoMap<Key, Value> {
   readonly #entries = new Map<Key, Entry<Key, Value>>();
+  readonly #maxSize: number;
   #oldest: Entry<Key, Value> | undefined;
   #newest: Entry<Key, Value> | undefined;
+
+  /** `maxSize`: number of entries from which on each new one takes the place of the oldest; unlimited by default. */
+  constructor(maxSize = Number.POSITIVE_INFINITY) {
+    this.#maxSize = maxSize;
+  }
 
   get size(): number {
     return this.#entries.size;
@@ -37,6 +43,7 @@ export class FifoMap<Key, Value> {
     else this.#newest.newer = entry;
     this.#newest = entry;
     this.#entries.set(key, entry);
+    if (this.#entries.size > this.#maxSize && this.#oldest !== undefined) this.delete(this.#oldest.key);
   }
 
   delete(key: Key): boolean {

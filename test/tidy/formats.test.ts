@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { AUDIT_EVENTS } from "../../src/server/audit/types.ts";
+import { AUDIT_EVENTS } from "../../src/base/index.ts";
 import { KIND } from "../../src/server/cluster/wire/frame.ts";
 import { COMMAND_REFUSALS } from "../../src/server/core/state/index.ts";
 import { promisedLines } from "../admin-api/described.ts";

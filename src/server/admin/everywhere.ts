@@ -6,7 +6,8 @@
  * answers at most `MAX_BYTES`, and reports if it had more.
  */
 
-import { type AuditEventName, isMeasured, type MeasuredTable, TABLES, type TableName } from "../../admin-api/index.ts";
+import { isMeasured, type MeasuredTable, TABLES, type TableName } from "../../admin-api/index.ts";
+import type { AuditEventName } from "../../base/index.ts";
 import type { Cluster } from "../cluster/index.ts";
 
 /** Maximum wait for a node that hangs, in milliseconds. */

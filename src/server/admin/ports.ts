@@ -5,7 +5,6 @@
 
 import type {
   A2aAgentRecord,
-  AuditEventName,
   AuditRecord,
   BackendFailure,
   BackendMember,
@@ -27,7 +26,7 @@ import type {
   SourceRevision,
   TableName,
 } from "../../admin-api/index.ts";
-import type { Clock, Log } from "../../base/index.ts";
+import type { AuditEventName, Clock, Log } from "../../base/index.ts";
 import type { Cluster, WriteOptions } from "../cluster/index.ts";
 import type { Rehearsal, RehearsalQuestion } from "../core/guardrails/index.ts";
 

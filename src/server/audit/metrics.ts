@@ -1,7 +1,6 @@
 /** Metrics of the audit trail. */
 
-import type { Counter, Histogram, Instruments } from "../../base/index.ts";
-import { AUDIT_EVENTS, type AuditEventName } from "./types.ts";
+import { AUDIT_EVENTS, type AuditEventName, type Counter, type Histogram, type Instruments } from "../../base/index.ts";
 
 /** Seconds of signing, writing and syncing a group. */
 const JOURNAL_BOUNDS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];

@@ -7,18 +7,17 @@
  * until they are emitted, so a blocked reader leads to `audit_unavailable` and never to unlimited memory.
  */
 
-import { MessageChannel, type Worker } from "node:worker_threads";
-import { GatewayError, type Instruments, type Log } from "../../base/index.ts";
+import { MessageChannel } from "node:worker_threads";
+import { GatewayError, type Instruments, type Log, openThread, type Thread } from "../../base/index.ts";
 import { AuditError } from "./audit-error.ts";
 import { eventText } from "./fit-event.ts";
 import { createAuditMetrics } from "./metrics.ts";
 import { openQueue, RECORD_OVERHEAD_BYTES } from "./queue.ts";
 import { createRecent, parseRecords } from "./recent.ts";
 import { MAX_RECORD_BYTES } from "./record.ts";
-import { startThread } from "./start-thread.ts";
 import type { AuditEvent, AuditHead, AuditOptions, AuditTrail } from "./types.ts";
 import { createWitness, type Witness } from "./witness.ts";
-import type { FromWorker, ToWorker } from "./worker-protocol.ts";
+import { type FromWorker, THREAD_OPTIONS, type ToWorker } from "./worker-protocol.ts";
 
 const ROOM_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD_BYTES;
 
@@ -32,6 +31,11 @@ const GROUP_EVENTS = 256;
 const DRAIN_LIMIT_MS = 1_000;
 /** A worker that hangs in a write is left to itself: ending it would hang as well. */
 const CLOSE_LIMIT_MS = 15_000;
+
+const MODULE = {
+  source: new URL("./worker.ts", import.meta.url),
+  built: new URL("./server/audit/worker.js", import.meta.url),
+};
 
 export interface OpenAuditOptions extends AuditOptions {
   readonly log: Log;
@@ -56,7 +60,15 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
   const queue = openQueue();
   const metrics = createAuditMetrics(instruments, () => queue.bytes);
   const recent = createRecent();
-  const worker = startThread("worker");
+  const worker = openThread<ToWorker, readonly FromWorker[]>(MODULE, THREAD_OPTIONS, {
+    onMessage(messages) {
+      for (const message of messages) receive(message);
+    },
+    onEnd(cause) {
+      const why = cause === undefined ? "ended unexpectedly" : `failed: ${cause.message}`;
+      fail(new AuditError("worker", `the audit worker ${why}`, { cause }));
+    },
+  });
   let texts: string[] = [];
   let times: number[] = [];
   let groupTimer: NodeJS.Timeout | undefined;
@@ -75,11 +87,9 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
     onEnded = resolve;
   });
 
-  const tell = (message: ToWorker): void => worker.postMessage(message);
-
   function send(): void {
     if (texts.length === 0) return;
-    tell({ kind: "append", texts, times });
+    worker.post({ kind: "append", texts, times });
     texts = [];
     times = [];
     clearTimeout(groupTimer);
@@ -144,14 +154,6 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
     if (!isClosing) onEnded(error);
   }
 
-  worker.on("message", (messages: readonly FromWorker[]) => {
-    for (const message of messages) receive(message);
-  });
-  worker.on("error", (cause) => fail(new AuditError("worker", `the audit worker failed: ${textOf(cause)}`, { cause })));
-  worker.on("exit", () => {
-    fail(new AuditError("worker", "the audit worker ended unexpectedly"));
-  });
-
   /** Reason for refusing events once the trail has ended. */
   function refusal(): GatewayError | undefined {
     if (isClosing) return unavailable("The audit trail is closed.");
@@ -203,8 +205,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
     },
     openFeed() {
       const { port1, port2 } = new MessageChannel();
-      const message: ToWorker = { kind: "feed", port: port2 };
-      worker.postMessage(message, [port2]);
+      worker.post({ kind: "feed", port: port2 }, [port2]);
       return {
         port: port1,
         queue: queue.memory,
@@ -233,7 +234,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
         onClosed = resolve;
         setTimeout(() => resolve(undefined), CLOSE_LIMIT_MS).unref();
       });
-      tell({ kind: "close", now: now(), limitMs: DRAIN_LIMIT_MS });
+      worker.post({ kind: "close", now: now(), limitMs: DRAIN_LIMIT_MS });
       const left = await closed;
       // Not derived from `fault`: the worker's exit, which sets it, may be handled in the same turn as its last messages.
       if (left !== 0) reportLeft(left);
@@ -251,7 +252,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
   const started = new Promise<void>((resolve, reject) => {
     onStarted = (error) => (error === undefined ? resolve() : reject(error));
   });
-  tell({
+  worker.post({
     kind: "start",
     options: { nodeId, dir, fd, process, witnessed: options.witnessed(), now: now() },
   });
@@ -278,11 +279,11 @@ function late(dir: string | undefined): AuditError {
 }
 
 /** A worker in a blocked write cannot be terminated before it returns; the process does not wait for that. */
-async function endWorker(worker: Worker): Promise<void> {
-  worker.unref();
+async function endWorker(worker: Thread<ToWorker>): Promise<void> {
+  worker.hold(false);
   let limit: NodeJS.Timeout | undefined;
   await Promise.race([
-    worker.terminate(),
+    worker.end(),
     new Promise((resolve) => {
       limit = setTimeout(resolve, 1_000);
     }),

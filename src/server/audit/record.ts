@@ -8,9 +8,8 @@
 
 import { createPublicKey, hash, type KeyObject } from "node:crypto";
 import canonicalize from "canonicalize";
-import { MAX_LINE_BYTES } from "../../base/index.ts";
+import { AUDIT_EVENTS, type AuditEventName, MAX_LINE_BYTES } from "../../base/index.ts";
 import { MAX_PROOF_LENGTH } from "./group-proof.ts";
-import { AUDIT_EVENTS, type AuditEventName } from "./types.ts";
 
 /** A line with its newline: what a pipe takes in one piece. */
 export const MAX_RECORD_BYTES = MAX_LINE_BYTES;

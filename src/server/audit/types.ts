@@ -7,22 +7,8 @@
  */
 
 import type { MessagePort } from "node:worker_threads";
+import type { AuditEventName } from "../../base/index.ts";
 
-export const AUDIT_EVENTS = [
-  "chain.start",
-  "chain.resume",
-  "chain.pause",
-  "access.decision",
-  "guardrail.decision",
-  "guardrail.shadow",
-  "admin.write",
-  "auth.failure",
-  "config.applied",
-  "cluster.change",
-  "reconcile.breach",
-] as const;
-
-export type AuditEventName = (typeof AUDIT_EVENTS)[number];
 
 export type JsonValue =
   | null

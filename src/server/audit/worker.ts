@@ -1,14 +1,13 @@
 /** Audit worker: a thread that signs, journals and emits records, and sends the messages of `worker-protocol.ts`. */
 
-import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_threads";
+import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
+import { threadCaller } from "../../base/index.ts";
 import { AuditError } from "./audit-error.ts";
 import type { FedRecords } from "./types.ts";
 import type { FromWorker, ToWorker } from "./worker-protocol.ts";
 import { openWriter, type Writer } from "./writer.ts";
 
-const port = parentPort;
-if (port === null) throw new Error("this file is the main of a worker thread");
-
+const main = threadCaller<ToWorker, readonly FromWorker[]>();
 let writer: Writer | undefined;
 let untold: FromWorker[] = [];
 const feeds: MessagePort[] = [];
@@ -20,7 +19,7 @@ function tell(message: FromWorker): void {
 }
 
 function sendUntold(): void {
-  if (untold.length > 0) port?.postMessage(untold);
+  if (untold.length > 0) main.post(untold);
   untold = [];
 }
 
@@ -29,7 +28,7 @@ function fail(error: unknown): void {
   tell({ kind: "fault", code, message: error instanceof Error ? error.message : String(error) });
 }
 
-port.on("message", (message: ToWorker) => {
+main.onMessage((message) => {
   switch (message.kind) {
     case "start":
       openWriter(message.options, tell, fail).then((opened) => {
@@ -68,5 +67,5 @@ async function close(at: number, limitMs: number): Promise<void> {
     fail(error);
   }
   sendUntold();
-  port?.close();
+  main.close();
 }

@@ -5,6 +5,7 @@
  * One change at a time. A change that would leave no reachable majority is refused, since nothing could undo it.
  */
 
+import { createSemaphore } from "../../base/index.ts";
 import type { ConfChange, Configuration, RaftStatus } from "../core/raft/index.ts";
 import type { Member } from "../core/state/index.ts";
 import type { WriteOutcome } from "./driver-types.ts";
@@ -64,8 +65,8 @@ interface CatchUp {
 
 export function createMembership(ports: MembershipPorts): Membership {
   const catchUps = new Map<string, CatchUp>();
-  let turn: Promise<unknown> = Promise.resolve();
-  let isChanging = false;
+  /** Lets one change happen at a time, whoever requests it. */
+  const changes = createSemaphore({ permits: 1 });
   let ticks = 0;
   let term = 0;
 
@@ -76,20 +77,6 @@ export function createMembership(ports: MembershipPorts): Membership {
 
   const hasLiveMajority = (voters: readonly string[]): boolean =>
     voters.filter(isLive).length > Math.floor(voters.length / 2);
-
-  /** Runs membership changes one after another. */
-  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
-    const next = turn.then(async () => {
-      isChanging = true;
-      try {
-        return await work();
-      } finally {
-        isChanging = false;
-      }
-    });
-    turn = next.catch(() => undefined);
-    return next;
-  };
 
   const change = async (what: Omit<ConfChange, "context">, added: readonly Member[], deadline: Deadline) => {
     const context = new TextEncoder().encode(JSON.stringify({ added }));
@@ -197,7 +184,7 @@ export function createMembership(ports: MembershipPorts): Membership {
       catchUps.set(id, round);
       if (progress.match < round.target) continue;
       if (ticks - round.startedTick <= ports.electionTicks && isLive(id)) {
-        void inTurn(() => promote(id)).catch(() => undefined);
+        void changes.run(() => promote(id)).catch(() => undefined);
         return;
       }
       if (round.rounds === REPORT_AFTER_ROUNDS) {
@@ -222,7 +209,7 @@ export function createMembership(ports: MembershipPorts): Membership {
       (id) => id !== status.id && ports.silentTicks(id) >= deadAfterTicks,
     );
     if (dead === undefined) return;
-    void inTurn(() => reap(dead, deadAfterTicks)).catch((error: unknown) =>
+    void changes.run(() => reap(dead, deadAfterTicks)).catch((error: unknown) =>
       ports.log.warn("a silent member was not removed", { member: dead, why: String((error as Error).message) }),
     );
   };
@@ -245,18 +232,18 @@ export function createMembership(ports: MembershipPorts): Membership {
   };
 
   return {
-    admit: (request, deadline) => inTurn(() => admit(request, deadline)),
-    prune: (keep, deadline) => inTurn(() => prune(keep, deadline)),
+    admit: (request, deadline) => changes.run(() => admit(request, deadline)),
+    prune: (keep, deadline) => changes.run(() => prune(keep, deadline)),
     tick() {
       ticks += 1;
       // Progress of all members is gathered for this, so not at every tick.
-      if (isChanging || ticks % 4 !== 0) return;
+      if (changes.inUse > 0 || ticks % 4 !== 0) return;
       const status = ports.status();
       if (status.role !== "leader" || status.term !== term) catchUps.clear();
       term = status.term;
       if (status.role !== "leader" || status.configuration.votersOutgoing.length > 0) return;
       promoteCaughtUp(status);
-      if (ports.deadAfterTicks !== undefined && !isChanging) reapSilent(status, ports.deadAfterTicks);
+      if (ports.deadAfterTicks !== undefined) reapSilent(status, ports.deadAfterTicks);
     },
   };
 }

@@ -5,8 +5,7 @@
  */
 
 import { randomBytes } from "node:crypto";
-import type { Worker } from "node:worker_threads";
-import { clockFrom, type Log, startThread, withResolvers } from "../../base/index.ts";
+import { clockFrom, type Log, openThread, withResolvers } from "../../base/index.ts";
 import { type CommandResult, encodeCommand, MAX_COMMAND_BYTES } from "../core/state/index.ts";
 import { type ArchiveMeta, writeArchive } from "./archive.ts";
 import { ClusterError, clusterErrorOf } from "./failure.ts";
@@ -30,6 +29,14 @@ const START_LIMIT_MS = 60_000;
 /** Time after which a worker that does not end is terminated, in milliseconds. */
 const CLOSE_LIMIT_MS = 15_000;
 
+/** In MiB: the worker has few short-lived objects; the default lets three times as many accumulate. */
+const THREAD_OPTIONS = { resourceLimits: { maxYoungGenerationSizeMb: 16 } };
+
+const MODULE = {
+  source: new URL("./worker.ts", import.meta.url),
+  built: new URL("./server/cluster/worker.js", import.meta.url),
+};
+
 export interface OpenClusterOptions extends ClusterOptions {
   readonly log: Log;
   /** Seconds of each durable write of the log, for metrics. */
@@ -52,7 +59,6 @@ interface Waiting {
 export async function openCluster(options: OpenClusterOptions, signal?: AbortSignal): Promise<Cluster> {
   const { log, onTiming, onWritten, canOpenRing, ...plain } = options;
   signal?.throwIfAborted();
-  const worker = startWorker();
   const followed = createView((error) => log.error("a watcher of the state failed", { error }));
   const waiting = new Map<number, Waiting>();
   const statusListeners = new Set<(status: ClusterStatus) => void>();
@@ -71,18 +77,15 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
   };
 
   const started = withResolvers();
-  const ended = new Promise<Error | undefined>((resolve) => {
-    worker.on("error", (error) => {
-      fault ??= error instanceof Error ? error : new Error(String(error));
-    });
-    worker.on("exit", () => {
-      if (fault === undefined && !isClosing) fault = new Error("the raft worker ended unexpectedly");
-      const end = fault ?? new ClusterError("no_leader", "the cluster is closed");
-      failAll(fault === undefined ? end : faulty("unknown", "it may yet be applied", fault));
-      started.reject(end);
-      resolve(fault);
-    });
-  });
+  const ended = withResolvers<Error | undefined>();
+  const onEnd = (error: Error | undefined): void => {
+    fault ??= error;
+    if (fault === undefined && !isClosing) fault = new Error("the raft worker ended unexpectedly");
+    const end = fault ?? new ClusterError("no_leader", "the cluster is closed");
+    failAll(fault === undefined ? end : faulty("unknown", "it may yet be applied", fault));
+    started.reject(end);
+    ended.resolve(fault);
+  };
 
   const receive = (message: FromWorker): void => {
     switch (message.kind) {
@@ -128,14 +131,17 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
         return;
       case "fault":
         fault = faultOf(message);
-        void worker.terminate();
+        void worker.end();
         return;
       default:
         message satisfies never;
     }
   };
-  worker.on("message", (messages: readonly FromWorker[]) => {
-    for (const message of messages) receive(message);
+  const worker = openThread<readonly ToWorker[], readonly FromWorker[]>(MODULE, THREAD_OPTIONS, {
+    onMessage(messages) {
+      for (const message of messages) receive(message);
+    },
+    onEnd,
   });
 
   const answering: ((question: unknown) => Promise<Uint8Array | undefined>)[] = [];
@@ -160,7 +166,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     setImmediate(() => {
       const messages = untold;
       untold = [];
-      worker.postMessage(messages);
+      worker.post(messages);
     });
   };
 
@@ -279,31 +285,31 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     async handOver(aborted) {
       await ask({ kind: "hand-over" }, aborted);
     },
-    ended,
+    ended: ended.promise,
     async close() {
       if (isClosing) {
-        await ended;
+        await ended.promise;
         return;
       }
       isClosing = true;
-      const limit = setTimeout(() => void worker.terminate(), CLOSE_LIMIT_MS);
+      const limit = setTimeout(() => void worker.end(), CLOSE_LIMIT_MS);
       try {
-        await Promise.race([ask({ kind: "close" }).catch(() => undefined), ended]);
-        await worker.terminate();
-        await ended;
+        await Promise.race([ask({ kind: "close" }).catch(() => undefined), ended.promise]);
+        await worker.end();
+        await ended.promise;
       } finally {
         clearTimeout(limit);
       }
     },
   };
 
-  const onAbort = (): void => void worker.terminate();
+  const onAbort = (): void => void worker.end();
   signal?.addEventListener("abort", onAbort, { once: true });
   const limit = setTimeout(() => {
     fault ??= new Error(
       `the raft worker did not answer within ${START_LIMIT_MS / 1_000} s: see that this machine has processor time and memory to spare, and start again`,
     );
-    void worker.terminate();
+    void worker.end();
   }, START_LIMIT_MS);
   const heard = (): void => clearTimeout(limit);
   try {
@@ -312,8 +318,8 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     void ask({ kind: "read-barrier", timeoutMs: 1 }).then(heard, heard);
     await started.promise;
   } catch (error) {
-    await worker.terminate();
-    await ended;
+    await worker.end();
+    await ended.promise;
     signal?.throwIfAborted();
     throw fault ?? error;
   } finally {
@@ -338,13 +344,4 @@ function faultOf({ name, failure }: Extract<FromWorker, { kind: "fault" }>): Err
   if (name === "StorageError") return new StorageError(failure.code as StorageErrorCode, failure.message);
   if (name === "ClusterError") return clusterErrorOf(failure);
   return Object.assign(new Error(failure.message), { name, code: failure.code });
-}
-
-/** MiB. The worker's short-lived objects are few; the default lets three times as many lie about. */
-const LIMITS = { resourceLimits: { maxYoungGenerationSizeMb: 16 } };
-
-function startWorker(): Worker {
-  const source = new URL("./worker.ts", import.meta.url);
-  const built = new URL("./server/cluster/worker.js", import.meta.url);
-  return startThread({ source, built }, LIMITS);
 }

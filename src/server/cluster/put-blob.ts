@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
+import { mapWithLimit } from "../../base/index.ts";
 import { ClusterError } from "./failure.ts";
 import type { Cluster, WriteOptions } from "./types.ts";
 
@@ -22,17 +23,13 @@ export async function writeParts(
   try {
     const { size } = await file.stat();
     const of = Math.max(1, Math.ceil(size / BLOB_PART_BYTES));
-    let next = 0;
-    const putSome = async (): Promise<void> => {
-      while (next < of) {
-        const part = next;
-        next += 1;
-        const length = Math.min(BLOB_PART_BYTES, size - part * BLOB_PART_BYTES);
-        const { buffer } = await file.read(Buffer.alloc(length), 0, length, part * BLOB_PART_BYTES);
-        await putPart({ sha256, part, of, data: buffer.toString("base64") }, write, options);
-      }
-    };
-    await Promise.all(Array.from({ length: BLOB_PARALLEL }, putSome));
+    const parts = Array.from({ length: of }, (_, part) => part);
+    const { signal = new AbortController().signal } = options;
+    await mapWithLimit(parts, BLOB_PARALLEL, signal, async (part, until) => {
+      const length = Math.min(BLOB_PART_BYTES, size - part * BLOB_PART_BYTES);
+      const { buffer } = await file.read(Buffer.alloc(length), 0, length, part * BLOB_PART_BYTES);
+      await putPart({ sha256, part, of, data: buffer.toString("base64") }, write, { ...options, signal: until });
+    });
     return of;
   } finally {
     await file.close();

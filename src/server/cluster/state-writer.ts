@@ -5,6 +5,7 @@
  * position marker is part of it.
  */
 
+import { createSemaphore } from "../../base/index.ts";
 import type { Configuration } from "../core/raft/index.ts";
 import type { Applied, Mutation } from "../core/state/index.ts";
 import type { StateStore } from "./storage/types.ts";
@@ -60,7 +61,7 @@ export function createStateWriter(options: StateWriterOptions): StateWriter {
   let timer: NodeJS.Timeout | undefined;
   let holders = 0;
   let hasFailed = false;
-  let turn: Promise<void> = Promise.resolve();
+  const turns = createSemaphore({ permits: 1 });
 
   const write = async (next: Standing): Promise<void> => {
     const batch = [...pending.values()];
@@ -101,7 +102,7 @@ export function createStateWriter(options: StateWriterOptions): StateWriter {
   /** Runs one holder after another, after earlier writes have ended. */
   const hold = (work: () => Promise<void>): Promise<void> => {
     holders += 1;
-    const held = turn.then(async () => {
+    return turns.run(async () => {
       try {
         await running;
         await work();
@@ -110,8 +111,6 @@ export function createStateWriter(options: StateWriterOptions): StateWriter {
         start();
       }
     });
-    turn = held.catch(() => undefined);
-    return held;
   };
 
   return {

@@ -3,16 +3,13 @@
  * `worker-protocol.ts` lists, and nothing on stdout or stderr.
  */
 
-import { parentPort } from "node:worker_threads";
-import type { Log, LogLevel } from "../../base/index.ts";
+import { type Log, type LogLevel, threadCaller } from "../../base/index.ts";
 import { ClusterError } from "./failure.ts";
 import { createQuestions } from "./peer-queries.ts";
 import { type StartedReplica, startReplica } from "./start-replica.ts";
 import type { Ask, Failure, FromWorker, ToWorker } from "./worker-protocol.ts";
 
-const port = parentPort;
-if (port === null) throw new Error("this file is the main of a worker thread");
-
+const main = threadCaller<readonly ToWorker[], readonly FromWorker[]>();
 const stop = new AbortController();
 let untold: FromWorker[] = [];
 /** Asks under way; false for those whose answer nobody waits for any longer. */
@@ -27,7 +24,7 @@ const log: Log = { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn
 
 const questions = createQuestions((id, question) => tell({ kind: "question", id, question }));
 
-port.on("message", (messages: readonly ToWorker[]) => {
+main.onMessage((messages) => {
   const replica = started?.replica;
   const takeAll = (): void => {
     for (const message of messages) take(message);
@@ -74,14 +71,14 @@ function sendUntold(): void {
   const messages = slice < 0 ? untold : untold.slice(0, slice + 1);
   untold = slice < 0 ? [] : untold.slice(slice + 1);
   isHeldBack = slice >= 0;
-  port?.postMessage(messages);
+  main.post(messages);
 }
 
 /** The last words: whatever still waits behind a slice goes with them. */
 function sendLast(): void {
-  if (untold.length > 0) port?.postMessage(untold);
+  if (untold.length > 0) main.post(untold);
   untold = [];
-  port?.close();
+  main.close();
 }
 
 async function start({ options }: Extract<ToWorker, { kind: "start" }>): Promise<void> {

@@ -3,6 +3,8 @@
  * limit per caller and a total limit. Times are monotonic, in milliseconds.
  */
 
+import { FifoMap } from "../../base/index.ts";
+
 /** Maximum tokens of all callers, and of one caller. */
 const MAX_TOKENS = 10_000;
 const MAX_OF_CALLER = 100;
@@ -22,7 +24,7 @@ export interface ExchangedTokens<Value> {
 
 export function createExchangedTokens<Value>(): ExchangedTokens<Value> {
   /** Ordered by last use. */
-  const tokens = new Map<string, Kept<Value>>();
+  const tokens = new FifoMap<string, Kept<Value>>();
   const ofCaller = new Map<string, Set<string>>();
 
   function remove(key: string): void {
@@ -51,8 +53,8 @@ export function createExchangedTokens<Value>(): ExchangedTokens<Value> {
       const own = ofCaller.get(kept.principal) ?? new Set();
       const [oldest] = own;
       if (own.size >= MAX_OF_CALLER && oldest !== undefined) remove(oldest);
-      const [least] = tokens.keys();
-      if (tokens.size >= MAX_TOKENS && least !== undefined) remove(least);
+      const least = tokens.size >= MAX_TOKENS ? tokens.oldest() : undefined;
+      if (least !== undefined) remove(least.key);
       // The caller's set may have been removed with its last token.
       ofCaller.set(kept.principal, own.add(key));
       tokens.set(key, kept);

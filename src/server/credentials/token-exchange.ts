@@ -7,13 +7,12 @@
  */
 
 import { hash } from "node:crypto";
-import { type Clock, GatewayError, type SharedValue } from "../../base/index.ts";
+import { type Clock, createSemaphore, GatewayError, type SharedValue } from "../../base/index.ts";
 import type { FindTokenEndpoint, TokenEndpoint } from "../auth/index.ts";
 import type { ForwardProxies } from "../forward-proxy/index.ts";
 import { type BearerToken, bearerOf } from "./bearer.ts";
 import { TokenUnavailable } from "./client-credentials.ts";
 import { createExchangedTokens } from "./exchanged-tokens.ts";
-import { createFifoSemaphore } from "./fifo-semaphore.ts";
 import type { RequestShared } from "./shared-token.ts";
 import { openTokenDialler, type TokenDialler } from "./token-dialler.ts";
 import { type AuthMethod, claimsOf, type IssuedToken, TOKEN_LIMIT_MS, TokenFailure } from "./token-request.ts";
@@ -83,7 +82,14 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
   const { clock } = options;
   const kept = createExchangedTokens<Outcome>();
   const running = new Map<string, Promise<BearerToken>>();
-  const turns = createFifoSemaphore({ atOnce: CONCURRENT, waiting: WAITING, limitMs: WAIT_LIMIT_MS });
+  const slots = createSemaphore({
+    permits: CONCURRENT,
+    maxWaiting: WAITING,
+    refusal(why) {
+      const text = why === "full" ? "too many wait for it" : `no turn within ${WAIT_LIMIT_MS / 1_000} s`;
+      return new TokenFailure(text, { isPassing: true });
+    },
+  });
   const closing = new AbortController();
   let known: { readonly endpoint: TokenEndpoint; readonly dialler: TokenDialler; readonly until: number } | undefined;
   let finding: Promise<NonNullable<typeof known>> | undefined;
@@ -131,7 +137,7 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
     const begunAt = clock.monotonic();
     const leftMs = leftOf(claimsOf(token), clock.now());
     try {
-      const { value: issued, ageMs, number, isOwn } = await turns.take(() => ask(token, after));
+      const { value: issued, ageMs, number, isOwn } = await slots.run(() => ask(token, after), { waitMs: WAIT_LIMIT_MS });
       const refusal = faultOf(issued, credential, token);
       if (refusal !== undefined) throw new TokenFailure(refusal, { code: "invalid_target" });
       failures = 0;

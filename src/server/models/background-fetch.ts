@@ -3,7 +3,7 @@
  * use, and a change is reported when a model arrives. Failures are retried for as long as the model is wanted. Source: design
  * decisions, section 12. Times are in milliseconds.
  */
-import type { Instruments, Log } from "../../base/index.ts";
+import { createSemaphore, type Instruments, type Log } from "../../base/index.ts";
 import { systemWaiting, type Waiting } from "./fetch/attempts.ts";
 import { ModelError } from "./model-error.ts";
 import type { ModelNeed } from "./needs.ts";
@@ -64,8 +64,7 @@ export function openModelSupply(options: SupplyOptions): ModelSupply {
   /** Sizes last seen in the cache. */
   const sizes = new Map<string, number>();
   let wanted = new Map<string, Wanted>();
-  let running = 0;
-  const queue: (() => void)[] = [];
+  const slots = createSemaphore({ permits: CONCURRENT_MODELS });
   const metrics = options.instruments && metricsOf(options.instruments, () => [...wanted.values()]);
 
   const changed = (): void => {
@@ -105,7 +104,7 @@ export function openModelSupply(options: SupplyOptions): ModelSupply {
     log.info("a model is being fetched", { model: name, from });
     for (let failures = 0; !signal.aborted; ) {
       try {
-        await turn(signal, () => fetchOne(one));
+        await slots.run(() => fetchOne(one), { signal });
         return changed();
       } catch (error) {
         if (signal.aborted) return;
@@ -126,18 +125,6 @@ export function openModelSupply(options: SupplyOptions): ModelSupply {
         await waiting.wait(wait, signal).catch(() => undefined);
         one.standing = { ...one.standing, state: "fetching" };
       }
-    }
-  };
-
-  const turn = async (signal: AbortSignal, work: () => Promise<void>): Promise<void> => {
-    while (running >= CONCURRENT_MODELS) await new Promise<void>((resolve) => queue.push(resolve));
-    running += 1;
-    try {
-      signal.throwIfAborted();
-      await work();
-    } finally {
-      running -= 1;
-      queue.shift()?.();
     }
   };
 

@@ -2,7 +2,7 @@
 
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
-import { anySignal } from "../../base/index.ts";
+import { mapWithLimit } from "../../base/index.ts";
 import { type Layout, layoutOf, makeFolders, storageError } from "./cache/layout.ts";
 import { LOCK_TIMES, type LockTimes } from "./cache/lock.ts";
 import { keepManifest, readManifest } from "./cache/manifest-file.ts";
@@ -72,26 +72,10 @@ export function openModelStore(options: StoreOptions): OpenStore {
     source: Source,
     { signal, onBytes }: { readonly signal: AbortSignal; readonly onBytes: (bytes: number) => void },
   ): Promise<readonly ManifestFile[]> => {
-    const stop = new AbortController();
-    const bytes = { signal: anySignal([signal, stop.signal]), onBytes };
-    const settled: ManifestFile[] = [];
-    let next = 0;
-    const work = async (): Promise<void> => {
-      for (let at = next++; at < files.length; at = next++) {
-        const file = files[at] as ManifestFile;
-        const hex = await obtain(file, source, bytes);
-        settled[at] = { ...file, digest: { kind: "sha256", hex } };
-      }
-    };
-    const workers = Array.from({ length: Math.min(CONCURRENT_FILES, files.length) }, work);
-    try {
-      await Promise.all(workers);
-    } catch (error) {
-      stop.abort(error);
-      await Promise.allSettled(workers);
-      throw error;
-    }
-    return settled;
+    return mapWithLimit(files, CONCURRENT_FILES, signal, async (file, until) => {
+      const hex = await obtain(file, source, { signal: until, onBytes });
+      return { ...file, digest: { kind: "sha256", hex } };
+    });
   };
 
   const fetchAll = async (manifest: Manifest, { signal, onProgress }: EnsureOptions): Promise<ModelView> => {

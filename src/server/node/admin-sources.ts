@@ -1,4 +1,5 @@
 /** Port `Sources` of the admin plane, over the node's configuration and the cluster's state. */
+import { createSemaphore } from "../../base/index.ts";
 import {
   actorText,
   refusal,
@@ -54,7 +55,16 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
     throw stale(name, expected);
   };
 
-  const inTurn = turns();
+  /** Runs writes one after the other, so that each is compiled with the result of those before it. */
+  const writes = createSemaphore({
+    permits: 1,
+    refusal: () => refusal("busy", "Other writes of sources are under way; try again."),
+  });
+  /** A caller that waited as long as its write may take is asked to try again. */
+  const oneByOne = <T>(
+    { timeoutMs: waitMs, signal }: Pick<WriteOptions, "timeoutMs" | "signal">,
+    work: () => Promise<T>,
+  ): Promise<T> => writes.run(work, { waitMs, signal });
 
   /** Returns all current sources with `text` as the content of `name`; without `name` if `text` is `undefined`. */
   const withSource = (name: string, text: string | undefined): readonly Source[] => [
@@ -129,7 +139,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
         .map(({ revision, at, by, bytes }) => ({ revision, updated_at: timeOf(at), by: actorText(by), bytes }));
     },
     put: ({ name, document, ifRevision }, options) =>
-      inTurn(options, async () => {
+      oneByOne(options, async () => {
         refuseFileOwned();
         refuseStale(name, ifRevision, options);
         const { change, version } = await judge(name, document);
@@ -152,7 +162,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
         return { kind: "done", value: changeAnswer(name, revision, before?.sha256 !== digest, change) };
       }),
     rollback: ({ name, to, ifRevision }, options) =>
-      inTurn(options, async () => {
+      oneByOne(options, async () => {
         refuseFileOwned();
         refuseStale(name, ifRevision, options);
         const text = configuration.textOf(name, to);
@@ -169,7 +179,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
       }),
     // Queued with the writes: a compile blocks the thread, so only one runs at a time.
     dryRun: ({ name, document, ifRevision }, signal) =>
-      inTurn({ timeoutMs: DRY_RUN_WAIT_MS, signal }, async () => {
+      oneByOne({ timeoutMs: DRY_RUN_WAIT_MS, signal }, async () => {
         refuseFileOwned();
         refuseStale(name, ifRevision);
         const { change } = await judge(name, document);
@@ -179,7 +189,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
         return { kind: "done", value: changeAnswer(name, before?.revision ?? 0, changed, change) };
       }),
     delete: (name, ifRevision, options) =>
-      inTurn(options, async () => {
+      oneByOne(options, async () => {
         refuseFileOwned();
         if (rowOf(name) === undefined) return { kind: "done", value: false };
         refuseStale(name, ifRevision, options);
@@ -201,7 +211,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
       };
     },
     tryReload: (signal) =>
-      inTurn({ timeoutMs: DRY_RUN_WAIT_MS, signal }, async () => {
+      oneByOne({ timeoutMs: DRY_RUN_WAIT_MS, signal }, async () => {
         const file = await configuration.readDocument();
         if (file === undefined) throw refusal("conflict", "The node file names no `deployment`: nothing is reloaded.");
         if (file.kind === "problem") return unread(file.message);
@@ -228,54 +238,6 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
       return { kind: "done", value: { applied: outcome.kind === "applied", revision: outcome.revision, file_status } };
     },
   };
-}
-
-/**
- * Returns a FIFO mutex for writes, so that each is compiled with the result of those before it. A caller that waited as long as
- * its write may take is asked to try again.
- */
-function turns(): <T>(options: Turn, work: () => Promise<T>) => Promise<T> {
-  let last: Promise<void> = Promise.resolve();
-  return async (options, work) => {
-    const before = last;
-    let finish = (): void => undefined;
-    const own = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
-    last = before.then(() => own);
-    try {
-      await limited(before, options);
-      return await work();
-    } finally {
-      finish();
-    }
-  };
-}
-
-/** Limits of the wait for a turn. */
-type Turn = Pick<WriteOptions, "timeoutMs" | "signal">;
-
-function limited(before: Promise<void>, { timeoutMs, signal }: Turn): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
-    };
-    const abort = (): void => {
-      end();
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      end();
-      reject(refusal("busy", "Other writes of sources are under way; try again."));
-    }, timeoutMs);
-    if (signal?.aborted) return abort();
-    signal?.addEventListener("abort", abort, { once: true });
-    void before.then(() => {
-      end();
-      resolve();
-    });
-  });
 }
 
 function recordOf(row: SourceRow, configuration: Configuration): SourceRecord {

@@ -5,6 +5,7 @@
  * contains a value or a key.
  */
 
+import { FifoMap } from "../../base/index.ts";
 import { ringRowKey } from "../core/state/index.ts";
 import { type DataKey, type Sealing, unwrap } from "./keyring.ts";
 import { type Held, heldRow, parsedRing, ringRow, ringRows } from "./rows.ts";
@@ -40,7 +41,7 @@ const MAX_CACHED_KEYS = 64;
 
 export function createSealedSecrets(sealing: Sealing): SealedSecrets {
   const { view, clusters } = sealing;
-  const cache = new Map<string, { readonly row: string; readonly key: DataKey }>();
+  const cache = new FifoMap<string, { readonly row: string; readonly key: DataKey }>(MAX_CACHED_KEYS);
 
   /** A row that was changed by a rewrap is another entry. */
   function dataKey(id: string): DataKey | undefined {
@@ -52,8 +53,6 @@ export function createSealedSecrets(sealing: Sealing): SealedSecrets {
     const key = unwrap(ring, sealing);
     cache.delete(id);
     cache.set(id, { row, key });
-    const oldest = cache.keys().next();
-    if (cache.size > MAX_CACHED_KEYS && oldest.done !== true) cache.delete(oldest.value);
     return key;
   }
 

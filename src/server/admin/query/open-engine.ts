@@ -6,19 +6,20 @@
  * of the parser, a time limit, a queue, and the worker's own counts.
  */
 
-import { anySignal } from "../../../base/index.ts";
+import { anySignal, createSemaphore } from "../../../base/index.ts";
 import type { GatherRows } from "../everywhere.ts";
 import { refusal } from "../refusal.ts";
 import { gatherAll } from "./gather-all.ts";
 import type { Value } from "./plan.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import { type Moment, type RowPorts, sendRows } from "./rows.ts";
-import { openQueue } from "./statement-queue.ts";
 import { type QueryThread, startThread } from "./thread.ts";
 import { invalid } from "./tokens.ts";
 import type { QueryAnswer, QueryEngine, QueryEngineOptions, QueryRequest } from "./types.ts";
 
 const RUN_LIMIT_MS = 5_000;
+/** Maximum number of statements that wait while one runs. */
+const MAX_WAITING = 8;
 /** Time limit for loading the worker, in milliseconds; it takes a tenth of a second, or much longer on an overloaded machine. */
 const START_LIMIT_MS = 30_000;
 const IDLE_MS = 5 * 60_000;
@@ -27,7 +28,11 @@ const MAX_SQL_LENGTH = 65_536;
 
 export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
   const { sources, index, now, log, runLimitMs = RUN_LIMIT_MS, idleMs = IDLE_MS } = options;
-  const queue = openQueue();
+  const queue = createSemaphore({
+    permits: 1,
+    maxWaiting: MAX_WAITING,
+    refusal: () => refusal("busy", `${MAX_WAITING} statements wait for their turn already.`),
+  });
   const closing = new AbortController();
   let thread: QueryThread | undefined;
   let idle: NodeJS.Timeout | undefined;
@@ -52,8 +57,8 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
     idle.unref();
   };
 
-  /** Calls `leave` once the next statement may start, which the caller of this one need not wait for. */
-  const perform = async (statement: Statement, caller: AbortSignal, leave: () => void): Promise<QueryAnswer> => {
+  /** Releases the queue once the next statement may start, which the caller of this one need not wait for. */
+  const perform = async (statement: Statement, caller: AbortSignal): Promise<QueryAnswer> => {
     clearTimeout(idle);
     const running = open();
     running.hold(true);
@@ -94,7 +99,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
     } finally {
       const over = (): void => {
         rest();
-        leave();
+        queue.release();
       };
       if (!isAsked && !running.isEnded) over();
       else
@@ -111,8 +116,8 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
       if (closing.signal.aborted) throw stopping();
       if (sql.length > MAX_SQL_LENGTH) throw invalid(`A statement has at most ${MAX_SQL_LENGTH} characters.`);
       const plan: Plan = { kind: "plan", sql, parameters: params.map(checkedParameter), tables };
-      const leave = await queue.enter(anySignal([signal, closing.signal]));
-      return await perform({ plan, gather }, signal, leave);
+      await queue.acquire({ signal: anySignal([signal, closing.signal]) });
+      return await perform({ plan, gather }, signal);
     },
     async close() {
       closing.abort(stopping());

@@ -3,7 +3,7 @@
  * statement starts another thread.
  */
 
-import { startThread as start } from "../../../base/index.ts";
+import { openThread } from "../../../base/index.ts";
 import { refusal } from "../refusal.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 
@@ -19,6 +19,11 @@ const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32, code
  */
 const START_LIMIT_MS = 25_000;
 
+const MODULE = {
+  source: new URL("./worker.ts", import.meta.url),
+  built: new URL("./server/admin/query/worker.js", import.meta.url),
+};
+
 export interface QueryThread {
   /** Resolves once it accepts statements; rejects if it ends before, for example because it takes too long. */
   readonly ready: Promise<void>;
@@ -33,27 +38,23 @@ export interface QueryThread {
 
 export function startThread(): QueryThread {
   const options = { argv: [], env: {}, execArgv: [], stdin: false, stdout: true, stderr: true, resourceLimits: LIMITS };
-  const source = new URL("./worker.ts", import.meta.url);
-  const built = new URL("./server/admin/query/worker.js", import.meta.url);
-  const worker = start({ source, built }, options);
   let failure: Error | undefined;
   let isEnded = false;
   const told: FromWorker[] = [];
   let waiting: { readonly resolve: (message: FromWorker) => void; readonly reject: (error: Error) => void } | undefined;
 
-  worker.on("message", (message: FromWorker) => {
-    if (waiting === undefined) told.push(message);
-    else waiting.resolve(message);
-    waiting = undefined;
-  });
-  worker.on("error", (error) => {
-    failure ??= isOutOfMemory(error) ? outOfMemory() : error instanceof Error ? error : new Error(String(error));
-  });
-  worker.on("exit", () => {
-    isEnded = true;
-    failure ??= new Error("the query worker ended");
-    waiting?.reject(failure);
-    waiting = undefined;
+  const { post, hold, end } = openThread<ToWorker, FromWorker>(MODULE, options, {
+    onMessage(message) {
+      if (waiting === undefined) told.push(message);
+      else waiting.resolve(message);
+      waiting = undefined;
+    },
+    onEnd(error) {
+      isEnded = true;
+      failure ??= isOutOfMemory(error) ? outOfMemory() : (error ?? new Error("the query worker ended"));
+      waiting?.reject(failure);
+      waiting = undefined;
+    },
   });
 
   const next = (): Promise<FromWorker> =>
@@ -65,7 +66,7 @@ export function startThread(): QueryThread {
     });
   const limit = setTimeout(() => {
     failure ??= new Error(`the query worker did not start within ${START_LIMIT_MS / 1_000} s`);
-    void worker.terminate();
+    void end();
   }, START_LIMIT_MS).unref();
   const ready = next()
     .then((message) => {
@@ -78,12 +79,10 @@ export function startThread(): QueryThread {
     get isEnded() {
       return isEnded;
     },
-    send: (message) => worker.postMessage(message),
+    send: (message) => post(message),
     next,
-    hold: (isHeld) => (isHeld ? worker.ref() : worker.unref()),
-    async end() {
-      await worker.terminate();
-    },
+    hold,
+    end,
   };
 }
 

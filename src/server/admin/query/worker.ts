@@ -5,8 +5,7 @@
 
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
-import { parentPort } from "node:worker_threads";
-import { GatewayError } from "../../../base/index.ts";
+import { GatewayError, threadCaller } from "../../../base/index.ts";
 import { planStatement } from "./bind.ts";
 import { answerOf, openMachine, type Row, StatementError } from "./machine/index.ts";
 import type { Plan } from "./plan.ts";
@@ -17,10 +16,7 @@ import { countsAmong, openUnpacker, type Unpacker } from "./unpack.ts";
 /** Priority in the scale of `nice`; 19 is the lowest. */
 const LOW_PRIORITY = 15;
 
-const port = parentPort;
-if (port === null) throw new Error("this file is the main of a worker thread");
-
-const tell = (message: FromWorker): void => port.postMessage(message);
+const { onMessage, post: tell } = threadCaller<ToWorker, FromWorker>();
 
 const machine = await openMachine();
 giveWay();
@@ -32,7 +28,7 @@ let tables: Row[][] = [];
 let unpackers = new Map<number, Unpacker>();
 let parts: Iterator<string> | undefined;
 
-port.on("message", (message: ToWorker) => {
+onMessage((message) => {
   try {
     take(message);
   } catch (error) {

@@ -3,8 +3,8 @@
  * thread has started.
  */
 
-import type { Worker } from "node:worker_threads";
-import { startThread } from "../start-thread.ts";
+import { openThread, type Thread as WorkerThread } from "../../../base/index.ts";
+import { THREAD_OPTIONS } from "../worker-protocol.ts";
 import type { Block } from "./blocks.ts";
 import {
   checkSignature,
@@ -41,8 +41,13 @@ export interface Pool {
   close(): Promise<void>;
 }
 
+const MODULE = {
+  source: new URL("./worker.ts", import.meta.url),
+  built: new URL("./server/audit/verify/worker.js", import.meta.url),
+};
+
 interface Thread {
-  readonly worker: Worker;
+  readonly worker: WorkerThread<ToExaminer>;
   readonly waiting: { readonly resolve: (answer: FromExaminer) => void; readonly reject: (error: unknown) => void }[];
   keysTold: number;
 }
@@ -54,15 +59,14 @@ export function createPool(threadCount: number): Pool {
   let blocks = 0;
 
   function start(): Thread {
-    const worker = startThread("verify/worker");
-    const thread: Thread = { worker, waiting: [], keysTold: 0 };
-    const failAll = (error: unknown): void => {
-      for (const { reject } of thread.waiting.splice(0)) reject(error);
-    };
-    worker.on("message", (answer: FromExaminer) => thread.waiting.shift()?.resolve(answer));
-    worker.on("error", failAll);
-    worker.on("exit", () => failAll(new Error("a thread of the verification ended")));
-    return thread;
+    const waiting: Thread["waiting"] = [];
+    const worker = openThread<ToExaminer, FromExaminer>(MODULE, THREAD_OPTIONS, {
+      onMessage: (answer) => waiting.shift()?.resolve(answer),
+      onEnd(error = new Error("a thread of the verification ended")) {
+        for (const { reject } of waiting.splice(0)) reject(error);
+      },
+    });
+    return { worker, waiting, keysTold: 0 };
   }
 
   function ask(task: Task): Promise<FromExaminer> {
@@ -71,7 +75,7 @@ export function createPool(threadCount: number): Pool {
       thread.waiting.push({ resolve, reject });
       const message: ToExaminer = { keys: keys.slice(thread.keysTold), task };
       thread.keysTold = keys.length;
-      thread.worker.postMessage(message);
+      thread.worker.post(message);
     });
   }
 
@@ -97,7 +101,7 @@ export function createPool(threadCount: number): Pool {
       return answer.kind === "signatures" ? answer.results : [];
     },
     async close() {
-      await Promise.all(threads.map(({ worker }) => worker.terminate()));
+      await Promise.all(threads.map(({ worker }) => worker.end()));
     },
   };
 }

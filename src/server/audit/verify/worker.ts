@@ -1,17 +1,15 @@
 /** A thread of the verification: examines what it is given, one task at a time, in order. */
 
-import { parentPort } from "node:worker_threads";
+import { threadCaller } from "../../../base/index.ts";
 import { checkSignature, createKeys, examineBlock } from "./examine.ts";
 import type { FromExaminer, Task, ToExaminer } from "./pool.ts";
 
-const port = parentPort;
-if (port === null) throw new Error("this file is the main of a worker thread");
-
+const { onMessage, post } = threadCaller<ToExaminer, FromExaminer>();
 const keys = createKeys();
 
-port.on("message", ({ keys: told, task }: ToExaminer) => {
+onMessage(({ keys: told, task }) => {
   for (const [kid, raw] of told) keys.add(kid, raw);
-  port.postMessage(perform(task));
+  post(perform(task));
 });
 
 function perform(task: Task): FromExaminer {

@@ -12,6 +12,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { ClassicLevel } from "classic-level";
+import { createSemaphore } from "../../../base/index.ts";
 import { codeOf, damaged, StorageError, textOf, unwritable, writeFailed } from "../storage-error.ts";
 import { faultOfTables } from "./table-files.ts";
 
@@ -82,7 +83,7 @@ export async function openDatabase(options: OpenDatabase): Promise<Database> {
 
 function guarded(level: Level, path: string): Database {
   let fault: StorageError | undefined;
-  let last: Promise<unknown> = Promise.resolve();
+  const tasks = createSemaphore({ permits: 1 });
   let closing: Promise<void> | undefined;
 
   function fail(cause: unknown): StorageError {
@@ -92,22 +93,20 @@ function guarded(level: Level, path: string): Database {
 
   function exclusive<Result>(task: () => Promise<Result>): Promise<Result> {
     if (closing !== undefined) return Promise.reject(new Error("the database is closed"));
-    const run = last.then(() => {
+    return tasks.run(() => {
       if (fault !== undefined) throw fault;
       return task();
     });
-    last = run.catch(() => undefined);
-    return run;
   }
 
-  async function close(): Promise<void> {
-    await last;
-    try {
-      await level.close();
-    } catch (cause) {
-      throw fail(cause);
-    }
-  }
+  const close = (): Promise<void> =>
+    tasks.run(async () => {
+      try {
+        await level.close();
+      } catch (cause) {
+        throw fail(cause);
+      }
+    });
 
   return {
     level,

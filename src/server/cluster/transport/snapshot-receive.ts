@@ -2,9 +2,10 @@
  * Receives snapshots, one at a time: a newer one, or the same from another leader, takes the place of the one under way.
  * Source: cluster reference, section 2.9.
  *
- * Everything happens in one chain of turns, whichever link it came by, so a file is never written by two at once.
+ * Frames of all links are handled one after the other, so a file is never written by two at once.
  */
 
+import { createSemaphore } from "../../../base/index.ts";
 import type { Message } from "../../core/raft/index.ts";
 import type { SnapshotRecord } from "../storage/types.ts";
 import { type Frame, KIND, type Link, type LinkHandlers, WireError } from "../wire/index.ts";
@@ -38,22 +39,26 @@ interface Transfer {
 
 export function createSnapshotReceiver(options: SnapshotReceiverOptions): SnapshotReceiver {
   const { snapshotPath, mayReceive, onSnapshotReceived, log, nodeId } = options;
-  let turn: Promise<void> = Promise.resolve();
+  const turns = createSemaphore({ permits: 1 });
   let current: Transfer | undefined;
   /** Also after its transfer was cut. */
   let partial: PartialFile | undefined;
   let isClosed = false;
 
   /** A fault of the disk ends the transfer, not the node: whether the disk can still be used is its owner's to find. */
-  function inTurn(link: Link, action: () => Promise<void>): void {
-    turn = turn.then(action).catch(async (error: unknown) => {
-      if (error instanceof WireError) {
-        link.close(error);
-        return;
+  function enqueue(link: Link, action: () => Promise<void>): void {
+    void turns.run(async () => {
+      try {
+        await action();
+      } catch (error) {
+        if (error instanceof WireError) {
+          link.close(error);
+          return;
+        }
+        log.warn("a snapshot could not be received", { from: link.peer.id, error });
+        await discard().catch(() => undefined);
+        refuse(link, "failed");
       }
-      log.warn("a snapshot could not be received", { from: link.peer.id, error });
-      await discard().catch(() => undefined);
-      refuse(link, "failed");
     });
   }
 
@@ -132,13 +137,13 @@ export function createSnapshotReceiver(options: SnapshotReceiverOptions): Snapsh
           const frame = decodeSnapshotFrame(payload);
           if (waiting > WINDOW_CHUNKS) throw new WireError("more chunks than were asked for");
           waiting += 1;
-          inTurn(link, async () => {
+          enqueue(link, async () => {
             waiting -= 1;
             await (frame.kind === "announce" ? begin(link, frame) : add(link, frame));
           });
         },
         onEnd() {
-          inTurn(link, async () => {
+          enqueue(link, async () => {
             if (current?.link !== link) return;
             const { file } = current;
             current = undefined;
@@ -149,10 +154,9 @@ export function createSnapshotReceiver(options: SnapshotReceiverOptions): Snapsh
     },
     async close() {
       isClosed = true;
-      turn = turn
-        .then(discard)
+      await turns
+        .run(discard)
         .catch((error: unknown) => log.warn("a partial snapshot could not be removed", { error }));
-      await turn;
     },
   };
 }

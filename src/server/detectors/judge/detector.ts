@@ -1,13 +1,13 @@
 /** Detectors of type `llm`: a model of a configured provider judges whole segments. Source: specification document 3. */
 
 import { createHash } from "node:crypto";
-import { GatewayError, nearest, type QuestionTracer } from "../../../base/index.ts";
+import { GatewayError, mapWithLimit, nearest, type QuestionTracer } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
 import { CATEGORIES, type Detector, DetectorError, type Finding, type Segment } from "../../core/guardrails/index.ts";
 import { partsOf, placed } from "../parts.ts";
 import type { CallModel, ModelSaid } from "../ports.ts";
 import { type DetectorProbe, HARMLESS } from "../probe.ts";
-import { createTurns, inTurn, MOST_IN_FLIGHT, MOST_WAITING } from "../wire/index.ts";
+import { createCallSlots } from "../wire/index.ts";
 import { answerOf } from "./answer.ts";
 import { codesFormat, MOST_CODES } from "./guard-codes.ts";
 import { normal, safetyFormat } from "./guard-safety.ts";
@@ -77,7 +77,7 @@ export function createJudge(config: DetectorConfig, name: string, options: Judge
           judged: { kind: segment.kind, text: window, context } satisfies Judged,
         }));
       });
-      const verdicts = await inTurn(asked, own.concurrency, signal, ({ judged }, until) =>
+      const verdicts = await mapWithLimit(asked, own.concurrency, signal, ({ judged }, until) =>
         judge(judged, until, tracer),
       );
       const best = parts.map(() => new Map<string, number>());
@@ -176,9 +176,9 @@ type Judge = (judged: Judged, signal: AbortSignal, tracer?: QuestionTracer) => P
 function judging(own: Own, name: string, { callModel, now = () => performance.now() }: JudgeOptions): Judge {
   const { provider, model, max_tokens: maxTokens } = own;
   const format = FORMATS[own.format](own);
-  const turns = createTurns(MOST_IN_FLIGHT, MOST_WAITING);
+  const slots = createCallSlots();
   const ask = async (asking: Asking, signal: AbortSignal, tracer: QuestionTracer | undefined): Promise<ModelSaid> => {
-    await turns.enter(signal);
+    await slots.acquire({ signal });
     try {
       const question = { detector: name, provider, model, maxTokens, ...asking };
       return await callModel(question, signal, tracer?.question(name));
@@ -188,7 +188,7 @@ function judging(own: Own, name: string, { callModel, now = () => performance.no
       if (!(error instanceof GatewayError)) throw new DetectorError("failed", "its provider cannot be asked");
       throw new DetectorError(error.code === "overloaded" ? "overloaded" : "failed", error.message);
     } finally {
-      turns.leave();
+      slots.release();
     }
   };
   const prove = format.probe && createProof(format.probe, now);

@@ -1,19 +1,12 @@
 /** Detectors of type `remote`: an analyzer behind `/analyze`. Source: specification document 3; presidio-analyze reference. */
 
 import { createHash } from "node:crypto";
+import { mapWithLimit } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
 import { CATEGORIES, type Detector, DetectorError, type Finding } from "../../core/guardrails/index.ts";
 import { partsOf, placed } from "../parts.ts";
 import { type DetectorProbe, HARMLESS } from "../probe.ts";
-import {
-  addressOf,
-  type Endpoint,
-  type Endpoints,
-  headerPairs,
-  headerProblems,
-  inTurn,
-  shownHeaders,
-} from "../wire/index.ts";
+import { addressOf, type Endpoint, type Endpoints, headerPairs, headerProblems, shownHeaders } from "../wire/index.ts";
 import { type AnswerTerms, findingsIn } from "./answer.ts";
 import { probeAnalyzer } from "./probe.ts";
 
@@ -81,7 +74,8 @@ export function createRemoteDetector(
     readsContext: [],
     async detect(texts, _all, signal) {
       const parts = texts.flatMap(partsOf);
-      return placed(texts, parts, await inTurn(parts, concurrency, signal, ({ text }, until) => analyze(text, until)));
+      const found = await mapWithLimit(parts, concurrency, signal, ({ text }, until) => analyze(text, until));
+      return placed(texts, parts, found);
     },
     horizon: undefined,
   } satisfies Detector);

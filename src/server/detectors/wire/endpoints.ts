@@ -3,14 +3,13 @@
  * configuration in force uses it. Calls beyond the concurrency limit wait in a bounded queue.
  */
 import { type Dispatcher, Pool } from "undici";
-import { wireReason } from "../../../base/index.ts";
+import { createSemaphore, type Semaphore, wireReason } from "../../../base/index.ts";
 import { DetectorError } from "../../core/guardrails/index.ts";
 import { type EndpointMetrics, type EndpointReadings, NO_ENDPOINT_METRICS } from "./endpoint-metrics.ts";
-import { createSemaphore, type Semaphore } from "./semaphore.ts";
 
 /** Maximum number of concurrent calls to one origin, and of waiting ones. A request makes a few at most. */
-export const MOST_IN_FLIGHT = 64;
-export const MOST_WAITING = 256;
+const MOST_IN_FLIGHT = 64;
+const MOST_WAITING = 256;
 
 const CONNECT_LIMIT_MS = 5_000;
 /** Maximum silence in milliseconds, far above a detector's own limit; ends calls that are no longer awaited. */
@@ -59,6 +58,17 @@ export interface EndpointsOptions {
   readonly metrics?: (readings: EndpointReadings) => EndpointMetrics;
 }
 
+/** Returns the semaphore of the calls to one server; `onRefused` is called for each that finds its queue full. */
+export const createCallSlots = (onRefused: () => void = () => undefined): Semaphore =>
+  createSemaphore({
+    permits: MOST_IN_FLIGHT,
+    maxWaiting: MOST_WAITING,
+    refusal() {
+      onRefused();
+      return new DetectorError("overloaded", `${MOST_WAITING} calls wait for its server`);
+    },
+  });
+
 export function createEndpoints(options: EndpointsOptions = {}): Endpoints {
   const { idleMs = IDLE_MS, ca } = options;
   const opened = new Map<string, { readonly server: Server; timer: NodeJS.Timeout | undefined }>();
@@ -67,8 +77,8 @@ export function createEndpoints(options: EndpointsOptions = {}): Endpoints {
     Array.from(opened.values()).reduce((all, { server }) => all + of(server), 0);
   const metrics =
     options.metrics?.({
-      inFlight: () => sum(({ turns }) => turns.inFlight),
-      waiting: () => sum(({ turns }) => turns.waiting),
+      inFlight: () => sum(({ slots }) => slots.inUse),
+      waiting: () => sum(({ slots }) => slots.waiting),
     }) ?? NO_ENDPOINT_METRICS;
 
   const endIfUnused = (origin: string): void => {
@@ -77,7 +87,7 @@ export function createEndpoints(options: EndpointsOptions = {}): Endpoints {
     clearTimeout(one.timer);
     if (kept.has(origin)) return;
     one.timer = setTimeout(() => {
-      if (kept.has(origin) || one.server.turns.inFlight > 0) return;
+      if (kept.has(origin) || one.server.slots.inUse > 0) return;
       opened.delete(origin);
       one.server.pool.close().catch(() => undefined);
     }, idleMs).unref();
@@ -94,7 +104,7 @@ export function createEndpoints(options: EndpointsOptions = {}): Endpoints {
       bodyTimeout: SILENCE_LIMIT_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
     });
-    const server: Server = { pool, turns: createSemaphore(MOST_IN_FLIGHT, MOST_WAITING, () => metrics.refused()) };
+    const server: Server = { pool, slots: createCallSlots(() => metrics.refused()) };
     opened.set(origin, { server, timer: undefined });
     endIfUnused(origin);
     return server;
@@ -103,13 +113,13 @@ export function createEndpoints(options: EndpointsOptions = {}): Endpoints {
   return {
     of: (origin) => ({
       async ask(ask, signal) {
-        const { pool, turns } = serverAt(origin);
-        await turns.enter(signal);
+        const { pool, slots } = serverAt(origin);
+        await slots.acquire({ signal });
         try {
           return await asked(pool, ask, signal, metrics);
         } finally {
-          turns.leave();
-          if (turns.inFlight === 0) endIfUnused(origin);
+          slots.release();
+          if (slots.inUse === 0) endIfUnused(origin);
         }
       },
     }),
@@ -122,7 +132,7 @@ export function createEndpoints(options: EndpointsOptions = {}): Endpoints {
 
 interface Server {
   readonly pool: Pool;
-  readonly turns: Semaphore;
+  readonly slots: Semaphore;
 }
 
 /**

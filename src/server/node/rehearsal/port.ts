@@ -1,5 +1,5 @@
 /** Port `Rehearsals` of the admin plane, over the node's configuration, its records and those of the other nodes. */
-import { systemClock } from "../../../base/index.ts";
+import { createSemaphore, systemClock } from "../../../base/index.ts";
 import {
   type Governed,
   type RehearsalAsked,
@@ -39,8 +39,8 @@ export interface RehearsalOptions {
 export const recordsOf = (bytes = DEFAULT_RECORD_BYTES): RecordStore | undefined =>
   bytes === 0 ? undefined : createRecordStore(bytes, systemClock.now());
 
-/** Maximum number of waiting rehearsals; they run one after the other. */
-const MAX_WAITING = 4;
+/** Maximum number of rehearsals that wait while one runs. */
+const MAX_WAITING = 3;
 /** Time limit for judging in the thread, in milliseconds. */
 const LIMIT_MS = 4_500;
 /** Maximum number of buckets that are passed on; windows of further buckets are judged from records alone. */
@@ -48,8 +48,11 @@ const MAX_BUCKETS = 50_000;
 
 export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
   const { configuration, cluster, store, governed, env, now } = options;
-  let turn: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
+  const turns = createSemaphore({
+    permits: 1,
+    maxWaiting: MAX_WAITING,
+    refusal: () => refusal("busy", `${MAX_WAITING} rehearsals wait for their turn already.`),
+  });
 
   /** Returns the sources in force with `document` as the content of `source`. */
   const proposedSources = (source: string, document: string | undefined): readonly Source[] => {
@@ -112,16 +115,8 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
   return {
     page: (from) => pageOf(store, from),
     async rehearse(asked, signal): Promise<SourceOutcome<RehearsalResult>> {
-      if (waiting >= MAX_WAITING) throw refusal("busy", `${MAX_WAITING} rehearsals wait for their turn already.`);
-      waiting += 1;
       const since = now() - asked.sinceMs;
-      const mine = turn.then(() => rehearse(asked, since, signal));
-      turn = mine.catch(() => undefined);
-      try {
-        return await mine;
-      } finally {
-        waiting -= 1;
-      }
+      return await turns.run(() => rehearse(asked, since, signal), { signal });
     },
   };
 }

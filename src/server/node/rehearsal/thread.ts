@@ -1,5 +1,5 @@
 /** Runs one rehearsal in a thread, which is terminated if it takes too long or its caller leaves. */
-import { startThread } from "../../../base/index.ts";
+import { openThread, withResolvers } from "../../../base/index.ts";
 import { refusal } from "../../admin/index.ts";
 import type { RehearsalResult } from "../../rehearsal/index.ts";
 import type { RehearsalAnswer, RehearsalQuestion } from "./protocol.ts";
@@ -17,33 +17,29 @@ const MODULE = {
 /** Rejects with `busy` when it takes too long, and with the signal's reason. */
 export async function judgeApart(question: RehearsalQuestion, signal: AbortSignal): Promise<RehearsalResult> {
   signal.throwIfAborted();
-  const worker = startThread(MODULE, {
-    argv: [],
-    env: {},
-    stdin: false,
-    workerData: question,
-    resourceLimits: LIMITS,
-  });
-  let timer: NodeJS.Timeout | undefined;
-  let abort: (() => void) | undefined;
+  const answered = withResolvers<RehearsalResult>();
+  const thread = openThread<never, RehearsalAnswer>(
+    MODULE,
+    { argv: [], env: {}, stdin: false, workerData: question, resourceLimits: LIMITS },
+    {
+      onMessage(message) {
+        if (message.kind === "done") answered.resolve(message.result);
+        else answered.reject(new Error(`the rehearsal failed: ${message.message}`));
+      },
+      onEnd: (error) => answered.reject(error ?? new Error("the thread of the rehearsal ended")),
+    },
+  );
+  const timer = setTimeout(
+    () => answered.reject(refusal("busy", "The rehearsal took too long and was stopped; ask for a shorter `since`.")),
+    question.limitMs + GRACE_MS,
+  );
+  const onAbort = (): void => answered.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
   try {
-    return await new Promise((resolve, reject) => {
-      timer = setTimeout(
-        () => reject(refusal("busy", "The rehearsal took too long and was stopped; ask for a shorter `since`.")),
-        question.limitMs + GRACE_MS,
-      );
-      abort = () => reject(signal.reason);
-      signal.addEventListener("abort", abort, { once: true });
-      worker.on("message", (message: RehearsalAnswer) => {
-        if (message.kind === "done") resolve(message.result);
-        else reject(new Error(`the rehearsal failed: ${message.message}`));
-      });
-      worker.on("error", reject);
-      worker.on("exit", () => reject(new Error("the thread of the rehearsal ended")));
-    });
+    return await answered.promise;
   } finally {
     clearTimeout(timer);
-    if (abort !== undefined) signal.removeEventListener("abort", abort);
-    await worker.terminate();
+    signal.removeEventListener("abort", onAbort);
+    await thread.end();
   }
 }

@@ -1,5 +1,6 @@
 /** The thread of a rehearsal: compiles both configurations, judges, answers and ends. */
-import { parentPort, workerData } from "node:worker_threads";
+import { workerData } from "node:worker_threads";
+import { threadCaller } from "../../../base/index.ts";
 import { unpack } from "../../core/rehearsal/index.ts";
 import { type RehearsalResult, rehearse, type Side } from "../../rehearsal/index.ts";
 import { loadGuardrails, loadRules } from "../../snapshot/index.ts";
@@ -7,7 +8,7 @@ import { compileSources } from "../sources.ts";
 import { type CrossingInputs, crossed } from "../worker/inputs.ts";
 import type { RehearsalAnswer, RehearsalQuestion } from "./protocol.ts";
 
-const answer = (message: RehearsalAnswer): void => parentPort?.postMessage(message);
+const { post: answer } = threadCaller<never, RehearsalAnswer>();
 
 try {
   answer({ kind: "done", result: await run(workerData as RehearsalQuestion) });

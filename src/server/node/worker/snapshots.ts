@@ -1,5 +1,5 @@
 /** Configuration of a worker: compiles and loads it on one message, puts it in force on another. */
-import type { Instruments, Log } from "../../../base/index.ts";
+import { createSemaphore, type Instruments, type Log } from "../../../base/index.ts";
 import { formatProblem } from "../../core/config/index.ts";
 import {
   type AskSession,
@@ -79,12 +79,8 @@ export function followSnapshots(options: SnapshotsOptions): Snapshots {
     return true;
   };
 
-  let turn: Promise<unknown> = Promise.resolve();
-  channel.answer("prepare", (body, signal) => {
-    const mine = turn.then(() => prepare(body as Prepare, signal));
-    turn = mine.catch(() => undefined);
-    return mine;
-  });
+  const compiles = createSemaphore({ permits: 1 });
+  channel.answer("prepare", (body, signal) => compiles.run(() => prepare(body as Prepare, signal)));
   channel.answer("take", (rev) => take(Number(rev)));
   return {
     current: () => current,

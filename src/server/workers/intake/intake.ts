@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startThread } from "../../../base/index.ts";
+import { openThread } from "../../../base/index.ts";
 import type { AuditTrail } from "../../audit/index.ts";
 import type { FromIntake, IntakeAddress, IntakeOptions, Recorded } from "./protocol.ts";
 
@@ -40,7 +40,6 @@ export async function openIntake({ trail, workers, dir, recorded }: OpenIntakeOp
   const token = randomBytes(16).toString("hex");
   const { paths, remove } = socketPaths(dir);
   const workerData: IntakeOptions = { paths, token, workers, queue: feed.queue, port: feed.port };
-  const thread = startThread(THREAD, { workerData, transferList: [feed.port], argv: [], env: {} });
   let isClosing = false;
   let onClosed: () => void = () => undefined;
   const closed = new Promise<void>((resolve) => {
@@ -55,7 +54,7 @@ export async function openIntake({ trail, workers, dir, recorded }: OpenIntakeOp
     onClosed();
     if (!isClosing) feed.failed(error);
   };
-  thread.on("message", (message: FromIntake) => {
+  const receive = (message: FromIntake): void => {
     switch (message.kind) {
       case "listening":
         onPath(message.path);
@@ -75,9 +74,12 @@ export async function openIntake({ trail, workers, dir, recorded }: OpenIntakeOp
       default:
         message satisfies never;
     }
+  };
+  const options = { workerData, transferList: [feed.port], argv: [], env: {} };
+  const thread = openThread<"close", FromIntake>(THREAD, options, {
+    onMessage: receive,
+    onEnd: (error = new Error("the intake thread ended unexpectedly")) => fail(error),
   });
-  thread.on("error", (error) => fail(error instanceof Error ? error : new Error(String(error))));
-  thread.on("exit", () => fail(new Error("the intake thread ended unexpectedly")));
   const path = await listening;
   if (path instanceof Error) {
     isClosing = true;
@@ -88,11 +90,11 @@ export async function openIntake({ trail, workers, dir, recorded }: OpenIntakeOp
     address: { path, token },
     async close() {
       isClosing = true;
-      thread.postMessage("close");
+      thread.post("close");
       const limit = setTimeout(onClosed, CLOSE_LIMIT_MS);
       await closed;
       clearTimeout(limit);
-      await thread.terminate();
+      await thread.end();
       remove();
     },
   };

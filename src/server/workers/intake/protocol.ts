@@ -1,6 +1,6 @@
 /** Messages between the node process, its intake thread and workers about audit records. */
 import type { MessagePort } from "node:worker_threads";
-import type { AuditEventName } from "../../audit/index.ts";
+import type { AuditEventName } from "../../../base/index.ts";
 
 export interface IntakeOptions {
   /** Paths to listen on, in order of preference: the first that works is used. */

@@ -5,7 +5,8 @@
  * refuses requests when its records are not acknowledged for a quarter of a second.
  */
 import { createServer, type Server, type Socket } from "node:net";
-import { parentPort, workerData } from "node:worker_threads";
+import { workerData } from "node:worker_threads";
+import { threadCaller } from "../../../base/index.ts";
 import { openQueue } from "../../audit/index.ts";
 import { openChannel } from "../channel/index.ts";
 import { takeRecords } from "./connection.ts";
@@ -15,11 +16,9 @@ import type { FromIntake, IntakeOptions } from "./protocol.ts";
 const CLOSE_MS = 1_000;
 
 const options = workerData as IntakeOptions;
-const parent = parentPort;
-if (parent === null) throw new Error("this file is the main of a worker thread");
 const { paths, token, workers, port } = options;
 const queue = openQueue(options.queue);
-const tell = (message: FromIntake): void => parent.postMessage(message);
+const { onMessage, post: tell, close: closeThread } = threadCaller<"close", FromIntake>();
 const open = new Set<Promise<void>>();
 const sockets = new Set<Socket>();
 
@@ -68,7 +67,7 @@ async function close(server: Server): Promise<void> {
   clearTimeout(limit);
   tell({ kind: "closed" });
   port.close();
-  parent?.close();
+  closeThread();
 }
 
 async function begin(): Promise<void> {
@@ -82,12 +81,12 @@ async function begin(): Promise<void> {
     }
     // For example no free descriptor: it accepts again when there is one.
     server.on("error", () => undefined);
-    parent?.once("message", () => void close(server));
+    onMessage(() => void close(server));
     tell({ kind: "listening", path });
     return;
   }
   tell({ kind: "refused", problems });
-  parent?.close();
+  closeThread();
 }
 
 void begin();

@@ -9,7 +9,7 @@ process.title = "gateway model";
 process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
 process.once("message", (spec: SessionSpec) =>
   runSession(spec, {
-    postMessage: (message) => void process.send?.(message, () => undefined),
+    post: (message) => void process.send?.(message, () => undefined),
     onMessage: (listener) => void process.on("message", (message) => listener(message as ToSession)),
     close: () => process.disconnect(),
   }),

@@ -2,7 +2,7 @@
  * Runs texts through one graph: tokens, windows, batches, and a detector's reading of the outputs. Runs in a session's thread.
  */
 
-import { mapWithLimit } from "../../wire/map-with-limit.ts";
+import { mapWithLimit } from "../../../../base/index.ts";
 import { createTokenLabels } from "../reading/token-labels.ts";
 import { createTopics, vectorOf } from "../reading/topics.ts";
 import type { Output, Read, Reader, Reading } from "../reading/types.ts";

@@ -1,6 +1,7 @@
 /** A session in its own process or thread: one graph in memory or on a server, and the tokenizers of its readers. */
 
 import { setPriority } from "node:os";
+import { FifoMap, type ThreadCaller } from "../../../../base/index.ts";
 import { openGraph } from "./graph.ts";
 import { loadRuntime, loadTokenizers } from "./packages.ts";
 import {
@@ -31,19 +32,10 @@ const PRIORITY = 10;
 
 type Open = (sequencing: Sequencing, signal: AbortSignal) => Promise<OpenedReader>;
 
-/** Connection to the caller. */
-export interface SessionPort {
-  postMessage(message: FromSession, transfer?: readonly ArrayBuffer[]): void;
-  onMessage(listener: (message: ToSession) => void): void;
-  /** Closes the port, which is the only thing that keeps the process or thread alive. */
-  close(): void;
-}
+export function runSession({ graph: source, tokenizers: library }: SessionSpec, caller: ThreadCaller<ToSession, FromSession>): void {
+  const tell = (message: FromSession, transfer: readonly ArrayBuffer[] = []): void => caller.post(message, transfer);
 
-export function runSession({ graph: source, tokenizers: library }: SessionSpec, port: SessionPort): void {
-  const tell = (message: FromSession, transfer: readonly ArrayBuffer[] = []): void =>
-    port.postMessage(message, transfer);
-
-  const readers = new Map<string, OpenedReader>();
+  const readers = new FifoMap<string, OpenedReader>(MOST_READERS);
   const tokenizers = new Map<string, Promise<Tokenizer>>();
   /** Questions in progress, by id. */
   const current = new Map<number, AbortController>();
@@ -63,7 +55,7 @@ export function runSession({ graph: source, tokenizers: library }: SessionSpec, 
         open = (sequencing, signal) => openReader(graph, sequencing, signal);
       }
       tell({ kind: "opened", id: 0, problem: undefined });
-      port.onMessage((message) => {
+      caller.onMessage((message) => {
         if (message.kind === "end") end();
         else if (message.kind === "cancel") current.get(message.id)?.abort();
         else if (message.kind === "answered" || message.kind === "unanswered") calls.settle(message);
@@ -78,7 +70,7 @@ export function runSession({ graph: source, tokenizers: library }: SessionSpec, 
   /** Closes the port, which is the only thing that keeps the thread alive. */
   function end(): void {
     for (const controller of current.values()) controller.abort();
-    port.close();
+    caller.close();
   }
 
   /**
@@ -103,7 +95,6 @@ export function runSession({ graph: source, tokenizers: library }: SessionSpec, 
       if (message.kind === "open") {
         const opened = await openedReader(message.spec, open, controller.signal);
         readers.set(reader, opened);
-        if (readers.size > MOST_READERS) readers.delete(readers.keys().next().value as string);
         tell({ kind: "opened", id, problem: opened.kind === "refused" ? opened.problem : undefined });
         return;
       }

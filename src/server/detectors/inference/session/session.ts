@@ -4,6 +4,7 @@
  * stop, is replaced. Source: design decisions, section 12.
  */
 
+import { FifoMap } from "../../../../base/index.ts";
 import { DetectorError } from "../../../core/guardrails/index.ts";
 import type { Read } from "../reading/types.ts";
 import { LOG_NOTHING, type LogEndedProcess } from "./crash-log.ts";
@@ -90,7 +91,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
   const queue: Job[] = [];
   let thread: SessionThread | undefined;
   /** Open detectors of the thread by name, with their problems. */
-  let readers = new Map<string, Promise<SessionProblem | undefined>>();
+  let readers = new FifoMap<string, Promise<SessionProblem | undefined>>(MOST_READERS);
   const current = new Map<Job, { readonly id: number; grace: NodeJS.Timeout | undefined }>();
   let ids = 0;
   let lingering = 0;
@@ -105,7 +106,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
     if (thread === undefined) return;
     const dropped = thread;
     thread = undefined;
-    readers = new Map();
+    readers = new FifoMap(MOST_READERS);
     if (!dropped.isEnded) {
       lingering += 1;
       void dropped.gone.then(() => {
@@ -129,7 +130,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
     if (lingering >= MOST_LINGERING) throw new Error("two that were ended are still at work");
     hasRead = false;
     unusable = undefined;
-    readers = new Map();
+    readers = new FifoMap(MOST_READERS);
     const opened = openThread(spec, start, server);
     thread = opened;
     // Detects a crash between two requests too.
@@ -187,7 +188,6 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
     });
     all.set(name, own);
     own.catch(() => all.delete(name));
-    if (all.size > MOST_READERS) all.delete(all.keys().next().value as string);
     return own;
   };
 
@@ -262,7 +262,8 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
 
   return {
     async open(name, reader, signal) {
-      if (thread?.isEnded === false && readers.has(name)) return readers.get(name);
+      const known = thread?.isEnded === false ? readers.get(name) : undefined;
+      if (known !== undefined) return known;
       const outcome = await submit(name, reader, undefined, signal);
       return outcome.kind === "opened" ? outcome.problem : undefined;
     },

@@ -88,7 +88,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
     kept.holders -= 1;
     if (kept.holders > 0) return;
     sources.delete(scan);
-    for (const { thread, knows } of working) if (knows.delete(scan)) thread.send({ kind: "forget", scan });
+    for (const { thread, knows } of working) if (knows.delete(scan)) thread.post({ kind: "forget", scan });
     if (sources.size === 0) for (const one of working) if (one.part === undefined) rested(one);
   });
 
@@ -96,12 +96,13 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
     const kept = sources.get(scan);
     if (kept === undefined || knows.has(scan)) return;
     knows.add(scan);
-    thread.send({ kind: "compile", scan, ...kept.source });
+    thread.post({ kind: "compile", scan, ...kept.source });
   };
 
   const add = (): Working => {
     const one: Working = {
-      thread: start({ onAnswer: (answer) => answered(one, answer), onEnd: () => ended(one) }),
+      thread: start({ onMessage: (answer) => answered(one, answer), // Its error could contain a part of a text.
+        onEnd: () => ended(one) }),
       knows: new Set(),
       part: undefined,
       begun: 0,
@@ -122,7 +123,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
     one.begun = performance.now();
     one.thread.hold(true);
     teach(one, scan);
-    one.thread.send({ kind: "scan", scan, texts: part.texts });
+    one.thread.post({ kind: "scan", scan, texts: part.texts });
   };
 
   /** Starts the idle timeout of a thread without work. */
@@ -131,7 +132,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
     one.idle = setTimeout(() => {
       if (working.size === 1 && sources.size > 0) return;
       working.delete(one);
-      one.thread.end();
+      void one.thread.end();
     }, idleMs).unref();
   };
 
@@ -196,7 +197,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
       if (one.part?.call !== call || one.isStopped) continue;
       one.grace = setTimeout(() => {
         one.isStopped = true;
-        one.thread.end();
+        void one.thread.end();
       }, graceMs).unref();
     }
   };
@@ -249,7 +250,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
       for (const { part, thread, idle } of working) {
         clearTimeout(idle);
         part?.call.settle(new DetectorError("failed", "the gateway is stopping"));
-        thread.end();
+        void thread.end();
       }
       for (let part = queue.next(true); part !== undefined; part = queue.next(true)) {
         part.call.settle(new DetectorError("failed", "the gateway is stopping"));

@@ -1,6 +1,5 @@
 /** A thread that scans long texts, with the recognizers of each configuration that uses it. */
-import { isMainThread, parentPort } from "node:worker_threads";
-import { inSlices } from "../../../../base/index.ts";
+import { inSlices, threadCaller } from "../../../../base/index.ts";
 import { MOST_RAW_FINDINGS } from "../../../core/guardrails/index.ts";
 import { compilePii } from "../compile.ts";
 import type { Scan } from "../scan.ts";
@@ -8,24 +7,23 @@ import { warmUp } from "../warm-up.ts";
 import { pack } from "./packed.ts";
 import type { FromScanner, ToScanner } from "./protocol.ts";
 
-if (!isMainThread && parentPort !== null) {
-  const port = parentPort;
-  const scans = new Map<string, Scan>();
-  port.on("message", (message: ToScanner) => {
-    if (message.kind === "compile") {
-      const compiled = compilePii(message.config, message.usesContext);
-      if (compiled.kind !== "compiled") return;
-      const { recognizers, scan } = compiled;
-      scans.set(message.scan, scan);
-      inSlices(warmUp(recognizers, scan), () => scans.get(message.scan) !== scan);
-    } else if (message.kind === "forget") scans.delete(message.scan);
-    else {
-      const answer = answerTo(scans.get(message.scan), message.texts);
-      const isFound = answer.kind === "found";
-      port.postMessage(answer, isFound ? [answer.packed.counts.buffer, answer.packed.places.buffer] : []);
-    }
-  });
-}
+const { onMessage, post } = threadCaller<ToScanner, FromScanner>();
+const scans = new Map<string, Scan>();
+
+onMessage((message) => {
+  if (message.kind === "compile") {
+    const compiled = compilePii(message.config, message.usesContext);
+    if (compiled.kind !== "compiled") return;
+    const { recognizers, scan } = compiled;
+    scans.set(message.scan, scan);
+    inSlices(warmUp(recognizers, scan), () => scans.get(message.scan) !== scan);
+  } else if (message.kind === "forget") scans.delete(message.scan);
+  else {
+    const answer = answerTo(scans.get(message.scan), message.texts);
+    const isFound = answer.kind === "found";
+    post(answer, isFound ? [answer.packed.counts.buffer, answer.packed.places.buffer] : []);
+  }
+});
 
 function answerTo(scan: Scan | undefined, texts: readonly string[]): FromScanner {
   if (scan === undefined) return { kind: "failed", error: "the thread could not compile its recognizers" };

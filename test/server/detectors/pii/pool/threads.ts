@@ -28,9 +28,9 @@ export function watchedPool(options: PoolOptions) {
       threads.push(thread);
       return {
         ...thread,
-        send: (message) => {
+        post: (message) => {
           said.push(message);
-          thread.send(message);
+          thread.post(message);
         },
       };
     },

@@ -1,0 +1,108 @@
+/**
+ * FIFO semaphore: a limited number of callers works at once, and the others wait in the order in which they came. With one
+ * permit it is a mutex.
+ */
+
+export interface SemaphoreOptions {
+  /** Number of callers that work at once. */
+  readonly permits: number;
+  /** Maximum number of callers that wait; unlimited by default. */
+  readonly maxWaiting?: number;
+  /** Makes the error for a caller that finds the queue full, or has waited as long as it may. */
+  readonly refusal?: (why: "full" | "late") => Error;
+}
+
+/** Ends of a wait besides its success. */
+export interface WaitLimits {
+  readonly signal?: AbortSignal | undefined;
+  /** Maximum wait in milliseconds; unlimited by default. */
+  readonly waitMs?: number | undefined;
+}
+
+export interface Semaphore {
+  /** Number of callers that work. */
+  readonly inUse: number;
+  readonly waiting: number;
+  /**
+   * Takes a permit, which the caller gives back with `release`. Returns `undefined` if one is free. Throws the refusal if the
+   * queue is full; rejects with it after `waitMs`. Throws or rejects with the signal's reason.
+   */
+  acquire(limits?: WaitLimits): Promise<void> | undefined;
+  release(): void;
+  /** Runs `work` with a permit. Rejects like `acquire`, or like `work`. */
+  run<Result>(work: () => Result | Promise<Result>, limits?: WaitLimits): Promise<Result>;
+}
+
+const defaultRefusal = (why: "full" | "late"): Error =>
+  new Error(why === "full" ? "too many wait already" : "the wait took too long");
+
+export function createSemaphore({
+  permits,
+  maxWaiting = Number.POSITIVE_INFINITY,
+  refusal = defaultRefusal,
+}: SemaphoreOptions): Semaphore {
+  /** Callers that wait, the one that came first at the beginning; each is called with its permit. */
+  const queue = new Set<() => void>();
+  let inUse = 0;
+
+  const wait = ({ signal, waitMs }: WaitLimits): Promise<void> =>
+    new Promise((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined;
+      const leave = (): void => {
+        queue.delete(enter);
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", onAbort);
+      };
+      const enter = (): void => {
+        leave();
+        resolve();
+      };
+      const onAbort = (): void => {
+        leave();
+        reject(signal?.reason);
+      };
+      const onLate = (): void => {
+        leave();
+        reject(refusal("late"));
+      };
+      if (waitMs !== undefined) timer = setTimeout(onLate, waitMs);
+      signal?.addEventListener("abort", onAbort, { once: true });
+      queue.add(enter);
+    });
+
+  const acquire = (limits: WaitLimits = {}): Promise<void> | undefined => {
+    limits.signal?.throwIfAborted();
+    if (inUse < permits) {
+      inUse += 1;
+      return undefined;
+    }
+    if (queue.size >= maxWaiting) throw refusal("full");
+    return wait(limits);
+  };
+
+  /** Passes the permit to the caller that has waited longest. */
+  const release = (): void => {
+    const [next] = queue;
+    if (next === undefined) inUse -= 1;
+    else next();
+  };
+
+  return {
+    get inUse() {
+      return inUse;
+    },
+    get waiting() {
+      return queue.size;
+    },
+    acquire,
+    release,
+    async run(work, limits) {
+      await acquire(limits);
+      try {
+        return await work();
+      } finally {
+        release();
+      }
+    },
+  };
+}
