@@ -3,8 +3,8 @@
  * single requests, of which there may be many a second, so that neither displaces the other.
  */
 
-import type { AuditRecord } from "./types.ts";
 import type { AuditEventName } from "../../base/index.ts";
+import type { AuditRecord } from "./types.ts";
 import type { RecordLines } from "./worker-protocol.ts";
 
 /** Number of records kept of each kind. */

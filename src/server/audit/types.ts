@@ -9,7 +9,6 @@
 import type { MessagePort } from "node:worker_threads";
 import type { AuditEventName } from "../../base/index.ts";
 
-
 export type JsonValue =
   | null
   | boolean

@@ -209,9 +209,11 @@ export function createMembership(ports: MembershipPorts): Membership {
       (id) => id !== status.id && ports.silentTicks(id) >= deadAfterTicks,
     );
     if (dead === undefined) return;
-    void changes.run(() => reap(dead, deadAfterTicks)).catch((error: unknown) =>
-      ports.log.warn("a silent member was not removed", { member: dead, why: String((error as Error).message) }),
-    );
+    void changes
+      .run(() => reap(dead, deadAfterTicks))
+      .catch((error: unknown) =>
+        ports.log.warn("a silent member was not removed", { member: dead, why: String((error as Error).message) }),
+      );
   };
 
   const reap = async (id: string, deadAfterTicks: number): Promise<void> => {

@@ -2,9 +2,8 @@
 import { hash } from "node:crypto";
 import type { Credential as CredentialConfig } from "../core/config/index.ts";
 import { bearing } from "./credential-headers.ts";
-import type { KeyHeader } from "./key-header.ts";
 import { signingRegion, signingService } from "./signing-scope.ts";
-import { keyHeaders } from "./static.ts";
+import { type KeyHeader, keyHeaders } from "./static.ts";
 import type { Credential, StaticCredential } from "./types.ts";
 
 /** Address at which the credential is presented. */

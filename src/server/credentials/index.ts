@@ -7,9 +7,8 @@ export {
   openGuardedDialler,
 } from "./guarded-dialler.ts";
 export { guardedLookup } from "./guarded-lookup.ts";
-export type { KeyHeader } from "./key-header.ts";
 export { openPresenter, type PresenterOptions } from "./presenter.ts";
-export { CREDENTIAL_HEADERS, keyHeaders } from "./static.ts";
+export { CREDENTIAL_HEADERS, type KeyHeader, keyHeaders } from "./static.ts";
 export type {
   ActingFor,
   Credential,

@@ -6,7 +6,6 @@
  */
 import { createHash } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
-import { headerIn } from "./header-in.ts";
 import {
   authorization,
   canonicalHeaders,
@@ -132,4 +131,13 @@ async function inPieces(body: Buffer): Promise<string> {
     hash.update(body.subarray(at, at + PIECE_BYTES));
   }
   return hash.digest("hex");
+}
+
+/** Returns the first value of a header in pairs; `name` in lower case. */
+function headerIn(pairs: readonly string[], name: string): string | undefined {
+  for (let at = 0; at < pairs.length; at += 2) {
+    const candidate = pairs[at] as string;
+    if (candidate.length === name.length && candidate.toLowerCase() === name) return pairs[at + 1];
+  }
+  return undefined;
 }

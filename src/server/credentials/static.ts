@@ -1,5 +1,7 @@
 /** A static key in the header form that a channel reads it from. */
-import type { KeyHeader } from "./key-header.ts";
+
+/** Header that a provider reads its key from; `both` sends `x-api-key` and `authorization`. */
+export type KeyHeader = "bearer" | "x-api-key" | "api-key" | "both";
 
 /** Raw header pairs that present `key`. */
 export function keyHeaders(form: KeyHeader, key: string): readonly string[] {

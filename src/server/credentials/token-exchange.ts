@@ -137,7 +137,12 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
     const begunAt = clock.monotonic();
     const leftMs = leftOf(claimsOf(token), clock.now());
     try {
-      const { value: issued, ageMs, number, isOwn } = await slots.run(() => ask(token, after), { waitMs: WAIT_LIMIT_MS });
+      const {
+        value: issued,
+        ageMs,
+        number,
+        isOwn,
+      } = await slots.run(() => ask(token, after), { waitMs: WAIT_LIMIT_MS });
       const refusal = faultOf(issued, credential, token);
       if (refusal !== undefined) throw new TokenFailure(refusal, { code: "invalid_target" });
       failures = 0;

@@ -13,7 +13,7 @@ export {
   type Sessions,
   type Views,
 } from "./inference/index.ts";
-export { createJudge } from "./judge/index.ts";
+export { createJudge } from "./judge/detector.ts";
 export { createAwaitedDetector } from "./pending-detector.ts";
 export {
   type BuiltPiiDetector,
@@ -27,5 +27,5 @@ export {
 } from "./pii/index.ts";
 export type { CallModel, ModelQuestion, ModelSaid } from "./ports.ts";
 export type { DetectorProbe } from "./probe.ts";
-export { createRemoteDetector } from "./remote/index.ts";
+export { createRemoteDetector } from "./remote/detector.ts";
 export { createEndpointMetrics, createEndpoints, type Endpoints } from "./wire/index.ts";

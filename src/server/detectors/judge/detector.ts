@@ -8,12 +8,19 @@ import { partsOf, placed } from "../parts.ts";
 import type { CallModel, ModelSaid } from "../ports.ts";
 import { type DetectorProbe, HARMLESS } from "../probe.ts";
 import { createCallSlots } from "../wire/index.ts";
-import { answerOf } from "./answer.ts";
 import { codesFormat, MOST_CODES } from "./guard-codes.ts";
 import { normal, safetyFormat } from "./guard-safety.ts";
 import { jsonFormat } from "./json.ts";
 import { createProof } from "./proof.ts";
-import type { Asking, ContextBlock, Judged, JudgeFormat, JudgeTerms, Verdict } from "./types.ts";
+import {
+  type Asking,
+  type ContextBlock,
+  type Judged,
+  type JudgeFormat,
+  type JudgeTerms,
+  type Verdict,
+  wrong,
+} from "./types.ts";
 import { endOf, windowsOf } from "./windows.ts";
 
 type Own = NonNullable<DetectorConfig["llm"]>;
@@ -196,4 +203,20 @@ function judging(own: Own, name: string, { callModel, now = () => performance.no
     await prove?.((asking) => ask(asking, signal, tracer));
     return format.read(answerOf(await ask(format.ask(judged), signal, tracer)), judged);
   };
+}
+
+/**
+ * Returns the judge's answer without its reasoning. Throws a `DetectorError` if there is none, instead of reporting nothing
+ * found.
+ */
+function answerOf({ text, isFinished }: ModelSaid): string {
+  if (!isFinished) throw wrong("is unfinished");
+  let rest = text.replace(/^\ufeff/, "").trim();
+  if (rest.startsWith("<think>")) {
+    const end = rest.indexOf("</think>");
+    if (end < 0) throw wrong("is unfinished");
+    rest = rest.slice(end + "</think>".length).trim();
+  }
+  if (rest === "") throw wrong("is empty");
+  return rest;
 }

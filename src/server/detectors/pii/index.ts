@@ -2,7 +2,7 @@
 
 export { type BuiltPiiDetector, createPiiDetector, UNITS_AT_ONCE } from "./detector.ts";
 export { type Engine, engineOf, type Prefilter } from "./engines.ts";
-export { compileFormats } from "./formats/index.ts";
+export { compileFormats } from "./formats/compile.ts";
 export { horizonOf } from "./match-length-bounds.ts";
 export { createPoolMetrics, createScanPool, type PoolOptions, type ScanPool } from "./pool/index.ts";
 export { BUILT_IN } from "./recognizers/index.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DetectorConfig } from "../../../../src/server/core/config/index.ts";
 import { DetectorError, type Segment } from "../../../../src/server/core/guardrails/index.ts";
-import { createJudge } from "../../../../src/server/detectors/judge/index.ts";
+import { createJudge } from "../../../../src/server/detectors/judge/detector.ts";
 import { markerFor } from "../../../../src/server/detectors/judge/quote.ts";
 import { windowsOf } from "../../../../src/server/detectors/judge/windows.ts";
 import type { CallModel, ModelQuestion, ModelSaid } from "../../../../src/server/detectors/ports.ts";

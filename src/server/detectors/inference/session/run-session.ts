@@ -32,7 +32,10 @@ const PRIORITY = 10;
 
 type Open = (sequencing: Sequencing, signal: AbortSignal) => Promise<OpenedReader>;
 
-export function runSession({ graph: source, tokenizers: library }: SessionSpec, caller: ThreadCaller<ToSession, FromSession>): void {
+export function runSession(
+  { graph: source, tokenizers: library }: SessionSpec,
+  caller: ThreadCaller<ToSession, FromSession>,
+): void {
   const tell = (message: FromSession, transfer: readonly ArrayBuffer[] = []): void => caller.post(message, transfer);
 
   const readers = new FifoMap<string, OpenedReader>(MOST_READERS);

@@ -101,8 +101,10 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
 
   const add = (): Working => {
     const one: Working = {
-      thread: start({ onMessage: (answer) => answered(one, answer), // Its error could contain a part of a text.
-        onEnd: () => ended(one) }),
+      thread: start({
+        onMessage: (answer) => answered(one, answer), // Its error could contain a part of a text.
+        onEnd: () => ended(one),
+      }),
       knows: new Set(),
       part: undefined,
       begun: 0,

@@ -1,1 +1,0 @@
-export { type BuiltJudge, createJudge } from "./detector.ts";

@@ -1,1 +1,0 @@
-export { compileFormats } from "./compile.ts";

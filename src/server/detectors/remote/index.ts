@@ -1,1 +1,0 @@
-export { type BuiltRemoteDetector, createRemoteDetector } from "./detector.ts";
