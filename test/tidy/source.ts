@@ -9,8 +9,8 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
 const SKIPPED: ReadonlySet<string> = new Set([".git", "node_modules", "dist"]);
 
-/** Folders of files that a program writes, in its own style; that they are fresh is a test's to tell. */
-const GENERATED: ReadonlySet<string> = new Set(["src/server/ext-proc/generated"]);
+/** Files that a program writes, in its own style; other tests check that they are current. */
+const GENERATED = /\.generated\.ts$/;
 
 /** Paths from the root, with forward slashes, of every file under `folder` that is neither installed, built nor generated. */
 export function filesUnder(folder: string): readonly string[] {
@@ -18,8 +18,7 @@ export function filesUnder(folder: string): readonly string[] {
     .filter(({ name }) => !SKIPPED.has(name))
     .flatMap((entry) => {
       const path = posix.join(folder, entry.name);
-      if (GENERATED.has(path)) return [];
-      return entry.isDirectory() ? filesUnder(path) : [path];
+      return entry.isDirectory() ? filesUnder(path) : GENERATED.test(path) ? [] : [path];
     });
 }
 

@@ -3,7 +3,7 @@
  * loaded by then and not before. Source: ext_proc v3; field numbers are those of proto/external_processor.proto.
  */
 import { fileURLToPath } from "node:url";
-import type { ProtoGrpcType } from "./generated/external_processor.ts";
+import type { ProtoGrpcType } from "./messages.generated.ts";
 
 export type Grpc = typeof import("@grpc/grpc-js");
 

@@ -1,6 +1,5 @@
 /** `google.protobuf.Struct` between the form that proto-loader gives it and plain values. */
-import type { Struct, Struct__Output } from "./generated/google/protobuf/Struct.ts";
-import type { Value } from "./generated/google/protobuf/Value.ts";
+import type { Struct, Struct__Output, Value } from "./messages.generated.ts";
 
 export type Plain = string | readonly string[];
 
