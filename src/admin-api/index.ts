@@ -1,4 +1,9 @@
-/** Contract of the admin API: operations, records and columns as data, and a client typed by them. */
+/**
+ * Contract of the admin API: operations, records and columns as data, and a client typed by them.
+ *
+ * - `lists/`: definitions of the lists: columns, parameters, policy
+ * - `operations/`: operations of the admin API, a file for each kind of resource
+ */
 
 export { readJson, readText, refusalOf, throwIfRefused } from "./answer.ts";
 export { AUDIT_EVENT_RULES } from "./audit-events.ts";

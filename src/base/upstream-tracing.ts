@@ -4,7 +4,7 @@
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 /** Name and attributes of a span, by conventions beyond HTTP. */
-export interface SpanWords {
+export interface SpanNaming {
   readonly name: string;
   readonly attributes: SpanAttributes;
 }
@@ -32,7 +32,7 @@ export interface StartedAttempt {
   /** `scheme://host[:port]`, or as written in the configuration if it contains references. */
   readonly origin: string;
   /** `undefined` for a plain HTTP request. */
-  readonly words?: SpanWords | undefined;
+  readonly words?: SpanNaming | undefined;
 }
 
 export interface AttemptSpan {

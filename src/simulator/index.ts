@@ -1,4 +1,14 @@
-/** Simulated provider: starts it, and exports the tables of faults and variants that its model names ask for. */
+/**
+ * Simulated provider: starts it, and exports the tables of faults and variants that its model names ask for.
+ *
+ * - `a2a/`: the simulated agent
+ * - `agents/`: what the MCP server and the agent share
+ * - `held/`: objects that are kept between requests: batches, files, responses
+ * - `mcp/`: the simulated MCP server
+ * - `reports/`: usage reports of an organization
+ * - `responses/`: the Responses API
+ * - `rules/`: rules of a strict provider, in both dialects
+ */
 
 export { QUIRKS } from "./agents/quirks.ts";
 export type { Counts } from "./counts.ts";

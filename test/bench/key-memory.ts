@@ -5,9 +5,9 @@
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { createView } from "../../src/server/cluster/view.ts";
+import { createView } from "../../src/server/cluster/state-view.ts";
 import { commands } from "../../src/server/core/state/index.ts";
-import { openKeyStore } from "../../src/server/node/virtual-keys.ts";
+import { openKeyStore } from "../../src/server/node/governance/virtual-keys.ts";
 import { bench } from "../server/core/state/harness.ts";
 
 const KEYS = Number(process.argv[2] ?? 100_000);

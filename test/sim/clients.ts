@@ -3,7 +3,7 @@
  * is unknown, as a forwarding node does (cluster reference, 2.8). What they see is the history.
  */
 
-import type { ReadOutcome, WriteOutcome } from "../../src/server/cluster/driver-types.ts";
+import type { ReadOutcome, WriteOutcome } from "../../src/server/cluster/consensus/driver-types.ts";
 import type { Change } from "./command.ts";
 import type { History } from "./history.ts";
 import { must } from "./violation.ts";

@@ -13,7 +13,7 @@ export interface Mutant {
 }
 
 const RAFT = "src/server/core/raft";
-const DRIVER = "src/server/cluster/driver.ts";
+const DRIVER = "src/server/cluster/consensus/driver.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -201,7 +201,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "word-of-what-is-not-on-the-disk",
-    file: "src/server/cluster/peers.ts",
+    file: "src/server/cluster/members/peers.ts",
     find: "safeIndex: () => Math.min(store.lastIndex(), status().commit),",
     replace: "safeIndex: () => status().commit,",
   },

@@ -3,8 +3,8 @@
  * its process: start, crash, restart, coming back with a blank disk.
  */
 
-import { createDriver } from "../../src/server/cluster/driver.ts";
-import type { DriverPorts } from "../../src/server/cluster/driver-types.ts";
+import { createDriver } from "../../src/server/cluster/consensus/driver.ts";
+import type { DriverPorts } from "../../src/server/cluster/consensus/driver-types.ts";
 import type { Configuration, Message } from "../../src/server/core/raft/index.ts";
 import { createDisk, type DiskJob, type SnapshotFile } from "./disk.ts";
 import type { Link } from "./ledger.ts";

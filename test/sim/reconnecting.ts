@@ -7,7 +7,7 @@
  * the node says later comes before them, since it leaves on the same connection.
  */
 
-import { createPeers, type OwnPeers } from "../../src/server/cluster/peers.ts";
+import { createPeers, type OwnPeers } from "../../src/server/cluster/members/peers.ts";
 import { membersOf } from "./quorum.ts";
 import { must } from "./violation.ts";
 import { runningNodes, type SimNode, type World } from "./world.ts";

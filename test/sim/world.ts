@@ -1,7 +1,7 @@
 /** What the parts of a simulation share: virtual time, the nodes, and how to make something happen later. */
 
-import type { Driver } from "../../src/server/cluster/driver-types.ts";
-import type { OwnPeers } from "../../src/server/cluster/peers.ts";
+import type { Driver } from "../../src/server/cluster/consensus/driver-types.ts";
+import type { OwnPeers } from "../../src/server/cluster/members/peers.ts";
 import type { Configuration, Message, NodeId, Role } from "../../src/server/core/raft/index.ts";
 import type { Checks } from "./checks.ts";
 import type { DiskJob, SimDisk, SnapshotFile } from "./disk.ts";

@@ -7,7 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { COMMAND_RULES } from "../../src/server/core/state/commands/table.ts";
 import { FEATURE_LEVELS, FEATURE_RANGE } from "../../src/server/core/state/index.ts";
-import { replicatedShapes } from "../../src/server/core/state/shapes.ts";
+import { replicatedShapes } from "../../src/server/core/state/recorded-shapes.ts";
 import { CLOSED_LEVEL, DATA, OLDER_BUILDS } from "../server/core/state/versions/closed.ts";
 import { judgeShapes, type Recorded, textOf } from "../server/core/state/versions/judge-shapes.ts";
 import { undrawn } from "../server/core/state/versions/random-commands.ts";

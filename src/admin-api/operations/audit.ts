@@ -1,6 +1,18 @@
 /** The audit trail: heads that the cluster has stored, and the last records of the queried node. */
 
-import { AUDIT_EVENTS, anything, choice, integer, list, map, object, optional, type TypeOf, text, time } from "../../base/index.ts";
+import {
+  AUDIT_EVENTS,
+  anything,
+  choice,
+  integer,
+  list,
+  map,
+  object,
+  optional,
+  type TypeOf,
+  text,
+  time,
+} from "../../base/index.ts";
 import { ANSWERED_BY, EVERY_NODE } from "../every-node.ts";
 import { answers, NO_BODY, NOTHING, type Operation } from "../operation.ts";
 

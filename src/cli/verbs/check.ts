@@ -13,7 +13,7 @@ import {
   type LoadedNode,
   loadNode,
   nameServersIn,
-  openCredentialWords,
+  openCredentialWarning,
   proxiedUpstreams,
   readNode,
 } from "../../server/node/index.ts";
@@ -187,7 +187,7 @@ function nodeAnswers(node: LoadedNode, path: string): readonly Answer[] {
     ...(isRouting
       ? [
           ...callerAnswers(compiled.snapshot.governance),
-          ...[openCredentialWords(compiled.snapshot) ?? []].flat().map(note),
+          ...[openCredentialWarning(compiled.snapshot) ?? []].flat().map(note),
           note(
             defaultProvider === undefined
               ? "refuses models that no provider claims, and requests without a model: no default provider"

@@ -7,7 +7,7 @@
  */
 
 import type { WriteOptions } from "../cluster/index.ts";
-import { isLevelRising, levelIn, levelStanding, mayPropose, waitingWords } from "../core/state/index.ts";
+import { featureLevelStatus, featureLevelWaitText, isLevelRising, levelIn, mayPropose } from "../core/state/index.ts";
 import type { Ports } from "./ports.ts";
 import { refusal, refusedCommand } from "./refusal.ts";
 
@@ -32,7 +32,7 @@ async function levelFor({ cluster: { view } }: Pick<Ports, "cluster">, name: str
   if (isAllowed()) return;
   if (isLevelRising(view)) await risen(view, isAllowed, options);
   if (isAllowed()) return;
-  const waiting = waitingWords(levelStanding(view));
+  const waiting = featureLevelWaitText(featureLevelStatus(view));
   throw refusal(
     "conflict",
     waiting === undefined

@@ -4,11 +4,11 @@
  */
 
 import { sign } from "node:crypto";
+import { type CanonicalParts, hashOf, NO_HASH, sealedLine } from "./audit-record.ts";
 import { eventText, fitEvent } from "./fit-event.ts";
 import { growTree } from "./group-proof.ts";
 import type { JournalRecord } from "./journal-format.ts";
 import type { ChainKey } from "./key-file.ts";
-import { type CanonicalParts, hashOf, NO_HASH, sealedLine } from "./record.ts";
 import type { AuditEvent, AuditHead } from "./types.ts";
 
 export interface Chain {

@@ -7,7 +7,14 @@
  */
 
 import { cutText, shrinkToFit } from "../../base/index.ts";
-import { type CanonicalParts, canonical, canonicalParts, lineBytes, MAX_RECORD_BYTES, type Place } from "./record.ts";
+import {
+  type CanonicalParts,
+  canonical,
+  canonicalParts,
+  lineBytes,
+  MAX_RECORD_BYTES,
+  type Place,
+} from "./audit-record.ts";
 import type { AuditEvent, JsonValue } from "./types.ts";
 
 /**

@@ -1,11 +1,15 @@
-/** The audit trail: a chain of signed records, its writing and its verification. */
+/**
+ * The audit trail: a chain of signed records, its writing and its verification.
+ *
+ * - `verify/`: verification of a trail, offline
+ */
 
 export { AuditError, type AuditErrorCode } from "./audit-error.ts";
+export { MAX_RECORD_BYTES } from "./audit-record.ts";
 export { type AuthFailure, createFailureSampler, type FailureSampler } from "./failure-sampler.ts";
 export { eventText } from "./fit-event.ts";
 export { type OpenAuditOptions, openAudit } from "./open-audit.ts";
 export { type AuditQueue, MAX_QUEUE_BYTES, openCredit, openQueue, RECORD_OVERHEAD_BYTES } from "./queue.ts";
-export { MAX_RECORD_BYTES } from "./record.ts";
 export * from "./types.ts";
 export { parseChainKey, parseHeads } from "./verify/heads.ts";
 export type {

@@ -8,7 +8,7 @@
  */
 
 import { crc32 } from "node:zlib";
-import { NO_HASH } from "./record.ts";
+import { NO_HASH } from "./audit-record.ts";
 import type { AuditHead } from "./types.ts";
 
 export interface JournalChain {

@@ -8,8 +8,8 @@ import { closeSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { generatePrivateKey } from "../../base/index.ts";
 import { AuditError, unwritable } from "./audit-error.ts";
+import { rawPublicKey, thumbprintOf } from "./audit-record.ts";
 import { readIfThere, replaceFile, UNFINISHED } from "./durable.ts";
-import { rawPublicKey, thumbprintOf } from "./record.ts";
 
 export const KEY_FILE = "audit.key";
 

@@ -10,11 +10,11 @@
 import { MessageChannel } from "node:worker_threads";
 import { GatewayError, type Instruments, type Log, openThread, type Thread } from "../../base/index.ts";
 import { AuditError } from "./audit-error.ts";
+import { MAX_RECORD_BYTES } from "./audit-record.ts";
 import { eventText } from "./fit-event.ts";
 import { createAuditMetrics } from "./metrics.ts";
 import { openQueue, RECORD_OVERHEAD_BYTES } from "./queue.ts";
 import { createRecent, parseRecords } from "./recent.ts";
-import { MAX_RECORD_BYTES } from "./record.ts";
 import type { AuditEvent, AuditHead, AuditOptions, AuditTrail } from "./types.ts";
 import { createWitness, type Witness } from "./witness.ts";
 import { type FromWorker, THREAD_OPTIONS, type ToWorker } from "./worker-protocol.ts";

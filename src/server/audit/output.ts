@@ -10,7 +10,7 @@
 import { closeSync, writeSync } from "node:fs";
 import { reopenNonBlocking } from "../../base/index.ts";
 import { systemCode } from "./audit-error.ts";
-import { MAX_RECORD_BYTES } from "./record.ts";
+import { MAX_RECORD_BYTES } from "./audit-record.ts";
 
 export interface OutputLine {
   /** Without the newline. */

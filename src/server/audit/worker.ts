@@ -3,9 +3,9 @@
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import { threadCaller } from "../../base/index.ts";
 import { AuditError } from "./audit-error.ts";
+import { openWriter, type Writer } from "./audit-writer.ts";
 import type { FedRecords } from "./types.ts";
 import type { FromWorker, ToWorker } from "./worker-protocol.ts";
-import { openWriter, type Writer } from "./writer.ts";
 
 const main = threadCaller<ToWorker, readonly FromWorker[]>();
 let writer: Writer | undefined;

@@ -10,22 +10,22 @@
 
 import { hash } from "node:crypto";
 import type { AuthRules, Caller, CallerAgent, CallerFault, CallerUser, IssuerBinding } from "./caller.ts";
-import { isName } from "./claims.ts";
 import { member } from "./json-object.ts";
-import { isFrontDoor, serverOf } from "./resources.ts";
+import { isPublicUrl, serverOf } from "./resources.ts";
+import { isName } from "./token-claims.ts";
 import type { VerifiedToken } from "./types.ts";
 
 /** Servers that one token can be made for; the others that it names are not looked at. */
 const MAX_SERVERS = 64;
 
 /** Meaning of a token under one configuration. */
-export type Standing =
+export type CallerOutcome =
   | { readonly kind: "everywhere"; readonly caller: Caller }
   /** Issued for these MCP servers only, by name. */
   | { readonly kind: "at"; readonly callers: ReadonlyMap<string, Caller> }
   | { readonly kind: "refused"; readonly fault: CallerFault };
 
-export function standingOf(token: VerifiedToken, { issuers, publicUrl }: AuthRules): Standing {
+export function callerOutcome(token: VerifiedToken, { issuers, publicUrl }: AuthRules): CallerOutcome {
   const bindings = issuers.filter(({ issuer }) => issuer === token.issuer);
   const first = bindings[0];
   if (first === undefined) return { kind: "refused", fault: "unknown_issuer" };
@@ -33,7 +33,7 @@ export function standingOf(token: VerifiedToken, { issuers, publicUrl }: AuthRul
   if (named !== undefined) return { kind: "everywhere", caller: Object.freeze(callerOf(token, named)) };
   if (publicUrl === undefined) return { kind: "refused", fault: "wrong_audience" };
   const caller = callerOf(token, first);
-  if (token.audiences.some((audience) => isFrontDoor(audience, publicUrl))) {
+  if (token.audiences.some((audience) => isPublicUrl(audience, publicUrl))) {
     return { kind: "everywhere", caller: Object.freeze(caller) };
   }
   const servers = token.audiences.flatMap((audience) => serverOf(audience, publicUrl) ?? []).slice(0, MAX_SERVERS);

@@ -15,10 +15,10 @@ export {
   type Presented,
   type StoredKey,
 } from "./caller.ts";
-export { type CallersOptions, createCallers } from "./callers.ts";
 export { profileOf } from "./claims-to-caller.ts";
 export { credentialOf, presentedOf } from "./credential.ts";
 export { type ProbeOptions, probeIssuer } from "./probe-issuer.ts";
+export { type CallersOptions, createCallers } from "./recognize-callers.ts";
 export { challengeOf, protectedResourceMetadata, type ResourceMetadata } from "./resources.ts";
 export { type CachedVerifier, createCachedVerifier, type TokenSource } from "./token-cache.ts";
 export { type FindTokenEndpoint, type TokenEndpoint, tokenEndpointFinder } from "./token-endpoint.ts";

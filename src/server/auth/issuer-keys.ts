@@ -7,9 +7,9 @@
  */
 
 import type { Clock, Log } from "../../base/index.ts";
+import { waitAtMost, waitFor } from "./abortable-wait.ts";
 import type { PublicKey } from "./key-set.ts";
 import type { KeyLoad, LoadKeys } from "./load-keys.ts";
-import { waitAtMost, waitFor } from "./wait.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;

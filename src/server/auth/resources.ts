@@ -20,7 +20,7 @@ export interface ResourceMetadata {
 }
 
 /** Clients that build the resource from the origin alone write the slash at its end. */
-export function isFrontDoor(audience: string, publicUrl: string): boolean {
+export function isPublicUrl(audience: string, publicUrl: string): boolean {
   return audience === publicUrl || audience === `${publicUrl}/`;
 }
 

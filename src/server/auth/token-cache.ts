@@ -14,7 +14,7 @@
 
 import { hash } from "node:crypto";
 import type { Clock } from "../../base/index.ts";
-import { LEEWAY_MS } from "./claims.ts";
+import { LEEWAY_MS } from "./token-claims.ts";
 import { MAX_TOKEN_LENGTH } from "./token-text.ts";
 import type { TokenVerdict, TokenVerifier, VerifiedToken } from "./types.ts";
 

@@ -6,7 +6,7 @@
  */
 
 import type { AuthRules, CallerFault, Identification } from "./caller.ts";
-import { standingOf } from "./claims-to-caller.ts";
+import { callerOutcome } from "./claims-to-caller.ts";
 import type { CachedVerifier } from "./token-cache.ts";
 import { readToken } from "./token-text.ts";
 import type { TokenFault, VerifiedToken } from "./types.ts";
@@ -59,7 +59,7 @@ export function createTokenCallers(tokens: CachedVerifier): TokenCallers {
 }
 
 function answersOf(token: VerifiedToken, rules: AuthRules): Answers {
-  const standing = standingOf(token, rules);
+  const standing = callerOutcome(token, rules);
   switch (standing.kind) {
     case "everywhere":
       return { rules, atServer: new Map(), elsewhere: { kind: "caller", caller: standing.caller } };

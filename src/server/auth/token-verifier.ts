@@ -8,11 +8,11 @@
 
 import assert from "node:assert/strict";
 import type { Clock, Log } from "../../base/index.ts";
-import { readClaims } from "./claims.ts";
 import { createIssuerKeys, type IssuerKeys, type KnownKeys } from "./issuer-keys.ts";
 import { member } from "./json-object.ts";
 import type { PublicKey } from "./key-set.ts";
 import { keyLoader } from "./load-keys.ts";
+import { readClaims } from "./token-claims.ts";
 import type { TokenMetrics } from "./token-metrics.ts";
 import { readToken, type TokenText } from "./token-text.ts";
 import type { IssuerOptions, TokenFault, TokenVerdict, TokenVerifier, VerifiedToken } from "./types.ts";

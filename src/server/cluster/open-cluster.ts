@@ -7,12 +7,12 @@
 import { randomBytes } from "node:crypto";
 import { clockFrom, type Log, openThread, withResolvers } from "../../base/index.ts";
 import { type CommandResult, encodeCommand, MAX_COMMAND_BYTES } from "../core/state/index.ts";
-import { type ArchiveMeta, writeArchive } from "./archive.ts";
-import { ClusterError, clusterErrorOf } from "./failure.ts";
-import { createRestore } from "./restore.ts";
+import { ClusterError, clusterErrorOf } from "./cluster-error.ts";
+import { type ArchiveMeta, writeArchive } from "./snapshots/archive.ts";
+import { createRestore } from "./snapshots/restore-archive.ts";
+import { createView } from "./state-view.ts";
 import { StorageError, type StorageErrorCode } from "./storage-error.ts";
 import type { Cluster, ClusterOptions, ClusterStatus } from "./types.ts";
-import { createView } from "./view.ts";
 import type { Ask, FromWorker, SavedSnapshot, ToWorker } from "./worker-protocol.ts";
 
 /** Less than the number of results that the state machine keeps for a client, so that every retry finds its result. */

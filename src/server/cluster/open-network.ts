@@ -6,12 +6,12 @@
 import { randomBytes } from "node:crypto";
 import { type Log, machineMonotonic } from "../../base/index.ts";
 import type { Message } from "../core/raft/index.ts";
-import { ClusterError } from "./failure.ts";
+import { ClusterError } from "./cluster-error.ts";
 import { createForwardClient, type ForwardAnswer, type ForwardReply, startForward } from "./forward/index.ts";
 import { type ClusterKeys, createIdentity, keepFresh, type Peer } from "./identity/index.ts";
+import type { Peers } from "./members/peers.ts";
 import { type Asked, type AskKind, type Network, type NetworkReply, NO_BODY } from "./network.ts";
-import type { Peers } from "./peers.ts";
-import type { Header } from "./requests.ts";
+import type { Header } from "./requests/cluster-requests.ts";
 import type { SnapshotRecord, Storage } from "./storage/index.ts";
 import { startTransport } from "./transport/index.ts";
 import type { ClusterOptions } from "./types.ts";

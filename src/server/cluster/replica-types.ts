@@ -3,10 +3,10 @@
 import type { Log } from "../../base/index.ts";
 import type { Message } from "../core/raft/index.ts";
 import type { CommandResult, Member, Mutation, State } from "../core/state/index.ts";
-import type { Row } from "./machine.ts";
+import type { Row } from "./consensus/applied-state.ts";
+import type { Peers } from "./members/peers.ts";
 import type { Network } from "./network.ts";
-import type { Peers } from "./peers.ts";
-import type { Requests } from "./requests.ts";
+import type { Requests } from "./requests/cluster-requests.ts";
 import type { SnapshotRecord, Storage } from "./storage/index.ts";
 import type { ClusterOptions, ClusterStatus } from "./types.ts";
 import type { SavedSnapshot } from "./worker-protocol.ts";

@@ -6,32 +6,32 @@
 import { machineMonotonic } from "../../base/index.ts";
 import type { Configuration } from "../core/raft/index.ts";
 import { encodeProposal, readFeatureLevel } from "../core/state/index.ts";
-import { askMember, probeMember } from "./ask-member.ts";
-import { rejoinWhenAlone } from "./bootstrap-and-join.ts";
-import { createClockWatch, maySetTime } from "./clock-watch.ts";
+import { createMachine, nameOf } from "./consensus/applied-state.ts";
+import { createDriver } from "./consensus/driver.ts";
+import { createDriverPorts } from "./consensus/driver-ports.ts";
+import type { ReadOutcome, WriteOutcome } from "./consensus/driver-types.ts";
+import { createNotifier } from "./consensus/notifier.ts";
+import { createOwnCommands } from "./consensus/own-commands.ts";
+import { FLOW } from "./consensus/raft-limits.ts";
+import { createStateWriter } from "./consensus/state-writer.ts";
+import { describeCluster } from "./consensus/status.ts";
+import { readBarrier, type SubmitPorts } from "./consensus/submit.ts";
+import { ELECTION_TICKS, startTicker, TICK_MS } from "./consensus/ticker.ts";
 import { createDiskWatch } from "./disk-watch.ts";
-import { createDriver } from "./driver.ts";
-import { createDriverPorts } from "./driver-ports.ts";
-import type { ReadOutcome, WriteOutcome } from "./driver-types.ts";
-import { carriedOut, handOverLeadership } from "./leader-requests.ts";
-import { createDuties } from "./leader-tasks.ts";
-import { createMachine, nameOf } from "./machine.ts";
-import { createBook } from "./member-directory.ts";
-import { createMembership, mostAdvanced } from "./membership.ts";
-import { createWake } from "./notifier.ts";
-import { createOwnCommands } from "./own-commands.ts";
-import { createPeers } from "./peers.ts";
-import { FLOW } from "./raft-limits.ts";
-import { createRemoval, createRemovalCheck } from "./removal.ts";
+import { rejoinWhenAlone } from "./members/bootstrap-and-join.ts";
+import { createRemoval, createRemovalCheck } from "./members/detect-removal.ts";
+import { createMemberDirectory } from "./members/member-directory.ts";
+import { createMembership, mostAdvanced } from "./members/membership.ts";
+import { createPeers } from "./members/peers.ts";
 import type { Replica, ReplicaParts } from "./replica-types.ts";
-import { createRequests, readOutcome } from "./requests.ts";
-import { createSnapshotSender } from "./send-snapshot.ts";
-import { createSnapshots, doesNotLead, savedSnapshot } from "./snapshots.ts";
-import { createStateWriter } from "./state-writer.ts";
-import { describeCluster } from "./status.ts";
+import { askMember, probeMember } from "./requests/ask-member.ts";
+import { createRequests, readOutcome } from "./requests/cluster-requests.ts";
+import { carriedOut, handOverLeadership } from "./requests/leader-requests.ts";
+import { createLeaderTasks } from "./requests/leader-tasks.ts";
+import { createSnapshotSender } from "./snapshots/send-snapshot.ts";
+import { createSnapshots, doesNotLead, savedSnapshot } from "./snapshots/snapshot-schedule.ts";
 import type { SnapshotRecord } from "./storage/index.ts";
-import { readBarrier, type SubmitPorts } from "./submit.ts";
-import { ELECTION_TICKS, startTicker, TICK_MS } from "./ticker.ts";
+import { createClockWatch, maySetTime } from "./time/clock-watch.ts";
 import type { ClusterStatus } from "./types.ts";
 
 const TICKS_A_SECOND = 1_000 / TICK_MS;
@@ -47,7 +47,7 @@ export function runReplica(parts: ReplicaParts): Replica {
   const { log } = events;
   const { nodeId } = options;
   const { configuration: initial } = storage.log.initialState();
-  const changes = createWake();
+  const changes = createNotifier();
   const stop = new AbortController();
   const received = new Map<string, SnapshotRecord>();
   const heardAtTick = new Map<string, number>();
@@ -93,7 +93,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     },
   });
 
-  const book = createBook({
+  const book = createMemberDirectory({
     nodeId,
     network,
     state: () => machine.state,
@@ -250,7 +250,7 @@ export function runReplica(parts: ReplicaParts): Replica {
   const ownPorts: SubmitPorts = { ...submitPorts, isRemoved: removal.isFinal };
   const own = createOwnCommands({ self, ports: ownPorts, log, signal: stop.signal, onStarted: () => tellStatus() });
 
-  const duties = createDuties({
+  const duties = createLeaderTasks({
     leads: () => driver.status().role === "leader",
     applied: () => machine.state.applied.index,
     digest: () => machine.state.digest,

@@ -14,9 +14,9 @@ import {
   type Member,
   type State,
 } from "../core/state/index.ts";
-import { type AskIn, firstMembers, found, joinCluster } from "./bootstrap-and-join.ts";
+import type { Row } from "./consensus/applied-state.ts";
 import { type ClusterKeys, deriveKeys } from "./identity/index.ts";
-import type { Row } from "./machine.ts";
+import { type AskIn, firstMembers, found, joinCluster } from "./members/bootstrap-and-join.ts";
 import { openNetwork } from "./open-network.ts";
 import { runReplica } from "./replica.ts";
 import type { Replica, ReplicaEvents } from "./replica-types.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { Mutation } from "../core/state/index.ts";
-import type { ArchiveMeta } from "./archive.ts";
+import type { ArchiveMeta } from "./snapshots/archive.ts";
 import type { ClusterOptions, ClusterStatus, SnapshotArchiveInfo } from "./types.ts";
 
 /** A failure as it crosses the threads. */

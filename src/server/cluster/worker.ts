@@ -4,8 +4,8 @@
  */
 
 import { type Log, type LogLevel, threadCaller } from "../../base/index.ts";
-import { ClusterError } from "./failure.ts";
-import { createQuestions } from "./peer-queries.ts";
+import { ClusterError } from "./cluster-error.ts";
+import { createPeerQueries } from "./requests/peer-queries.ts";
 import { type StartedReplica, startReplica } from "./start-replica.ts";
 import type { Ask, Failure, FromWorker, ToWorker } from "./worker-protocol.ts";
 
@@ -22,7 +22,7 @@ const logAt =
     tell({ kind: "log", level, message, fields: plain(fields) });
 const log: Log = { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error") };
 
-const questions = createQuestions((id, question) => tell({ kind: "question", id, question }));
+const questions = createPeerQueries((id, question) => tell({ kind: "question", id, question }));
 
 main.onMessage((messages) => {
   const replica = started?.replica;

@@ -6,17 +6,17 @@
 import { type Clock, type FetchShared, fetchAlone, type Instruments, type Log } from "../../base/index.ts";
 import { type IssuerOptions, tokenEndpointFinder } from "../auth/index.ts";
 import { readForwardProxies } from "../forward-proxy/index.ts";
-import { type BearerToken, bearerOf, withBearer } from "./bearer.ts";
-import { clientCredentials, TokenUnavailable } from "./client-credentials.ts";
-import { createClockOffsets } from "./clock-offsets.ts";
-import { type PresentSigned, signedPresenter } from "./cloudsig.ts";
 import { createCredentialMetrics } from "./metrics.ts";
-import { ChainFailure, type PlatformKeys, platformChain } from "./platform-keys.ts";
-import { createRenewed, type Renewed } from "./renewed-value.ts";
-import { requestShared } from "./shared-token.ts";
-import { openTokenDialler } from "./token-dialler.ts";
-import { createExchanger, type Exchanger } from "./token-exchange.ts";
-import { TOKEN_LIMIT_MS } from "./token-request.ts";
+import { createClockOffsets } from "./signing/clock-offsets.ts";
+import { type PresentSigned, signedPresenter } from "./signing/cloudsig.ts";
+import { ChainFailure, type PlatformKeys, platformChain } from "./signing/platform-keys.ts";
+import { type BearerToken, bearerOf, withBearer } from "./tokens/bearer-token.ts";
+import { clientCredentials, TokenUnavailable } from "./tokens/client-credentials.ts";
+import { createRenewed, type Renewed } from "./tokens/renewed-value.ts";
+import { requestShared } from "./tokens/shared-token.ts";
+import { openTokenDialler } from "./tokens/token-dialler.ts";
+import { createExchanger, type Exchanger } from "./tokens/token-exchange.ts";
+import { TOKEN_LIMIT_MS } from "./tokens/token-request.ts";
 import type {
   ClientCredential,
   Credential,

@@ -3,7 +3,7 @@
  * specification document 3 (`credentials[]`); design decisions, section 13.
  */
 import type { Bearing } from "./credential-headers.ts";
-import type { SigningKeys, SigningScope } from "./sigv4.ts";
+import type { SigningKeys, SigningScope } from "./signing/sigv4.ts";
 
 /** A request as its bytes go out, but for what is presented. */
 export interface Outgoing {

@@ -4,7 +4,7 @@
  * codes, never from a caller.
  */
 import type { IncomingMessage } from "node:http";
-import type { AttemptTracer, QuestionTracer, SpanWords } from "../../base/index.ts";
+import type { AttemptTracer, QuestionTracer, SpanNaming } from "../../base/index.ts";
 import type { EndedInspection } from "../core/guardrails/index.ts";
 import type { Labels } from "./metrics.ts";
 
@@ -37,7 +37,7 @@ export interface EndedRequest {
   /** Code of the refusal, or empty if an upstream answered. */
   readonly code: string;
   /** Attributes of semantic conventions beyond HTTP, including those learned from the answer; `undefined` without any. */
-  readonly words?: SpanWords | undefined;
+  readonly words?: SpanNaming | undefined;
   /** End of the answer, in milliseconds of `performance.now()`; `undefined` for now. */
   readonly at?: number | undefined;
 }

@@ -1,5 +1,15 @@
-/** Detectors, and the ensemble that runs them. */
+/**
+ * Detectors, and the ensemble that runs them.
+ *
+ * - `ensemble/`: the detectors of a configuration as one: order, limits, cache
+ * - `inference/`: detectors with a model: `nlp`, `classify` and `embed`
+ * - `judge/`: detectors of type `llm`
+ * - `pii/`: detectors of type `pii`
+ * - `remote/`: detectors of type `remote`
+ * - `wire/`: connections to servers of detectors
+ */
 
+export type { DetectorProbe } from "./detector-probe.ts";
 export * from "./ensemble/index.ts";
 export {
   type AskSession,
@@ -13,7 +23,7 @@ export {
   type Sessions,
   type Views,
 } from "./inference/index.ts";
-export { createJudge } from "./judge/detector.ts";
+export { createJudge } from "./judge/judge-detector.ts";
 export { createAwaitedDetector } from "./pending-detector.ts";
 export {
   type BuiltPiiDetector,
@@ -25,7 +35,6 @@ export {
   type ScanPool,
   secretIn,
 } from "./pii/index.ts";
-export type { CallModel, ModelQuestion, ModelSaid } from "./ports.ts";
-export type { DetectorProbe } from "./probe.ts";
-export { createRemoteDetector } from "./remote/detector.ts";
+export type { CallModel, ModelAnswer, ModelQuestion } from "./ports.ts";
+export { createRemoteDetector } from "./remote/remote-detector.ts";
 export { createEndpointMetrics, createEndpoints, type Endpoints } from "./wire/index.ts";

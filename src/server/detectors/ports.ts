@@ -1,7 +1,7 @@
 /** Interfaces that detectors need from other modules. */
 import type { AttemptTracer } from "../../base/index.ts";
 
-export interface ModelTurn {
+export interface ModelMessage {
   readonly role: "user" | "assistant";
   readonly text: string;
 }
@@ -13,7 +13,7 @@ export interface ModelQuestion {
   readonly provider: string;
   readonly model: string;
   readonly system: string | undefined;
-  readonly turns: readonly ModelTurn[];
+  readonly turns: readonly ModelMessage[];
   /** Maximum length of the answer, in tokens. */
   readonly maxTokens: number;
   /**
@@ -23,7 +23,7 @@ export interface ModelQuestion {
   readonly template: { readonly variables: Readonly<Record<string, unknown>>; readonly parts: boolean } | undefined;
 }
 
-export interface ModelSaid {
+export interface ModelAnswer {
   readonly text: string;
   /** True if the answer is complete: neither cut off nor refused by the model. */
   readonly isFinished: boolean;
@@ -41,4 +41,4 @@ export type CallModel = (
   signal: AbortSignal,
   /** `undefined` if tracing is off. */
   tracer?: AttemptTracer,
-) => Promise<ModelSaid>;
+) => Promise<ModelAnswer>;

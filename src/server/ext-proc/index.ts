@@ -1,6 +1,6 @@
 /** The wire definitions of ext_proc, for the picker client and the inspector. */
 
-export { type ExtProc, type Grpc, loadExtProc } from "./load.ts";
+export { type ExtProc, type Grpc, loadExtProc } from "./load-ext-proc.ts";
 export type {
   ExternalProcessorClient,
   HeaderMutation__Output,

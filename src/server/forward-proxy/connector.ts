@@ -7,7 +7,7 @@ import type { Socket } from "node:net";
 import { Agent, buildConnector, DecoratorHandler, type Dispatcher } from "undici";
 import { failedBehindProxy, refusedByProxy } from "./fault.ts";
 import { isPrivateAddress, resolvesToPrivate } from "./private-addresses.ts";
-import { type ForwardProxies, type ForwardProxy, hostOf, portOf } from "./rules.ts";
+import { type ForwardProxies, type ForwardProxy, hostOf, portOf } from "./proxy-rules.ts";
 import { authority, connectToProxy, openTunnel } from "./tunnel.ts";
 
 export interface ConnectorOptions {

@@ -1,6 +1,6 @@
 /** Error of a forward proxy that cannot be used, or that did not let a connection through. The message may be shown. */
 import { wireReason } from "../../base/index.ts";
-import type { ForwardProxy } from "./rules.ts";
+import type { ForwardProxy } from "./proxy-rules.ts";
 
 export class ForwardProxyFault extends Error {
   readonly code = "FORWARD_PROXY";

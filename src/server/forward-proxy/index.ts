@@ -1,3 +1,5 @@
+/** Forward proxies: which addresses are reached through one, and the tunnel. */
+
 export { type ConnectorOptions, forwardedBy, inAbsoluteForm, openProxyAgent, proxyConnector } from "./connector.ts";
 export { ForwardProxyFault, refusedByProxy } from "./fault.ts";
 export { createProxyConnection, openHttpsProxyAgent } from "./node-connection.ts";
@@ -10,4 +12,4 @@ export {
   portOf,
   type ReadProxies,
   readForwardProxies,
-} from "./rules.ts";
+} from "./proxy-rules.ts";

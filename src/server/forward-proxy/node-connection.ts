@@ -4,7 +4,7 @@ import { isIP, isIPv6, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { failedBehindProxy } from "./fault.ts";
-import { type ForwardProxies, type ForwardProxy, hostOf, portOf } from "./rules.ts";
+import { type ForwardProxies, type ForwardProxy, hostOf, portOf } from "./proxy-rules.ts";
 import { authority, type Connected, openTunnel, type Target } from "./tunnel.ts";
 
 export interface ProxyConnectionOptions {

@@ -6,7 +6,7 @@ import { connect as connectTcp, isIP, isIPv6, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { wireReason } from "../../base/index.ts";
 import { ForwardProxyFault, refusedByProxy } from "./fault.ts";
-import type { ForwardProxy } from "./rules.ts";
+import type { ForwardProxy } from "./proxy-rules.ts";
 
 /** Maximum size of the proxy's answer to CONNECT. */
 const MAX_ANSWER_BYTES = 16 << 10;

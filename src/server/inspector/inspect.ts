@@ -25,6 +25,7 @@ import { type Account, Holding, readingBytes } from "../memory/index.ts";
 import type { GuardrailSnapshot } from "../snapshot/index.ts";
 import type { HeaderList, Room, Verdict, WholeRequest } from "./exchange/index.ts";
 import { headerValue, headerValues } from "./header-value.ts";
+import { type ExchangeSpan, startedExchange, type TraceExchange } from "./inspector-tracing.ts";
 import {
   type ProxiedMessage,
   type ProxiedTexts,
@@ -33,7 +34,6 @@ import {
   routesOf,
   ShapedError,
 } from "./proxied-request.ts";
-import { type ExchangeSpan, startedExchange, type TraceExchange } from "./tracing.ts";
 
 export interface InspectingWith {
   /** Returns the guardrails in force now. */

@@ -9,8 +9,8 @@ import { type ProxiedShape, proxiedAnswerTexts, shapeByHeaders, TooManyTexts } f
 import type { Dialect } from "../core/dialects/index.ts";
 import { answerFacts, JudgedAnswer, settleWhole } from "../core/guardrails/index.ts";
 import { Holding } from "../memory/index.ts";
-import { readHead } from "./answer/answer-head.ts";
 import { type AnswerTerms, type BegunAnswer, inspectAnswer } from "./answer/answer-inspection.ts";
+import { readHead } from "./answer/response-head.ts";
 import type { HeaderList } from "./exchange/index.ts";
 import { arrivalOf, headerValue, headerValues } from "./header-value.ts";
 import {

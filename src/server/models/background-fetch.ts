@@ -4,9 +4,9 @@
  * decisions, section 12. Times are in milliseconds.
  */
 import { createSemaphore, type Instruments, type Log } from "../../base/index.ts";
-import { systemWaiting, type Waiting } from "./fetch/attempts.ts";
+import { systemWaiting, type Waiting } from "./fetch/fetch-attempts.ts";
 import { ModelError } from "./model-error.ts";
-import type { ModelNeed } from "./needs.ts";
+import type { ModelNeed } from "./model-needs.ts";
 import type { ModelStore, ModelView, Progress } from "./types.ts";
 
 /** Models that are fetched at once; files of each are, too. */
@@ -17,7 +17,7 @@ const LONGEST_RETRY_MS = 600_000;
 const LOG_EVERY_MS = 10_000;
 const LOG_AT_MOST_EVERY_MS = 1_000;
 
-export interface ModelStanding {
+export interface ModelStatus {
   readonly name: string;
   readonly state: "ready" | "fetching" | "failed";
   /** Bytes. */
@@ -35,7 +35,7 @@ export interface ModelSupply {
   want(needs: readonly ModelNeed[]): void;
   wanted(): readonly ModelNeed[];
   /** State of the wanted models, in their order. */
-  standing(): readonly ModelStanding[];
+  standing(): readonly ModelStatus[];
   /** Called when a model has come, or could not be fetched; not for its progress. */
   onChange(listener: () => void): () => void;
   close(): void;
@@ -52,7 +52,7 @@ export interface SupplyOptions {
 interface Wanted {
   readonly need: ModelNeed;
   readonly stop: AbortController;
-  standing: ModelStanding;
+  standing: ModelStatus;
 }
 
 /** Identifies the content of a model, independent of its other settings. */
@@ -179,7 +179,7 @@ export function openModelSupply(options: SupplyOptions): ModelSupply {
   };
 }
 
-const readyOf = (name: string, size: number): ModelStanding => ({
+const readyOf = (name: string, size: number): ModelStatus => ({
   name,
   state: "ready",
   done: size,
@@ -228,7 +228,7 @@ function metricsOf(instruments: Instruments, wanted: () => readonly Wanted[]) {
 }
 
 /** Describes what is being fetched, such as `names (120 of 431 MB)`; `undefined` if nothing is missing. */
-export function lackingWords(standing: readonly ModelStanding[]): string | undefined {
+export function missingModelsText(standing: readonly ModelStatus[]): string | undefined {
   const words = standing.flatMap(({ name, state, done, total, message }) => {
     if (state === "ready") return [];
     if (state === "failed") return [`${name} (${message})`];

@@ -3,9 +3,9 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { layoutOf } from "./cache/layout.ts";
 import { manifestName } from "./cache/manifest-file.ts";
-import { viewIdOf } from "./cache/view.ts";
+import { viewIdOf } from "./cache/model-view.ts";
 import { ModelError } from "./model-error.ts";
-import type { ModelNeed } from "./needs.ts";
+import type { ModelNeed } from "./model-needs.ts";
 import type { ModelStore } from "./types.ts";
 
 /** Age in milliseconds below which a lock belongs to a running download. */

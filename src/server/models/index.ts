@@ -1,16 +1,22 @@
-/** Models: declared, pinned, downloaded, verified and cached. */
+/**
+ * Models: declared, pinned, downloaded, verified and cached.
+ *
+ * - `cache/`: the cache on disk: parts, manifests, locks, views
+ * - `fetch/`: downloads: attempts, ranges, refusals
+ * - `hub/`: repositories of models
+ */
 
 export {
-  lackingWords,
-  type ModelStanding,
+  type ModelStatus,
   type ModelSupply,
+  missingModelsText,
   openModelSupply,
   type SupplyOptions,
 } from "./background-fetch.ts";
 export { removeUnused, type Stock, takeStock, type Unused } from "./cache-inventory.ts";
 export { DEFAULT_ENDPOINT } from "./hub/choose.ts";
 export { ModelError, type ModelFault } from "./model-error.ts";
-export { type ModelNeed, modelNeeds } from "./needs.ts";
+export { type ModelNeed, modelNeeds } from "./model-needs.ts";
 export { type Pin, pinModel } from "./pin.ts";
 export { type OpenStore, openModelStore, type StoreOptions } from "./store.ts";
 export type {

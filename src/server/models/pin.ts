@@ -1,9 +1,9 @@
 /** A revision of a repository resolved to its commit: what `models pin` prints. Nothing is downloaded. */
 
 import type { ForwardProxies } from "../forward-proxy/index.ts";
-import { systemWaiting } from "./fetch/attempts.ts";
-import { refusalOf } from "./fetch/refusal.ts";
-import { openTransport, TRANSPORT_LIMITS } from "./fetch/transport.ts";
+import { refusalOf } from "./fetch/download-refusal.ts";
+import { systemWaiting } from "./fetch/fetch-attempts.ts";
+import { openTransport, TRANSPORT_LIMITS } from "./fetch/hub-transport.ts";
 import { chosenManifest, DEFAULT_ENDPOINT, endpointOf, graphIn, likelyExternal } from "./hub/choose.ts";
 import { listRepository } from "./hub/listing.ts";
 import { ModelError } from "./model-error.ts";

@@ -4,7 +4,7 @@ import type { AuditSink } from "../admin/index.ts";
 import { type AuditHead, type AuditRecord, type AuditTrail, type FailureSampler, openAudit } from "../audit/index.ts";
 import type { Cluster, ClusterStatus } from "../cluster/index.ts";
 import { commands, headConflictKey, headsOf, readHead } from "../core/state/index.ts";
-import type { Configuration } from "./configuration-types.ts";
+import type { Configuration } from "./configuration/configuration-types.ts";
 
 const BY_AUDIT = { iss: "gateway", sub: "audit" } as const;
 const WITNESS_MS = 5_000;

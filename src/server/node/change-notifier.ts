@@ -10,7 +10,7 @@ export interface Measured {
   awaitChange(listener: (() => void) | undefined): void;
 }
 
-export interface Telling {
+export interface ChangeNotifier {
   begin(): void;
   end(): void;
 }
@@ -18,7 +18,7 @@ export interface Telling {
 const TELL_EVERY_MS = 1_000;
 
 /** `tell` is called at most once a second, after `begin`. */
-export function telling(measured: Measured, tell: () => void): Telling {
+export function createChangeNotifier(measured: Measured, tell: () => void): ChangeNotifier {
   let timer: NodeJS.Timeout | undefined;
   const soon = (ms: number): void => {
     clearTimeout(timer);
@@ -49,7 +49,7 @@ export function telling(measured: Measured, tell: () => void): Telling {
  */
 export function heard(measured: Measured): (listener: () => void) => () => void {
   const listeners = new Set<() => void>();
-  const { begin, end } = telling(measured, () => {
+  const { begin, end } = createChangeNotifier(measured, () => {
     for (const listener of [...listeners]) listener();
   });
   return (listener) => {

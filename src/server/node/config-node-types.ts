@@ -2,7 +2,7 @@
 import type { Log, LogTee } from "../../base/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
 import type { BuildInfo } from "../telemetry/index.ts";
-import type { NodeDocuments } from "./load.ts";
+import type { NodeDocuments } from "./configuration/load-documents.ts";
 import type { DataPlaneBounds } from "./start.ts";
 
 export interface ConfigNodeOptions extends DataPlaneBounds {

@@ -1,7 +1,4 @@
-/**
- * A node in config mode, the composition root: metrics, cluster, sealed secrets, configuration, admin listener, data plane,
- * opened in this order and closed in reverse.
- */
+/** Composition root of a node in config mode: opens metrics, cluster, secrets, configuration and listeners, in order. */
 
 import { resolve } from "node:path";
 import {
@@ -21,42 +18,42 @@ import { openModelStore, openModelSupply } from "../models/index.ts";
 import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import { openHeld, openSharedFetches } from "../workers/index.ts";
-import { acmeSettingsOf, openCertificateOrders } from "./acme.ts";
-import { backendsPort } from "./admin-backends.ts";
-import { governedPort } from "./admin-governance.ts";
-import { guardrailsPort } from "./admin-guardrails.ts";
-import { type AdminDoors, accessOf, openAdminDoors } from "./admin-plane.ts";
-import { refusalRows } from "./admin-refusals.ts";
-import { createRequests } from "./admin-requests.ts";
-import { listRows } from "./admin-rows.ts";
-import { type SealingHere, secretsPort } from "./admin-secrets.ts";
-import { sourcesPort } from "./admin-sources.ts";
+import { backendsPort } from "./admin/backends-port.ts";
+import { createControlDecisions } from "./admin/control-decisions.ts";
+import { governedPort } from "./admin/governed-port.ts";
+import { guardrailsPort } from "./admin/guardrails-port.ts";
+import { listRows } from "./admin/list-rows.ts";
+import { listenersOf } from "./admin/listeners.ts";
+import { type AdminDoors, accessOf, openAdminDoors } from "./admin/open-admin-plane.ts";
+import { refusalRows } from "./admin/refusals-port.ts";
+import { createRequests } from "./admin/requests-port.ts";
+import { type SealingHere, secretsPort } from "./admin/secrets-port.ts";
+import { sourcesPort } from "./admin/sources-port.ts";
 import { auditSink, openTrail, recordChanges } from "./audit-trail.ts";
-import { clusterOptionsOf } from "./cluster-options.ts";
+import { clusterOptionsOf } from "./cluster/cluster-options.ts";
+import { observeCluster, observeLoss } from "./cluster/observe-cluster.ts";
+import { nodeStateOf, openRemovalGate } from "./cluster/removal-gate.ts";
+import { keySourcesOf, sealingKeysOf } from "./cluster/sealing-keys.ts";
+import { waitForFeatureLevel } from "./cluster/wait-for-feature-level.ts";
 import type { ConfigNode, ConfigNodeOptions, ServingNode } from "./config-node-types.ts";
-import { openConfiguration } from "./configuration.ts";
-import { aborted, standingOf, standstillOf } from "./configuration-status.ts";
-import { createControlDecisions } from "./control-decisions.ts";
-import { beside } from "./files.ts";
-import { certificateFilesOf, openCertificateFiles, openFrontDoor } from "./front-door.ts";
-import { openGoverning } from "./governance-ports.ts";
-import { openHistory } from "./history.ts";
-import { openNodeInspector } from "./inspector.ts";
-import { loginsOf } from "./issuers.ts";
+import { openConfiguration } from "./configuration/configuration.ts";
+import { aborted, configurationStatus, standstillOf } from "./configuration/configuration-status.ts";
+import { proxiedUpstreams, upstreamsOf } from "./configuration/proxied-upstreams.ts";
+import { beside } from "./configuration/read-files.ts";
+import { countIn } from "./configuration/startup-errors.ts";
+import { openGoverning } from "./governance/governance-ports.ts";
+import { loginsOf } from "./governance/issuers.ts";
+import { openReconciling } from "./governance/open-reconciliation.ts";
+import { openTokens } from "./governance/token-verifiers.ts";
+import { usageReports } from "./governance/usage-reports.ts";
 import { KEEPS_NOTHING, openOnce, routesAny } from "./late-data-plane.ts";
-import { listenersOf } from "./listeners.ts";
 import { modelCacheOf, modelStatusOf } from "./model-cache.ts";
-import { observeCluster, observeLoss } from "./observe-cluster.ts";
-import { proxiedUpstreams, upstreamsOf } from "./proxied-upstreams.ts";
-import { openReconciling } from "./reconciling.ts";
-import { recordsOf, rehearsalsPort } from "./rehearsal/port.ts";
-import { nodeStateOf, openRemovalGate } from "./removal-gate.ts";
-import { keySourcesOf, sealingKeysOf } from "./sealing-keys.ts";
+import { openNodeInspector } from "./open-inspector.ts";
+import { openHistory } from "./record-history.ts";
+import { recordsOf, rehearsalsPort } from "./rehearsal/rehearsals-port.ts";
 import { admissionOf, type DataPlane, measureAdmission, observe, serveDataPlane } from "./start.ts";
-import { countIn } from "./startup-errors.ts";
-import { openTokens } from "./tokens.ts";
-import { usageReports } from "./usage-reports.ts";
-import { whenStanding } from "./wait-for-feature-level.ts";
+import { acmeSettingsOf, openCertificateOrders } from "./tls/acme-settings.ts";
+import { certificateFilesOf, openCertificateFiles, openDataListenerTls } from "./tls/data-listener-tls.ts";
 import { createFleet, fleetOptions, settling, workersOf } from "./worker/index.ts";
 
 /** Time to hand leadership over and finish the last writes, in milliseconds. */
@@ -274,7 +271,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
           uptimeMs: () => systemClock.monotonic() - startedMonotonic,
           listeners: listening,
           readiness: observed.readiness,
-          configuration: () => standingOf(configuration),
+          configuration: () => configurationStatus(configuration),
           models: () => models.standing().map(modelStatusOf),
           workers() {
             const isServing = dataPlane !== undefined;
@@ -314,7 +311,8 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   });
 
   const door =
-    certificates && (await openFrontDoor({ ...observed, certificates, secret: keks?.keks.current.key, log }, owner));
+    certificates &&
+    (await openDataListenerTls({ ...observed, certificates, secret: keks?.keks.current.key, log }, owner));
 
   cluster.onQuestion(async (question) => dataPlane?.answer(question));
   const admission = admissionOf(options);
@@ -361,7 +359,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const serve = async (): Promise<ServingNode> => {
     const fault = ended.then((error) => Promise.reject(error));
     const snapshot = await Promise.race([firstSnapshot.promise, standstillOf(begun), fault, aborted(signal)]);
-    await Promise.race([whenStanding(cluster), fault, aborted(signal)]);
+    await Promise.race([waitForFeatureLevel(cluster), fault, aborted(signal)]);
     const { extproc } = nodeFile;
     if (extproc?.inspect_listen !== undefined) {
       const sinks = { trail: governing.trail, metrics: metrics.guardrails, log };

@@ -6,14 +6,14 @@ import { systemClock } from "../../base/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
 import {
   type ModelNeed,
-  type ModelStanding,
+  type ModelStatus,
   type ModelSupply,
   type ModelView,
   modelNeeds,
   openModelStore,
 } from "../models/index.ts";
-import { beside } from "./files.ts";
-import type { CompiledSources } from "./sources.ts";
+import type { CompiledSources } from "./configuration/compile-sources.ts";
+import { beside } from "./configuration/read-files.ts";
 
 const USUAL = "/gateway";
 
@@ -68,7 +68,7 @@ export async function cachedViews(nodeFile: NodeFile, path: string, needs: reado
   }
 }
 
-export const modelStatusOf = ({ name, state, done, total, message }: ModelStanding) => ({
+export const modelStatusOf = ({ name, state, done, total, message }: ModelStatus) => ({
   name,
   state,
   bytes: done,

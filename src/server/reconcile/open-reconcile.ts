@@ -8,10 +8,10 @@
 import { anySignal, type Clock, type Instruments, type Log } from "../../base/index.ts";
 import type { Audited, Audits } from "../snapshot/index.ts";
 import { dayOf, windowAt } from "./judge/days.ts";
-import { type Ledger, openLedger } from "./ledger.ts";
 import { createReconcileMetrics } from "./metrics.ts";
 import type { ReconcilePorts } from "./ports.ts";
-import { tellBreaches } from "./record-breaches.ts";
+import { type Ledger, openLedger } from "./reconcile-ledger.ts";
+import { recordBreaches } from "./record-breaches.ts";
 import { runRound } from "./round.ts";
 
 /** Added at random, as a part of what is waited. */
@@ -95,7 +95,7 @@ export function openReconcile(options: ReconcileOptions): Reconcile {
   }
 
   async function work(now: Audits, signal: AbortSignal): Promise<void> {
-    await tellBreaches(ports, signal);
+    await recordBreaches(ports, signal);
     for (const audited of now.providers) {
       const { provider } = audited;
       if (dueIn(audited, now) > 0) continue;
@@ -110,7 +110,7 @@ export function openReconcile(options: ReconcileOptions): Reconcile {
         metrics.fetched(provider, false);
         log.warn("a round of reconciliation was not finished", { provider, error });
       }
-      await tellBreaches(ports, signal);
+      await recordBreaches(ports, signal);
     }
     await tidy(now, signal);
   }

@@ -1,7 +1,7 @@
 /** Ports that reconciliation needs from the node; `node/` provides them. */
 import type { GuardedAnswer, GuardedRequest } from "../credentials/index.ts";
 import type { Fields } from "./judge/entry.ts";
-import type { Metered, Verdict } from "./judge/judge.ts";
+import type { Metered, Verdict } from "./judge/judge-usage.ts";
 
 /** A row of the replicated ledger. */
 export interface LedgerRow {

@@ -3,39 +3,43 @@
  * breach is recorded twice only if a node dies between the record and the note about it, and never lost.
  */
 import type { Log } from "../../base/index.ts";
-import { type Entry, fieldsOf, untold, withTold } from "./judge/entry.ts";
-import type { Held, Ledger } from "./ledger.ts";
+import { type Entry, fieldsOf, unrecordedBreaches, withRecordedBreaches } from "./judge/entry.ts";
 import type { ReconcilePorts } from "./ports.ts";
+import type { Held, Ledger } from "./reconcile-ledger.ts";
 
 /** Time in which only the judging node records its breaches, in milliseconds. */
 const CLAIM_MS = 60_000;
 
-export interface Telling extends Pick<ReconcilePorts, "node" | "rows" | "record"> {
+export interface BreachRecorderPorts extends Pick<ReconcilePorts, "node" | "rows" | "record"> {
   readonly ledger: Ledger;
   readonly now: () => number;
   readonly log: Log;
 }
 
 /** Rejects as writes do. A breach whose note failed is recorded again. */
-export async function tellBreaches(
-  { node, rows, record, ledger, now, log }: Telling,
+export async function recordBreaches(
+  { node, rows, record, ledger, now, log }: BreachRecorderPorts,
   signal: AbortSignal,
 ): Promise<void> {
   const waiting = Array.from(ledger.entries()).filter(
-    ({ value, at }) => untold(value).length > 0 && (value.judged?.by === node || Math.abs(now() - at) > CLAIM_MS),
+    ({ value, at }) =>
+      unrecordedBreaches(value).length > 0 && (value.judged?.by === node || Math.abs(now() - at) > CLAIM_MS),
   );
   for (const held of waiting.toSorted((a, b) => (a.value.day < b.value.day ? -1 : 1))) {
     signal.throwIfAborted();
     if (!tell(held, record, log)) return;
     const { value, rev } = held;
-    await rows.put([{ day: value.day, id: value.provider, fields: fieldsOf(withTold(value)), seen: rev }], signal);
+    await rows.put(
+      [{ day: value.day, id: value.provider, fields: fieldsOf(withRecordedBreaches(value)), seen: rev }],
+      signal,
+    );
   }
 }
 
 /** Returns false if nothing can be recorded now. */
 function tell({ value }: Held<Entry>, record: ReconcilePorts["record"], log: Log): boolean {
   const { day, provider, scope, judged } = value;
-  for (const verdict of untold(value)) {
+  for (const verdict of unrecordedBreaches(value)) {
     const breach = { ...verdict, provider, day, scope, unmeasured: judged?.unmeasured ?? 0 };
     try {
       record(breach);

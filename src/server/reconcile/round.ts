@@ -5,8 +5,8 @@ import { type FetchedReport, type FetchPorts, fetchReport } from "./fetch/report
 import { momentOf, windowAt } from "./judge/days.ts";
 import { type Entry, entryWith, fieldsOf, type Judging } from "./judge/entry.ts";
 import { type Round, roundFields } from "./judge/round-entry.ts";
-import type { Ledger } from "./ledger.ts";
 import { type LedgerPut, MAX_PUT, type ReconcilePorts } from "./ports.ts";
+import type { Ledger } from "./reconcile-ledger.ts";
 
 export interface RoundPorts extends Pick<ReconcilePorts, "node" | "rows" | "metered" | "send"> {
   readonly ledger: Ledger;

@@ -6,8 +6,8 @@ import { type Admission, FACT, type RecordedRequest, type Resolve, type Step } f
 import { causeOf, guardRoute, type Standing, type Target } from "../dataplane/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { Provider } from "../upstream/index.ts";
+import { rulesStep } from "./access-stage.ts";
 import { type Before, channelStep } from "./channels.ts";
-import { rulesStep } from "./rules.ts";
 
 export interface Judging {
   readonly snapshot: Snapshot;

@@ -1,6 +1,6 @@
 /** Judges the recorded requests of all nodes by a proposed configuration, in slices and within a time. */
 import { type Counted, type Judged, judge, type RecordedRequest, Tally } from "../core/rehearsal/index.ts";
-import { openProposal, type ProposalInput } from "./configuration.ts";
+import { openProposal, type ProposalInput } from "./proposed-configuration.ts";
 import type { NodeRecords } from "./types.ts";
 
 export interface RehearsalInput extends Pick<ProposalInput, "inForce" | "proposed" | "keys" | "buckets" | "now"> {

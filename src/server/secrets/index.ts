@@ -2,6 +2,8 @@
 
 export { deriveKeks, type Kek, type KekFile, type KekSources, type Keks, readKekFile, requestDigestOf } from "./kek.ts";
 export type { Sealing } from "./keyring.ts";
+export { createSealedSecrets, type Opened, type SealedSecrets, type SealedStatus } from "./open-sealed.ts";
+export type { SealedView } from "./sealed-rows.ts";
 export {
   type Plan,
   planDeleteSecret,
@@ -12,9 +14,7 @@ export {
   planReseal,
   planRewrap,
   planRotate,
-} from "./plan.ts";
-export type { SealedView } from "./rows.ts";
-export { createSealedSecrets, type Opened, type SealedSecrets, type SealedStatus } from "./sealed.ts";
+} from "./secret-commands.ts";
 export {
   type Lookup,
   openSecrets,

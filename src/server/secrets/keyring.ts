@@ -5,8 +5,8 @@
 
 import { randomBytes } from "node:crypto";
 import type { Kek, Keks } from "./kek.ts";
-import { heldRows, type RingRow, ringRows, type SealedView, type Wrap } from "./rows.ts";
 import { open, seal } from "./seal.ts";
+import { heldRows, type RingRow, ringRows, type SealedView, type Wrap } from "./sealed-rows.ts";
 
 /** State and keys for opening and sealing on this node. */
 export interface Sealing {

@@ -10,7 +10,7 @@
  */
 
 import { createHash } from "node:crypto";
-import type { SealedSecrets } from "./sealed.ts";
+import type { SealedSecrets } from "./open-sealed.ts";
 import { readSecretFile, type SecretFile } from "./secret-file.ts";
 
 /** A credential, a key or a certificate chain; the longest of them are a few KiB. */

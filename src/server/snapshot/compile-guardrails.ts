@@ -48,9 +48,9 @@ import {
   type Held,
   type Prepare,
   UNGUARDED,
-} from "./guardrails.ts";
+} from "./compiled-guard.ts";
 import { type GuardedProfile, inForceOf } from "./in-force.ts";
-import { rehearse } from "./rehearse.ts";
+import { rehearse } from "./rehearse-texts.ts";
 import { compileRestorer, restoreProblems } from "./restoring.ts";
 
 export function openEngine(given: EngineOptions): GuardrailEngine {

@@ -1,17 +1,17 @@
+/** The compiled configuration: documents in, one frozen snapshot out. */
+
 export type { Guard, Guarded, InspectBeside } from "../core/guardrails/index.ts";
 export type {
   AskSession,
   CallModel,
+  ModelAnswer,
   ModelQuestion,
-  ModelSaid,
   SessionAnswer,
   SessionQuestion,
 } from "../detectors/index.ts";
 export type { Audited, Audits } from "./audits.ts";
 export type { CardKey, CardKeys } from "./card-keys.ts";
-export { type Compiled, type CompileInput, compileDeployment } from "./compile.ts";
-export type { FrontedSnapshot } from "./fronted.ts";
-export type { Trusted } from "./governance.ts";
+export { type Compiled, type CompileInput, compileDeployment } from "./compile-snapshot.ts";
 export {
   type AssembledGuardrails,
   type CompiledGuardrails,
@@ -20,11 +20,13 @@ export {
   type GuardrailSnapshot,
   type Rehearse,
   type Restorer,
-} from "./guardrails.ts";
+} from "./compiled-guard.ts";
+export type { FrontedSnapshot } from "./fronted-servers.ts";
+export type { Trusted } from "./governance.ts";
 export type { DetectorInForce, GuardedProfile, GuardrailsInForce, RuleInForce } from "./in-force.ts";
 export { loadGuardrailEngine, loadGuardrails, mayHoldGuardrails } from "./load-guardrails.ts";
 export { loadRules, mayHoldRules, type Rules } from "./load-rules.ts";
-export { removedFrom } from "./removed.ts";
+export { removedFrom } from "./removed-findings.ts";
 export {
   type Claim,
   DEFAULT_MAX_BODY_BYTES,

@@ -2,7 +2,7 @@
  * The engine of guardrails, in memory only where a document has some: it brings CEL and the tables of detectors. For that
  * to hold, nothing that a start imports may import `core/guardrails/policy` or `server/detectors` for more than types.
  */
-import type { EngineOptions, GuardrailEngine } from "./guardrails.ts";
+import type { EngineOptions, GuardrailEngine } from "./compiled-guard.ts";
 
 /** A text without the key, and without an escape that could write it, has no guardrails. */
 const MAY_HOLD = /guardrails|\\/;

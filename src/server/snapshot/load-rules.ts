@@ -5,7 +5,7 @@
  */
 import type { Deployment } from "../core/config/index.ts";
 
-export type Rules = typeof import("./rules.ts");
+export type Rules = typeof import("./compile-rules.ts");
 
 /** A text without these keys, and without an escape that could write one, contains no expression. */
 const MAY_HOLD = /access_rules|\bcel\b|\\/;
@@ -15,7 +15,7 @@ export const mayHoldRules = (text: string): boolean => MAY_HOLD.test(text);
 
 /** Returns `undefined` if no text can contain an expression. */
 export async function loadRules(texts: readonly string[]): Promise<Rules | undefined> {
-  return texts.some(mayHoldRules) ? await import("./rules.ts") : undefined;
+  return texts.some(mayHoldRules) ? await import("./compile-rules.ts") : undefined;
 }
 
 export const hasRules = ({ access_rules: rules = [], profiles = [], budgets = [] }: Deployment): boolean =>

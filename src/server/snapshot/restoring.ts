@@ -12,9 +12,9 @@ import {
   type Restored,
   RestoreLimit,
   restore,
-  turnedIn,
+  restoredValues,
 } from "../core/guardrails/policy/index.ts";
-import type { GuardrailSnapshot } from "./guardrails.ts";
+import type { GuardrailSnapshot } from "./compiled-guard.ts";
 
 /** Maximum decryptions for one message, about a tenth of a second. */
 const MOST_DECRYPTIONS = 2_000;
@@ -88,7 +88,7 @@ export function compileRestorer(
       },
       placesIn(text) {
         const budget = { left: MOST_DECRYPTIONS };
-        const turned = within(() => turnedIn(text, types, restoring, budget)) ?? [];
+        const turned = within(() => restoredValues(text, types, restoring, budget)) ?? [];
         return turned.filter(({ proof }) => proof === "issued" || proof === "check");
       },
     };

@@ -5,8 +5,8 @@ import type { AccessPolicy, Policies } from "../core/policy/index.ts";
 import type { Provider } from "../upstream/index.ts";
 import type { Audits } from "./audits.ts";
 import type { CardKeys } from "./card-keys.ts";
-import type { FrontedSnapshot } from "./fronted.ts";
-import type { GuardrailSnapshot } from "./guardrails.ts";
+import type { GuardrailSnapshot } from "./compiled-guard.ts";
+import type { FrontedSnapshot } from "./fronted-servers.ts";
 
 export interface Routed {
   readonly provider: Provider;

@@ -1,4 +1,8 @@
-/** Exports the instruments of `base`: the metrics listener, the bridge to prom-client, and OTLP with traces and logs. */
+/**
+ * Exports the instruments of `base`: the metrics listener, the bridge to prom-client, and OTLP with traces and logs.
+ *
+ * - `otlp/`: OTLP export of metrics, traces and logs
+ */
 
 export { type Exposition, exposeInstruments, prometheusName } from "./exposition.ts";
 export { type MetricsListener, type MetricsOptions, type Readiness, startMetrics } from "./metrics-listener.ts";

@@ -1,4 +1,9 @@
-/** The front door's certificate, and how TLS is served with it. */
+/**
+ * The front door's certificate, and how TLS is served with it.
+ *
+ * - `acme/`: certificates by ACME (RFC 8555)
+ */
+
 export {
   type AcmeOptions,
   type AcmeSettings,
@@ -15,12 +20,12 @@ export {
   rfc2136Provider,
   tsigKeyOf,
 } from "./acme/index.ts";
-export { createDoor, type Door, type DoorAnswer, type DoorOptions } from "./door.ts";
-export { type ExpiryStage, expiryStage } from "./expiry.ts";
-export { CertificateFilesUnusable, type FileCertificates, openFiles } from "./files.ts";
+export { type ExpiryStage, expiryStage } from "./certificate-expiry.ts";
+export { CertificateFilesUnusable, type FileCertificates, openFiles } from "./certificate-files.ts";
 export { observeCertificate } from "./metrics.ts";
 export { makePlaceholder } from "./placeholder.ts";
 export { type CertificateFault, type CertificateRead, readCertificate, type Untimely } from "./read-certificate.ts";
 export { type CertificateFiles, type FilesRead, readCertificateFiles } from "./read-files.ts";
+export { createTlsServer, type TlsServer, type TlsServerAnswer, type TlsServerOptions } from "./serve-tls.ts";
 export { createTicketKeys, type TicketKeys } from "./ticket-keys.ts";
-export type { Certificate, CertificateFailure, CertificateStanding, Certificates, MaybeLater } from "./types.ts";
+export type { Certificate, CertificateFailure, CertificateStatus, Certificates, MaybeLater } from "./types.ts";

@@ -27,7 +27,7 @@ export interface CertificateFailure {
 }
 
 /** State of the certificate for `GET /status`, the list `certificates` and the console. */
-export interface CertificateStanding {
+export interface CertificateStatus {
   /** Origin: path of the file, or directory URL of the authority. */
   readonly source: string;
   /** Names that it is to have; of files, those that it has. */
@@ -52,7 +52,7 @@ export interface Certificates {
   readonly mode: "files" | "acme";
   /** Certificate in use on this node; `undefined` before the first. */
   current(): Certificate | undefined;
-  standing(): CertificateStanding;
+  standing(): CertificateStatus;
   /**
    * Returns the key authorization of a pending HTTP-01 challenge (RFC 8555 section 8.3), or `undefined` if it is unknown.
    * `host`: as sent by the client, lower case, without port.

@@ -1,3 +1,11 @@
+/**
+ * Upstreams: connections, attempts, retries and failover.
+ *
+ * - `http/`: HTTP/1.1 client
+ * - `picker/`: endpoint pickers of inference pools
+ * - `pools/`: members of an upstream, their names, health and order
+ */
+
 export type { ActingFor, Bearing, Credential, Presented, Presenter } from "../credentials/index.ts";
 export { statusTrigger } from "./attempt-outcome.ts";
 export {

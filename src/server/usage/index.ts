@@ -1,4 +1,10 @@
-/** The ledger of who used what, in and out of the replicated state, and the last requests. */
+/**
+ * The ledger of who used what, in and out of the replicated state, and the last requests.
+ *
+ * - `history/`: measurements of the last quarter of an hour
+ * - `requests/`: the last requests
+ */
+
 export type { MeteredRow } from "../core/state/index.ts";
 export { BUCKET_MS, createHistory, type History, KEPT_BUCKETS, MAX_SERIES, type Point } from "./history/index.ts";
 export { meteredOfProvider, meteredOnDay } from "./metered.ts";

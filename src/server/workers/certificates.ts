@@ -1,11 +1,11 @@
 /** The data listener's certificate and pending challenges, sent from the node process to a worker. */
-import type { Certificate, CertificateStanding, Certificates } from "../tls/index.ts";
+import type { Certificate, CertificateStatus, Certificates } from "../tls/index.ts";
 import type { Channel } from "./channel/index.ts";
 
 interface Told {
   readonly mode: Certificates["mode"];
   readonly current: Certificate | undefined;
-  readonly standing: CertificateStanding;
+  readonly standing: CertificateStatus;
 }
 
 type Challenge = readonly [host: string, token: string];

@@ -8,7 +8,7 @@
 
 import { createServer, type ServerResponse } from "node:http";
 import { TABLES } from "../../../src/admin-api/index.ts";
-import { createRequests } from "../../../src/server/node/admin-requests.ts";
+import { createRequests } from "../../../src/server/node/admin/requests-port.ts";
 import { bucket, key, profile } from "../../console/views/keys-fixture.ts";
 import { backend, member, model, STATUS } from "../../console/views/traffic-fixtures.ts";
 import { endWithParent } from "../child/channel.ts";

@@ -6,7 +6,7 @@ import { writeFile } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { mintKey } from "../../../src/server/auth/virtual-key.ts";
-import { readArchive, writeArchive } from "../../../src/server/cluster/archive.ts";
+import { readArchive, writeArchive } from "../../../src/server/cluster/snapshots/archive.ts";
 import { keyIdRowKey, keyIdRows, keyRowKey, keyRows } from "../../../src/server/core/state/commands/keys.ts";
 import { createStateEncoder } from "../../../src/server/core/state/index.ts";
 import { teamOf } from "../admin/plane.ts";

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import type { Socket } from "node:net";
 import { after, test } from "node:test";
-import type { Dialect } from "../../../src/server/core/dialects/routes.ts";
+import type { Dialect } from "../../../src/server/core/dialects/routes/routes.ts";
 import { idle } from "../support/metrics.ts";
 import { endChunks, reply, startEvents, writeChunk } from "../support/upstream.ts";
 import { framesOf, readBy, SOUND, startHostile, TEXT } from "./support/scripted.ts";

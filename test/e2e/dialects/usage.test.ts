@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { Usage } from "../../../src/server/core/dialects/usage.ts";
+import type { Usage } from "../../../src/server/core/dialects/usage/usage.ts";
 import { mint, PROVIDER_KEY, startGoverned } from "../governance/support/governed.ts";
 import { idle, type Series, sumOf } from "../support/metrics.ts";
 import { clientsOf } from "../support/simulated.ts";

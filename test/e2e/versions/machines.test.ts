@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FEATURE_RANGE } from "../../../src/server/core/state/index.ts";
-import { replicatedShapes } from "../../../src/server/core/state/shapes.ts";
+import { replicatedShapes } from "../../../src/server/core/state/recorded-shapes.ts";
 import { CLOSED_LEVEL, OLDER_BUILDS } from "../../server/core/state/versions/closed.ts";
 import { judgeShapes } from "../../server/core/state/versions/judge-shapes.ts";
 import { drawLog, firstDifference, OF_THIS_BUILD } from "../../server/core/state/versions/recorded-log.ts";

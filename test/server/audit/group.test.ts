@@ -5,11 +5,11 @@ import { createHash, sign, verify } from "node:crypto";
 import { test } from "node:test";
 import canonicalize from "canonicalize";
 import fc from "fast-check";
+import { publicKeyOf } from "../../../src/server/audit/audit-record.ts";
 import { eventText } from "../../../src/server/audit/fit-event.ts";
 import { growTree, MAX_GROUP, MAX_PROOF_LENGTH, parseProof, signedBy } from "../../../src/server/audit/group-proof.ts";
 import { MAX_RECORD_BYTES } from "../../../src/server/audit/index.ts";
 import { generateKey } from "../../../src/server/audit/key-file.ts";
-import { publicKeyOf } from "../../../src/server/audit/record.ts";
 import { AT, found, type MadeTrail, makeTrail, textOf, verifyChunks, verifyLines } from "./support/trails.ts";
 
 const key = generateKey();

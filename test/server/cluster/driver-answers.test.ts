@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { WriteOutcome } from "../../../src/server/cluster/driver-types.ts";
+import type { WriteOutcome } from "../../../src/server/cluster/consensus/driver-types.ts";
 import type { ConfChange } from "../../../src/server/core/raft/index.ts";
 import { configuration, type DriverBench, driverBench, ELECTION_TICKS, entry, THREE } from "./support/driver-bench.ts";
 

@@ -16,7 +16,7 @@ import {
   listen,
 } from "../../../src/server/dataplane/index.ts";
 import { createAdmission, DEFAULT_ADMISSION } from "../../../src/server/memory/index.ts";
-import { compileSources } from "../../../src/server/node/sources.ts";
+import { compileSources } from "../../../src/server/node/configuration/compile-sources.ts";
 import { openOrigins } from "../../../src/server/upstream/index.ts";
 import { reply, scriptedUpstream } from "../../e2e/support/upstream.ts";
 import { atEnd, eventually } from "../../e2e/support/wait.ts";

@@ -24,7 +24,7 @@ import {
 import type { Ports } from "../../../src/server/dataplane/ports.ts";
 import { serve } from "../../../src/server/dataplane/serve.ts";
 import { createAdmission } from "../../../src/server/memory/index.ts";
-import { compileAlone } from "../../../src/server/node/compile-alone.ts";
+import { compileAlone } from "../../../src/server/node/configuration/compile-document.ts";
 import { openOrigins } from "../../../src/server/upstream/index.ts";
 import { eventually } from "../../e2e/support/wait.ts";
 import { openCountedBudgets } from "./support/charges.ts";

@@ -3,7 +3,12 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { createInstruments, type Log, nullLog } from "../../../src/base/index.ts";
-import { lackingWords, type ModelNeed, type ModelSupply, openModelSupply } from "../../../src/server/models/index.ts";
+import {
+  type ModelNeed,
+  type ModelSupply,
+  missingModelsText,
+  openModelSupply,
+} from "../../../src/server/models/index.ts";
 import { fail, type Hub, sha256 } from "./support/hub.ts";
 import {
   declarationOf,
@@ -92,16 +97,16 @@ test("what is wanted is fetched in the background, and seen on its way", async (
   assert.deepEqual(supply.standing(), [
     { name: "names", state: "fetching", done: 0, total: undefined, message: undefined },
   ]);
-  assert.equal(lackingWords(supply.standing()), "names");
+  assert.equal(missingModelsText(supply.standing()), "names");
   await held.asked;
   const [standing] = supply.standing();
   assert.equal(standing?.total, SIZE);
-  assert.match(lackingWords(supply.standing()) ?? "", /^names \(0\.\d of 0\.5 MB\)$/);
+  assert.match(missingModelsText(supply.standing()) ?? "", /^names \(0\.\d of 0\.5 MB\)$/);
   supply.want([need]);
   held.release();
   await came;
   assert.deepEqual(supply.standing(), [{ name: "names", state: "ready", done: SIZE, total: SIZE, message: undefined }]);
-  assert.equal(lackingWords(supply.standing()), undefined);
+  assert.equal(missingModelsText(supply.standing()), undefined);
   assert.equal((await supply.ready([need], never())).get("names")?.size, SIZE);
 
   assert.deepEqual([lines[0]?.message, lines.at(-1)?.message], ["a model is being fetched", "a model is ready"]);
@@ -137,7 +142,7 @@ test("what cannot be fetched is said, and tried again for as long as it is wante
   supply.want([need]);
   await nextChange(supply);
   assert.equal(supply.standing()[0]?.state, "failed");
-  assert.match(lackingWords(supply.standing()) ?? "", /^names \(http:.*has no such revision \(refused\)\)$/);
+  assert.match(missingModelsText(supply.standing()) ?? "", /^names \(http:.*has no such revision \(refused\)\)$/);
   while (supply.standing()[0]?.state !== "ready") await nextChange(supply);
   assert.deepEqual(waits, [30_000, 60_000, 120_000, 240_000, 480_000, 600_000, 600_000]);
   const told = lines.filter(({ message }) => message === "a model could not be fetched; it is tried again");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createInstruments, nullLog } from "../../../src/base/index.ts";
 import { commands } from "../../../src/server/core/state/index.ts";
-import { ledgerRows } from "../../../src/server/node/reconciling.ts";
+import { ledgerRows } from "../../../src/server/node/governance/open-reconciliation.ts";
 import { openReconcile } from "../../../src/server/reconcile/index.ts";
 import type { Audits } from "../../../src/server/snapshot/index.ts";
 import { createMemoryCluster } from "../admin/support/memory-cluster.ts";

@@ -16,7 +16,7 @@ import {
   readFeatureLevel,
   scanPeriod,
 } from "../../../src/server/core/state/index.ts";
-import { ledgerReports } from "../../../src/server/node/ledger-reports.ts";
+import { ledgerReports } from "../../../src/server/node/governance/ledger-reports.ts";
 import { openLedger } from "../../../src/server/usage/index.ts";
 import { leaderOf, openTogether, options, type TestNode } from "../cluster/support/cluster-bench.ts";
 import { until } from "../cluster/support/outcome.ts";

@@ -1,13 +1,13 @@
 /** The queried node, and the caller. */
 
-import { FEATURE_RANGE, levelStanding, waitingWords } from "../../core/state/index.ts";
+import { FEATURE_RANGE, featureLevelStatus, featureLevelWaitText } from "../../core/state/index.ts";
 import { type Handlers, rfc3339 } from "../handler.ts";
 
 export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
   async get_status(_call, { cluster, facts, rows }) {
     const status = cluster.status();
     const { ready, reasons } = facts.readiness();
-    const standing = levelStanding(cluster.view);
+    const standing = featureLevelStatus(cluster.view);
     return {
       value: {
         node: status.nodeId,
@@ -25,7 +25,7 @@ export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
         reasons,
         listeners: facts.listeners(),
         configuration: facts.configuration(),
-        feature: { level: standing.level, highest: FEATURE_RANGE.max, waiting: waitingWords(standing) ?? null },
+        feature: { level: standing.level, highest: FEATURE_RANGE.max, waiting: featureLevelWaitText(standing) ?? null },
         time: { ahead_ms: status.time.aheadMs, log_ahead_ms: status.time.logAheadMs },
         models: facts.models(),
         workers: facts.workers(),

@@ -1,8 +1,8 @@
 /** Examines a block in a thread: reads its lines, hashes each record, and checks each signature whose key is known. */
 
 import { type KeyObject, verify } from "node:crypto";
+import { publicKeyOf, thumbprintOf } from "../audit-record.ts";
 import { parseProof, signedBy } from "../group-proof.ts";
-import { publicKeyOf, thumbprintOf } from "../record.ts";
 import type { Block } from "./blocks.ts";
 import { type ReadLine, type ReadRecord, readLine } from "./read-record.ts";
 

@@ -1,6 +1,6 @@
 /** The witnessed heads file and a key of the command line, read. Source: specification document 1. */
 
-import { thumbprintOf } from "../record.ts";
+import { thumbprintOf } from "../audit-record.ts";
 import type { WitnessedHead } from "./types.ts";
 
 const MAX_HEADS = 100_000;

@@ -1,12 +1,12 @@
 /** Judges what is known only after everything was read: missing records, unknown keys, heads that were not reached. */
 
-import type { BookedChain } from "./booked-chain.ts";
+import type { AssembledChain } from "./assembled-chain.ts";
 import { chainKey } from "./findings.ts";
 import type { Finding, WitnessedHead } from "./types.ts";
 
 type Add = (finding: Finding) => void;
 
-export function judgeEnds(chains: readonly BookedChain[], heads: readonly WitnessedHead[], add: Add): void {
+export function judgeEnds(chains: readonly AssembledChain[], heads: readonly WitnessedHead[], add: Add): void {
   const byKey = new Map(chains.map((chain) => [chainKey(chain.node, chain.kid), chain]));
   for (const chain of chains) {
     judgeGaps(chain, add);
@@ -16,14 +16,14 @@ export function judgeEnds(chains: readonly BookedChain[], heads: readonly Witnes
   for (const head of heads) judgeHead(head, byKey.get(chainKey(head.node, head.kid)), add);
 }
 
-function judgeGaps({ node, kid, book }: BookedChain, add: Add): void {
+function judgeGaps({ node, kid, book }: AssembledChain, add: Add): void {
   for (const { first, last } of book.gaps()) {
     const message = first === last ? "the record is missing" : `records ${first} to ${last} are missing`;
     add({ kind: "missing", node, kid, seq: first, message });
   }
 }
 
-function judgeKey({ node, kid, hasKey, unchecked, book, firstPlace }: BookedChain, add: Add): void {
+function judgeKey({ node, kid, hasKey, unchecked, book, firstPlace }: AssembledChain, add: Add): void {
   if (hasKey) return;
   const why =
     book.first === 0
@@ -34,7 +34,11 @@ function judgeKey({ node, kid, hasKey, unchecked, book, firstPlace }: BookedChai
 }
 
 /** A chain whose directory was lost is succeeded by another. */
-function judgePredecessor({ node, kid, book }: BookedChain, byKey: ReadonlyMap<string, BookedChain>, add: Add): void {
+function judgePredecessor(
+  { node, kid, book }: AssembledChain,
+  byKey: ReadonlyMap<string, AssembledChain>,
+  add: Add,
+): void {
   const named = book.start?.succeeds;
   const before = named === undefined ? undefined : byKey.get(chainKey(node, named.kid));
   if (named === undefined || before === undefined || named.seq < before.book.first) return;
@@ -46,14 +50,14 @@ function judgePredecessor({ node, kid, book }: BookedChain, byKey: ReadonlyMap<s
   }
 }
 
-function judgeHead({ node, kid, seq, hash }: WitnessedHead, chain: BookedChain | undefined, add: Add): void {
+function judgeHead({ node, kid, seq, hash }: WitnessedHead, chain: AssembledChain | undefined, add: Add): void {
   const message = headFault({ seq, hash }, chain);
   if (message !== undefined) add({ kind: "head", node, kid, seq, message });
 }
 
 function headFault(
   { seq, hash }: Pick<WitnessedHead, "seq" | "hash">,
-  chain: BookedChain | undefined,
+  chain: AssembledChain | undefined,
 ): string | undefined {
   if (chain === undefined) return "the cluster has witnessed this chain, and the input has no record of it";
   const { first, last } = chain.book;

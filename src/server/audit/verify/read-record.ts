@@ -7,8 +7,8 @@
  */
 
 import { isUtf8 } from "node:buffer";
+import { canonical, hashOfCanonical, isEventName } from "../audit-record.ts";
 import { parseProof } from "../group-proof.ts";
-import { canonical, hashOfCanonical, isEventName } from "../record.ts";
 import type { AuditHead } from "../types.ts";
 import { MAX_LINE_BYTES } from "./blocks.ts";
 

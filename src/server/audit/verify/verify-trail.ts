@@ -8,15 +8,15 @@
  */
 
 import { availableParallelism } from "node:os";
+import { createChainAssembler } from "./assemble-chain.ts";
+import { type AssembledChain, createOrder, noteOrder, type Unchecked } from "./assembled-chain.ts";
 import { type Block, blocksOf } from "./blocks.ts";
-import { type BookedChain, createOrder, noteOrder, type Unchecked } from "./booked-chain.ts";
-import { createChainBook } from "./chain-book.ts";
 import { createControlCounts } from "./control-counts.ts";
 import { type ExaminedLine, type ExaminedRecord, startKey } from "./examine.ts";
+import { createPool } from "./examiner-pool.ts";
 import { chainKey, createFindings } from "./findings.ts";
 import { createFingerprints } from "./fingerprints.ts";
 import { judgeEnds } from "./judge-ends.ts";
-import { createPool } from "./pool.ts";
 import type { ChainReport, Finding, Place, TrailInput, TrailReport, VerifyOptions } from "./types.ts";
 
 const MAX_THREADS = 8;
@@ -30,7 +30,7 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
   const pool = createPool(threads);
   const findings = createFindings();
   const fingerprints = createFingerprints();
-  const chains = new Map<string, BookedChain>();
+  const chains = new Map<string, AssembledChain>();
   const watched = new Map<string, number[]>();
   for (const { node, kid, seq } of heads) {
     const key = chainKey(node, kid);
@@ -43,11 +43,11 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
   let uncheckedCount = 0;
   for (const [kid, raw] of keys) pool.addKey(kid, raw);
 
-  function chainOf({ node, kid }: ExaminedRecord, firstPlace: Place): BookedChain | undefined {
+  function chainOf({ node, kid }: ExaminedRecord, firstPlace: Place): AssembledChain | undefined {
     const key = chainKey(node, kid);
     const known = chains.get(key);
     if (known !== undefined || chains.size >= MAX_CHAINS) return known;
-    const book = createChainBook(fingerprints.chain(), watched.get(key) ?? []);
+    const book = createChainAssembler(fingerprints.chain(), watched.get(key) ?? []);
     const chain = { node, kid, book, order: createOrder(), hasKey: keys.has(kid), unchecked: [], firstPlace };
     chains.set(key, chain);
     return chain;
@@ -94,7 +94,7 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
   }
 
   /** Keeps the signature until the chain's key is known. */
-  async function postpone(chain: BookedChain, { kid, hash, sig, proof, seq, place }: Unchecked): Promise<void> {
+  async function postpone(chain: AssembledChain, { kid, hash, sig, proof, seq, place }: Unchecked): Promise<void> {
     if (uncheckedCount >= MAX_UNCHECKED && !chain.hasKey) {
       const message = `more than ${MAX_UNCHECKED} records wait for a key: give it with -key, or the file with the start record first`;
       findings.add({ kind: "bound", node: chain.node, kid, seq, place, message });
@@ -105,7 +105,7 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
     if (chain.hasKey && chain.unchecked.length >= CHECK_BATCH) await checkPostponed(chain);
   }
 
-  async function checkPostponed(chain: BookedChain): Promise<void> {
+  async function checkPostponed(chain: AssembledChain): Promise<void> {
     while (chain.unchecked.length > 0) {
       const batch = chain.unchecked.splice(-CHECK_BATCH);
       uncheckedCount -= batch.length;
@@ -156,7 +156,7 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
   };
 }
 
-function report({ node, kid, book, order }: BookedChain, isVerified: boolean): ChainReport {
+function report({ node, kid, book, order }: AssembledChain, isVerified: boolean): ChainReport {
   const { first, last, records, copies, start } = book;
   const { misplaced, firstMisplaced } = order;
   const ephemeral = start?.ephemeral;

@@ -2,7 +2,7 @@
 
 import { threadCaller } from "../../../base/index.ts";
 import { checkSignature, createKeys, examineBlock } from "./examine.ts";
-import type { FromExaminer, Task, ToExaminer } from "./pool.ts";
+import type { FromExaminer, Task, ToExaminer } from "./examiner-pool.ts";
 
 const { onMessage, post } = threadCaller<ToExaminer, FromExaminer>();
 const keys = createKeys();

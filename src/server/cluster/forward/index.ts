@@ -1,7 +1,7 @@
 /** Requests between nodes, and from a command line to a node. */
 
-export { createForwardClient } from "./client.ts";
-export { startForward } from "./server.ts";
+export { createForwardClient } from "./forward-client.ts";
+export { startForward } from "./forward-server.ts";
 export type {
   ForwardAnswer,
   ForwardClient,

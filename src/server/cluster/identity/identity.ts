@@ -18,8 +18,8 @@ import {
   type TLSSocket,
   type TlsOptions,
 } from "node:tls";
-import { type Authority, issueLeaf, type Leaf, makeAuthority } from "./certificates.ts";
-import type { ClusterKeys } from "./keys.ts";
+import type { ClusterKeys } from "./derived-keys.ts";
+import { type Authority, issueLeaf, type Leaf, makeAuthority } from "./node-certificates.ts";
 import { PEER_NAME, type Peer, PREVIOUS_PEER_NAME, parseUri, type Subject } from "./subject.ts";
 
 export interface IdentityOptions {

@@ -13,7 +13,7 @@ import { resolve } from "node:path";
 import type { Entry } from "../../core/raft/index.ts";
 import { decodeConfChange } from "../../core/raft/index.ts";
 import { loadState, type State } from "../../core/state/index.ts";
-import { idsOf } from "../membership.ts";
+import { idsOf } from "../members/membership.ts";
 import {
   configurationAfter,
   configurationOf,
@@ -22,8 +22,8 @@ import {
   writeSnapshotFile,
 } from "../storage/index.ts";
 import { writeFailed } from "../storage-error.ts";
-import { factsOf, type Row, readState } from "./facts.ts";
-import { planRecovery } from "./plan.ts";
+import { planRecovery } from "./recovery-plan.ts";
+import { factsOf, type Row, readState } from "./storage-facts.ts";
 
 /** The membership asked for is not one that can be written. Nothing has changed. */
 export class RecoveryRefused extends Error {

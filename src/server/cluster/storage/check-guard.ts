@@ -6,10 +6,10 @@
 
 import type { HardState } from "../../core/raft/index.ts";
 import { damaged, forgot } from "../storage-error.ts";
-import { type GuardIdentity, type GuardReading, type GuardSlot, guardDigest } from "./guard.ts";
+import { type GuardIdentity, type GuardReading, type GuardSlot, guardDigest } from "./guard-file.ts";
 import { equal } from "./load-log.ts";
-import type { Tail } from "./records.ts";
-import { voteText } from "./records.ts";
+import type { Tail } from "./log-records.ts";
+import { voteText } from "./log-records.ts";
 
 export interface Guarded {
   /** The data directory, as messages name it. */

@@ -1,10 +1,10 @@
 /** Storage of a node on disk. */
 
 export { StorageError, type StorageErrorCode } from "../storage-error.ts";
-export { configurationAfter, configurationOf } from "./configuration.ts";
 export { openDatabase } from "./database.ts";
 export { GUARD, RAFT } from "./directory.ts";
 export { openMemoryStorage } from "./memory-storage.ts";
 export { type OpenedStorage, openExisting, openStorage, type StorageOptions } from "./open-storage.ts";
 export { writeSnapshotFile } from "./snapshot-file.ts";
+export { configurationAfter, configurationOf } from "./stored-configuration.ts";
 export type * from "./types.ts";

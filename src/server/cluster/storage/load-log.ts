@@ -22,7 +22,7 @@ import {
   type Position,
   RECORD_OVERHEAD_BYTES,
   type Tail,
-} from "./records.ts";
+} from "./log-records.ts";
 import type { SnapshotRecord } from "./types.ts";
 
 export interface LoadedLog {

@@ -8,11 +8,9 @@
 
 import type { Configuration, Entry, HardState } from "../../core/raft/index.ts";
 import { damaged } from "../storage-error.ts";
-import { configurationOf } from "./configuration.ts";
 import type { Database, Operation } from "./database.ts";
-import type { GuardFile } from "./guard.ts";
+import type { GuardFile } from "./guard-file.ts";
 import type { LogIndex } from "./log-index.ts";
-import { createLogWriter, type LogFacts } from "./log-writer.ts";
 import {
   BadRecord,
   chainAfter,
@@ -23,7 +21,9 @@ import {
   origin,
   type Position,
   type StoredEntry,
-} from "./records.ts";
+} from "./log-records.ts";
+import { createLogWriter, type LogFacts } from "./log-writer.ts";
+import { configurationOf } from "./stored-configuration.ts";
 import type { LogStore, LogWrite, SnapshotRecord, StateStore, StorageIdentity } from "./types.ts";
 
 /** Keys a batch of a compaction deletes: a batch is a pause for everything behind it. */

@@ -6,7 +6,7 @@
 
 import type { HardState } from "../../core/raft/index.ts";
 import type { Database, Operation } from "./database.ts";
-import type { GuardFile } from "./guard.ts";
+import type { GuardFile } from "./guard-file.ts";
 import { GENERATION_KEY, HARD_STATE_KEY, SNAPSHOT_KEY, TAIL_KEY } from "./load-log.ts";
 import {
   encodeGeneration,
@@ -16,7 +16,7 @@ import {
   type Position,
   type Tail,
   voteText,
-} from "./records.ts";
+} from "./log-records.ts";
 import type { SnapshotRecord } from "./types.ts";
 
 /** Everything of the log database but the entries. */

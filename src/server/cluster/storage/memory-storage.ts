@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto";
 import type { Configuration, Entry, HardState } from "../../core/raft/index.ts";
 import type { Applied } from "../../core/state/index.ts";
-import { configurationOf } from "./configuration.ts";
+import { configurationOf } from "./stored-configuration.ts";
 import type { LogStore, SnapshotRecord, StateStore, Storage, StorageIdentity } from "./types.ts";
 
 /** Size of an entry beside its data. */

@@ -24,14 +24,21 @@ import {
   snapshotName,
   syncDirectory,
 } from "./directory.ts";
-import { type GuardFile, openGuard, readGuard } from "./guard.ts";
-import { clusterChange, createDatabase, FORMAT, readIdentity, type StoredIdentity, text } from "./identity.ts";
+import {
+  clusterChange,
+  createDatabase,
+  FORMAT,
+  readIdentity,
+  type StoredIdentity,
+  text,
+} from "./directory-identity.ts";
+import { type GuardFile, openGuard, readGuard } from "./guard-file.ts";
 import { GENERATION_KEY, type LoadedLog, loadLog } from "./load-log.ts";
+import { BadRecord, encodeGeneration } from "./log-records.ts";
 import { createLogStore, type OpenLogStore } from "./log-store.ts";
 import type { LogFacts } from "./log-writer.ts";
-import { BadRecord, encodeGeneration } from "./records.ts";
-import { readRemoval, writeRemoval } from "./removal.ts";
 import { buildState, type OpenStateStore, openState } from "./state-store.ts";
+import { readRemoval, writeRemoval } from "./stored-removal.ts";
 import type { StateBuild, StateStore, Storage, StorageIdentity } from "./types.ts";
 
 export interface StorageOptions {

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { createStateEncoder } from "../../core/state/index.ts";
 import type { Level } from "./database.ts";
 import { snapshotName, syncDirectory } from "./directory.ts";
-import { BadRecord } from "./records.ts";
+import { BadRecord } from "./log-records.ts";
 import { decodeRow, MARKER } from "./state-rows.ts";
 
 /** Rows read at a time. */

@@ -7,7 +7,7 @@
 import { crc32 } from "node:zlib";
 import type { Applied, Mutation } from "../../core/state/index.ts";
 import type { Operation } from "./database.ts";
-import { BadRecord } from "./records.ts";
+import { BadRecord } from "./log-records.ts";
 
 export interface Marker extends Applied {
   readonly digest: string;

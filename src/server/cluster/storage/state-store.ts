@@ -10,7 +10,7 @@ import type { Applied } from "../../core/state/index.ts";
 import { damaged, StorageError, unwritable, writeFailed } from "../storage-error.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { stateName, syncDirectory } from "./directory.ts";
-import { BadRecord } from "./records.ts";
+import { BadRecord } from "./log-records.ts";
 import { readRows, writeSnapshotFile } from "./snapshot-file.ts";
 import { decodeMarker, EMPTY_DIGEST, MARKER_KEY, type Marker, markerOperation, rowOperation } from "./state-rows.ts";
 import type { SnapshotRecord, StateBuild, StateStore } from "./types.ts";

@@ -1,6 +1,14 @@
 /** Frames, hello, consensus messages and links between peers. */
 
 export { isRecord, readBytes, writeBytes } from "./bytes.ts";
+export {
+  decodeBatch,
+  decodeMessage,
+  encodeBatch,
+  encodeMessage,
+  entriesBytes,
+  parseConfiguration,
+} from "./consensus-message.ts";
 export { DialError, type DialFailure, type DialOptions, dial } from "./dial.ts";
 export {
   createFrameDecoder,
@@ -19,8 +27,7 @@ export {
   type ListenerStats,
   type ListenOptions,
   listenLinks,
-} from "./listen.ts";
-export { decodeBatch, decodeMessage, encodeBatch, encodeMessage, entriesBytes, parseConfiguration } from "./message.ts";
+} from "./listen-for-links.ts";
 export { createRivals } from "./rivals.ts";
 export { systemTiming, type Timing } from "./timing.ts";
 export { WireError } from "./wire-error.ts";

@@ -1,9 +1,16 @@
-/** Messages of MCP and A2A, read by the same code for the hops and the inspector. Pure. */
+/**
+ * Messages of MCP and A2A, read by the same code for the hops and the inspector. Pure.
+ *
+ * - `a2a/`: messages and cards of A2A
+ * - `mcp/`: messages of MCP
+ * - `proxied/`: MCP and A2A that another proxy routes, at any path
+ * - `registry/`: the MCP registry that the gateway answers
+ */
 
 export * from "./a2a/index.ts";
 export * from "./mcp/index.ts";
 export * from "./proxied/index.ts";
-export { type AgentProtocol, rpcError, rpcRefusal } from "./refusal.ts";
 export * from "./registry/index.ts";
+export { type AgentProtocol, rpcError, rpcRefusal } from "./rpc-refusal.ts";
 export { TooManyTexts } from "./text-collector.ts";
 export type { AgentText, AgentTexts, RpcFault, UninspectedMedia } from "./types.ts";

@@ -10,9 +10,9 @@
  * Source: cluster reference, 7.2 rule 4 and "Window roll"; decisions, section 6 (a client that leaves).
  */
 
+import { wholeUnits } from "./cost-units.ts";
 import { claimOf, freeOf, isGone, type Ledger, noteLeast, type Reservation, type Share, shareAt } from "./ledger.ts";
 import { askWhenLow, decideQueue } from "./reserving.ts";
-import { wholeUnits } from "./units.ts";
 
 /** A stream is to be charged about this often; each time costs a pricing of its usage. */
 export const STREAM_CHARGE_TOKENS = 256;

@@ -9,9 +9,9 @@
 
 import { FifoMap } from "../../../base/index.ts";
 import type { Usage } from "../dialects/index.ts";
-import type { PricedAt } from "./cost.ts";
-import type { BudgetRule } from "./rules.ts";
-import { MAX_UNITS, wholeUnits } from "./units.ts";
+import type { BudgetRule } from "./budget-rules.ts";
+import type { PricedAt } from "./cost-expression.ts";
+import { MAX_UNITS, wholeUnits } from "./cost-units.ts";
 
 export interface TokenBounds {
   /** Upper bound of the tokens of the request. A text has no more tokens than bytes. */

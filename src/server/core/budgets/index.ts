@@ -9,6 +9,30 @@
  */
 
 export { addUsage, NO_USAGE, type Usage } from "../dialects/index.ts";
+export {
+  type BucketQuestion,
+  type BudgetRow,
+  budgetRow,
+  type ReplicatedHolding,
+  type ReplicatedUsage,
+} from "./budget-rows.ts";
+export {
+  type BudgetConfig,
+  type BudgetRule,
+  bucketName,
+  type CompiledBudget,
+  compileBudget,
+  type Limit,
+} from "./budget-rules.ts";
+export {
+  MAX_WINDOW_MS,
+  MIN_WINDOW_MS,
+  resetsAt,
+  secondsUntil,
+  type WindowLength,
+  windowAt,
+  windowLength,
+} from "./budget-windows.ts";
 export { abort, nextAttempt, release, STREAM_CHARGE_TOKENS, settle, spend } from "./charging.ts";
 export {
   type CompileCost,
@@ -23,7 +47,8 @@ export {
   type PricedAt,
   type TokenClass,
   tokenCost,
-} from "./cost.ts";
+} from "./cost-expression.ts";
+export { MAX_UNITS, wholeUnits } from "./cost-units.ts";
 export {
   type Averages,
   averageOf,
@@ -59,10 +84,10 @@ export {
   gaveBack,
   type LoanAsk,
   lenders,
+  markRecalled,
   nameOfShare,
   openBorrower,
   proceed,
-  recalled,
 } from "./lending.ts";
 export {
   answered,
@@ -84,30 +109,5 @@ export {
   UNAVAILABLE,
   WAIT_MS,
 } from "./reserving.ts";
-export {
-  type BucketQuestion,
-  type BudgetRow,
-  budgetRow,
-  type ReplicatedHolding,
-  type ReplicatedUsage,
-} from "./rows.ts";
-export {
-  type BudgetConfig,
-  type BudgetRule,
-  bucketName,
-  type CompiledBudget,
-  compileBudget,
-  type Limit,
-} from "./rules.ts";
-export { type GivenBack, giveAllBack, giveBackNow, type ShareName, TICK_MS, tick, UNUSED_MS } from "./sweeping.ts";
-export { MAX_UNITS, wholeUnits } from "./units.ts";
+export { giveAllBack, giveBackNow, type ReturnedShare, type ShareName, TICK_MS, tick, UNUSED_MS } from "./sweeping.ts";
 export type { Use } from "./use.ts";
-export {
-  MAX_WINDOW_MS,
-  MIN_WINDOW_MS,
-  resetsAt,
-  secondsUntil,
-  type WindowLength,
-  windowAt,
-  windowLength,
-} from "./windows.ts";

@@ -15,8 +15,8 @@
  * reference, 7.2; decisions, section 8 (leases).
  */
 
-import type { Limit } from "./rules.ts";
-import { windowAt } from "./windows.ts";
+import type { Limit } from "./budget-rules.ts";
+import { windowAt } from "./budget-windows.ts";
 
 /** Fraction of a chunk at which the next request is sent, so that the answer arrives before the rest is spent. */
 export const LOW_WATERMARK = 1 / 4;

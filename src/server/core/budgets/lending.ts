@@ -12,6 +12,8 @@
  * borrower that is gone is charged, like that of a node that is gone. Source: cluster reference, 7.2.
  */
 
+import { windowAt } from "./budget-windows.ts";
+import { wholeUnits } from "./cost-units.ts";
 import {
   type Ask,
   bucketOf,
@@ -29,9 +31,7 @@ import {
 import { noteRate } from "./rates.ts";
 import type { ReportAnswer, ReportRow } from "./reporting.ts";
 import { askSoon, askWhenLow, isTold } from "./reserving.ts";
-import type { GivenBack, ShareName } from "./sweeping.ts";
-import { wholeUnits } from "./units.ts";
-import { windowAt } from "./windows.ts";
+import type { ReturnedShare, ShareName } from "./sweeping.ts";
 
 /** Borrowing process; it reports its rows in order. */
 export interface Borrower {
@@ -242,7 +242,7 @@ export const nameOfShare = ({ bucket, window }: Share): ShareName => ({
 });
 
 /** Takes a borrower's answer to a recall: what it returns, `undefined` if it holds nothing, "silent" if it did not answer in time. */
-export function gaveBack(borrower: Borrower, share: Share, given: GivenBack | "silent" | undefined): void {
+export function gaveBack(borrower: Borrower, share: Share, given: ReturnedShare | "silent" | undefined): void {
   const loan = borrower.loans.get(share);
   if (loan === undefined) return;
   loan.spare = 0;
@@ -253,7 +253,7 @@ export function gaveBack(borrower: Borrower, share: Share, given: GivenBack | "s
 }
 
 /** Notes that everything that waits was recalled from the others; `proceed` then decides. */
-export function recalled(asks: Iterable<Ask>): void {
+export function markRecalled(asks: Iterable<Ask>): void {
   for (const ask of asks) ask.isRecalled = true;
 }
 

@@ -8,6 +8,8 @@
  * returned but never hands out too many. Source: cluster reference, 7.2.
  */
 
+import { windowAt } from "./budget-windows.ts";
+import { MAX_UNITS } from "./cost-units.ts";
 import { isPast, type Ledger, type Share, spareOf } from "./ledger.ts";
 import {
   askWhenLow,
@@ -20,8 +22,6 @@ import {
   pledgeOf,
   wantOf,
 } from "./reserving.ts";
-import { MAX_UNITS } from "./units.ts";
-import { windowAt } from "./windows.ts";
 
 const MAX_ROWS = 500;
 /** Maximum length of a report as JSON, in characters; a row has at most `ROW_LENGTH` beside its name. */

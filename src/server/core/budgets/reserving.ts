@@ -17,6 +17,8 @@
  * 7.3; decisions, sections 2 and 8.
  */
 
+import { secondsUntil } from "./budget-windows.ts";
+import { wholeUnits } from "./cost-units.ts";
 import type { Demand } from "./estimate.ts";
 import {
   type Bucket,
@@ -33,8 +35,6 @@ import {
   spareOf,
 } from "./ledger.ts";
 import { aheadOf, chunkOf, noteAdmitted, risksOf } from "./rates.ts";
-import { wholeUnits } from "./units.ts";
-import { secondsUntil } from "./windows.ts";
 
 export const WAIT_MS = 250;
 /**

@@ -137,7 +137,7 @@ export function giveAllBack(ledger: Ledger, now: number): void {
  * Returns what nothing here may come to need at once, because the lender needs it elsewhere. Returns the totals to report, or
  * `undefined` if nothing of the share is here.
  */
-export function giveBackNow(ledger: Ledger, { b, w, window_ms }: ShareName, now: number): GivenBack | undefined {
+export function giveBackNow(ledger: Ledger, { b, w, window_ms }: ShareName, now: number): ReturnedShare | undefined {
   const share = knownBucket(ledger, b, window_ms)?.shares.get(w);
   if (share === undefined || share.isClosed || now >= share.endsAt) return undefined;
   share.returned += Math.max(0, spareOf(share));
@@ -155,7 +155,7 @@ export interface ShareName {
   readonly window_ms: number;
 }
 
-export interface GivenBack extends ShareName {
+export interface ReturnedShare extends ShareName {
   readonly spent: number;
   readonly ret: number;
 }

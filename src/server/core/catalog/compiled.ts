@@ -1,7 +1,7 @@
 /** The catalog that the executable carries: every preset with its second surfaces. Built on first use, then shared. */
 
 import { firstParty } from "./presets/first-party.ts";
-import { hosts } from "./presets/hosts.ts";
+import { hosts } from "./presets/host-presets.ts";
 import { providerOf } from "./presets/row.ts";
 import { secondSurfaces } from "./presets/second-surfaces.ts";
 import { selfHosted } from "./presets/self-hosted.ts";

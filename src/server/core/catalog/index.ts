@@ -1,15 +1,19 @@
-/** The provider catalog: presets and overlays, resolved. Pure. */
+/**
+ * The provider catalog: presets and overlays, resolved. Pure.
+ *
+ * - `presets/`: presets of providers
+ */
 
-export { lackedByClaude } from "./claude-models.ts";
-export { compiledCatalog } from "./compiled.ts";
-export { compileJoin, joinPath } from "./join-url.ts";
 export {
   applyOverlays,
   type NamedOverlay,
   type OverlayOutcome,
   type OverlayProblem,
   overlayFileProblem,
-} from "./overlays.ts";
+} from "./apply-overlays.ts";
+export { lackedByClaude } from "./claude-models.ts";
+export { compiledCatalog } from "./compiled.ts";
+export { compileJoin, joinPath } from "./join-url.ts";
 export { lostWithout } from "./removed-fields.ts";
 export { type ResolveOutcome, type ResolveRequest, resolveProvider } from "./resolve.ts";
 export type { Catalog, CatalogProvider, Channel, KeyHeader, Tier } from "./types.ts";

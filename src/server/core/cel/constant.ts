@@ -5,11 +5,11 @@
  * different texts of one value is never true. The result is `undefined` if it cannot be determined.
  */
 
+import type { Value } from "./cel-values.ts";
+import { Fault } from "./evaluation-faults.ts";
+import type { Frame } from "./evaluation-frame.ts";
 import { evaluatorOf } from "./evaluator.ts";
-import { Fault } from "./faults.ts";
-import type { Frame } from "./frame.ts";
-import { children, type Node } from "./tree.ts";
-import type { Value } from "./values.ts";
+import { children, type Node } from "./expression-tree.ts";
 
 /** Units for one constant part; a dearer one is left undecided. */
 const FOLD_BUDGET = 20_000;

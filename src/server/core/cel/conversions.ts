@@ -3,11 +3,11 @@
  * `overflow` when it is a number out of range, `other` when it is a text that does not say one.
  */
 
-import { COST_FAULT, Fault, INT_OVERFLOW, NO_OVERLOAD, TIME_OVERFLOW, UINT_OVERFLOW } from "./faults.ts";
-import { chargeText, type Run } from "./frame.ts";
-import { intOf, uintOf } from "./operators.ts";
+import { intOf, uintOf } from "./cel-operators.ts";
+import { Duration, Timestamp, TypeValue, typeName, Uint, type Value } from "./cel-values.ts";
+import { COST_FAULT, Fault, INT_OVERFLOW, NO_OVERLOAD, TIME_OVERFLOW, UINT_OVERFLOW } from "./evaluation-faults.ts";
+import { chargeText, type Run } from "./evaluation-frame.ts";
 import { durationText, parseDuration, parseTimestamp, secondsOf, timestampOfSeconds, timestampText } from "./time.ts";
-import { Duration, Timestamp, TypeValue, typeName, Uint, type Value } from "./values.ts";
 
 const unreadable = (type: string): Fault => new Fault("other", `the text is no ${type}`);
 

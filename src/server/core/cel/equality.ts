@@ -6,8 +6,6 @@
  * hold one list twice can grow without bound in what they mean while staying small in memory.
  */
 
-import { COST_FAULT, type Fault, NO_OVERLOAD } from "./faults.ts";
-import { charge, chargeText, type Frame } from "./frame.ts";
 import {
   Duration,
   isList,
@@ -19,7 +17,9 @@ import {
   TypeValue,
   Uint,
   type Value,
-} from "./values.ts";
+} from "./cel-values.ts";
+import { COST_FAULT, type Fault, NO_OVERLOAD } from "./evaluation-faults.ts";
+import { charge, chargeText, type Frame } from "./evaluation-frame.ts";
 
 /** Texts up to this length are compared within the step that is charged anyway. */
 const SHORT_TEXT = 64;

@@ -6,13 +6,13 @@
  * Faults and everything else that can be known before are made here, so that evaluating a rule allocates little.
  */
 
-import { Fault, NO_OVERLOAD } from "./faults.ts";
-import type { Evaluate, Run } from "./frame.ts";
-import { functionOf } from "./functions.ts";
+import { functionOf } from "./cel-functions.ts";
+import { CelMap, isMap, isValue, type MapKey, mapGet, mapKey, type Value } from "./cel-values.ts";
+import { Fault, NO_OVERLOAD } from "./evaluation-faults.ts";
+import type { Evaluate, Run } from "./evaluation-frame.ts";
+import { literalTexts, type Node } from "./expression-tree.ts";
 import { loopEvaluator } from "./loops.ts";
 import { compilePattern, matchCompiled } from "./patterns.ts";
-import { literalTexts, type Node } from "./tree.ts";
-import { CelMap, isMap, isValue, type MapKey, mapGet, mapKey, type Value } from "./values.ts";
 
 const BAD_KEY = new Fault("type", "the value cannot be a key of a map");
 const SAME_KEY = new Fault("other", "the map has a key twice");

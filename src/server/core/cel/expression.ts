@@ -5,16 +5,16 @@
  * cost limit, and never throws. Evaluation allocates no more than the expression itself creates.
  */
 
-import { check, type Mistake, type VariableTypes } from "./check.ts";
+import { parseSource } from "./cel-syntax.ts";
+import { Uint, type Value } from "./cel-values.ts";
 import { conjuncts, constantOf, failingParts, folded, pathOf } from "./constant.ts";
-import { costBound } from "./cost.ts";
+import { costBound } from "./cost-bound.ts";
+import { COST_FAULT, Fault } from "./evaluation-faults.ts";
+import type { Frame, Variables } from "./evaluation-frame.ts";
 import { evaluatorOf } from "./evaluator.ts";
-import { COST_FAULT, Fault } from "./faults.ts";
-import type { Frame, Variables } from "./frame.ts";
-import { parseSource } from "./syntax.ts";
-import { children, type Node, nodeCount } from "./tree.ts";
+import { children, type Node, nodeCount } from "./expression-tree.ts";
+import { check, type Mistake, type VariableTypes } from "./type-check.ts";
 import { STRING, type Type, typeText } from "./types.ts";
-import { Uint, type Value } from "./values.ts";
 
 /** Units an evaluation may cost: some tens of milliseconds at worst, for rules that cost a microsecond. */
 export const DEFAULT_COST_LIMIT = 100_000;

@@ -8,9 +8,9 @@ import { reflect } from "@bufbuild/protobuf/reflect";
 import { DurationSchema, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { type CelInput, CelScalar, type CelValue, celList, celMap, celUint, isCelError, objectType } from "cel-js";
 import { strings } from "cel-js/ext";
-import { COST_FAULT, Fault, NO_OVERLOAD } from "./faults.ts";
-import { charge, chargeText, type Frame, type Run } from "./frame.ts";
-import { Duration, isList, mapEntries, Timestamp, TypeValue, Uint, type Value } from "./values.ts";
+import { Duration, isList, mapEntries, Timestamp, TypeValue, Uint, type Value } from "./cel-values.ts";
+import { COST_FAULT, Fault, NO_OVERLOAD } from "./evaluation-faults.ts";
+import { charge, chargeText, type Frame, type Run } from "./evaluation-frame.ts";
 
 const BAD_FORMAT = new Fault("other", "the format does not fit its arguments");
 

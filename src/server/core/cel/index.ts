@@ -9,7 +9,10 @@
  * `"provider.metadata"`). JSON is taken as it is; its numbers are doubles. An int of a declared variable is a bigint.
  */
 
-export type { VariableTypes } from "./check.ts";
+export { MAX_SOURCE_LENGTH } from "./cel-syntax.ts";
+export { CelMap, Duration, type Json, Timestamp, TypeValue, Uint, type Value } from "./cel-values.ts";
+export { Fault, type FaultKind } from "./evaluation-faults.ts";
+export type { Variables } from "./evaluation-frame.ts";
 export {
   type Comparison,
   type CompiledExpression,
@@ -22,9 +25,7 @@ export {
   numberOf,
   type Outcome,
 } from "./expression.ts";
-export { Fault, type FaultKind } from "./faults.ts";
-export type { Variables } from "./frame.ts";
-export { MAX_SOURCE_LENGTH } from "./syntax.ts";
+export type { VariableTypes } from "./type-check.ts";
 export {
   BOOL,
   BYTES,
@@ -42,4 +43,3 @@ export {
   typeText,
   UINT,
 } from "./types.ts";
-export { CelMap, Duration, type Json, Timestamp, TypeValue, Uint, type Value } from "./values.ts";

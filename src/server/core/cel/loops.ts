@@ -5,11 +5,11 @@
  * another turn decides; the others stop at the first fault.
  */
 
-import { COST_FAULT, Fault, NO_OVERLOAD } from "./faults.ts";
-import { charge, type Evaluate, type Frame } from "./frame.ts";
-import { sorted } from "./lists.ts";
-import { type Node, nodeCount } from "./tree.ts";
-import { isList, isMap, type List, mapKeys, mapSize, type Value } from "./values.ts";
+import { isList, isMap, type List, mapKeys, mapSize, type Value } from "./cel-values.ts";
+import { COST_FAULT, Fault, NO_OVERLOAD } from "./evaluation-faults.ts";
+import { charge, type Evaluate, type Frame } from "./evaluation-frame.ts";
+import { type Node, nodeCount } from "./expression-tree.ts";
+import { sorted } from "./list-functions.ts";
 
 const NOT_BOOL = new Fault("type", "the value is not a bool");
 

@@ -5,9 +5,9 @@
  */
 
 import { RE2JS } from "@bufbuild/re2";
-import { COST_FAULT, Fault, NO_OVERLOAD } from "./faults.ts";
-import { charge, type Frame, type Run } from "./frame.ts";
-import type { Value } from "./values.ts";
+import type { Value } from "./cel-values.ts";
+import { COST_FAULT, Fault, NO_OVERLOAD } from "./evaluation-faults.ts";
+import { charge, type Frame, type Run } from "./evaluation-frame.ts";
 
 const BAD_PATTERN = new Fault("other", "the pattern is not a regular expression of RE2");
 const LARGE_PATTERN = new Fault("other", "the pattern is too large");

@@ -5,9 +5,9 @@
  * Both count nanoseconds. Parts are taken in UTC, at a fixed offset (`+02:00`), or in a zone by its IANA name.
  */
 
-import { COST_FAULT, Fault, NO_OVERLOAD } from "./faults.ts";
-import { charge, type Frame, type Run } from "./frame.ts";
-import { Duration, Timestamp, type Value } from "./values.ts";
+import { Duration, Timestamp, type Value } from "./cel-values.ts";
+import { COST_FAULT, Fault, NO_OVERLOAD } from "./evaluation-faults.ts";
+import { charge, type Frame, type Run } from "./evaluation-frame.ts";
 
 const SECOND = 1_000_000_000n;
 const MILLISECOND = 1_000_000n;

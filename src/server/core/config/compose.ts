@@ -11,10 +11,18 @@
 import { type Deployment, deploymentSchema, editionSchema, NAMED_LISTS, type NamedList } from "./deployment/index.ts";
 import { DEPLOYMENT_RULES } from "./documents.ts";
 import { formatPath, type Path, type Problem, shown } from "./problem.ts";
-import { type Read, type ReadOptions, readParsed } from "./read.ts";
-import { isOwnVariable, type References } from "./references.ts";
-import { numbersAsTexts } from "./texts.ts";
-import { type Entry, MAX_DOCUMENT_BYTES, MAX_VALUES, type Parsed, parseTree, type Source, type Tree } from "./tree.ts";
+import { type Read, type ReadOptions, readParsed } from "./read-document.ts";
+import { isOwnVariable, type References } from "./references/value-references.ts";
+import {
+  type Entry,
+  MAX_DOCUMENT_BYTES,
+  MAX_VALUES,
+  type Parsed,
+  parseTree,
+  type Source,
+  type Tree,
+} from "./yaml/located-tree.ts";
+import { numbersAsTexts } from "./yaml/scalar-texts.ts";
 
 export interface ComposedDeployment extends Read<Deployment> {
   /** `version` of each source that has one, by the source's name. */

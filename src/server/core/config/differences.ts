@@ -8,11 +8,11 @@
  */
 
 import { parseDuration } from "../../../base/index.ts";
-import { fillDefaults } from "./defaults.ts";
 import { type Deployment, deploymentSchema, NAMED_LISTS, type NamedList } from "./deployment/index.ts";
 import { formatPath, type Path } from "./problem.ts";
-import type { JsonSchema } from "./schema.ts";
-import { schemaBelow } from "./schema-below.ts";
+import { fillDefaults } from "./schema/defaults.ts";
+import type { JsonSchema } from "./schema/schema.ts";
+import { schemaBelow } from "./schema/schema-below.ts";
 
 export interface Difference {
   readonly kind: "added" | "removed" | "changed";

@@ -12,14 +12,14 @@ import {
   overlaySchema,
   type ProviderOperation,
 } from "./deployment/index.ts";
-import { printableSchema } from "./json-schema.ts";
-import { type NodeFile, nodeFileSchema } from "./node-file.ts";
-import { nodeFileChecks } from "./node-file-checks.ts";
+import { type NodeFile, nodeFileSchema } from "./node-file/node-file.ts";
+import { nodeFileChecks } from "./node-file/node-file-checks.ts";
 import { shown } from "./problem.ts";
-import { type Read, type ReadOptions, readDocument } from "./read.ts";
-import { expand, type Lookup, type References } from "./references.ts";
-import type { JsonSchema, Schema } from "./schema.ts";
-import { parseTree, type Source } from "./tree.ts";
+import { type Read, type ReadOptions, readDocument } from "./read-document.ts";
+import { expand, type Lookup, type References } from "./references/value-references.ts";
+import { printableSchema } from "./schema/json-schema.ts";
+import type { JsonSchema, Schema } from "./schema/schema.ts";
+import { parseTree, type Source } from "./yaml/located-tree.ts";
 
 /** `references.secret` looks in `secrets_dir`, which `secretsDirectoryOf` gives beforehand. */
 export function readNodeFile(source: Source, references: References): Read<NodeFile> {

@@ -6,12 +6,12 @@
  */
 
 import { nearest } from "../../../base/index.ts";
-import { FORMATS } from "./formats.ts";
 import { enumerated, type Path, shown } from "./problem.ts";
-import { pathKey, type Written } from "./references.ts";
-import { type Breach, breaches, type RuleName } from "./rules.ts";
-import type { Format, JsonSchema } from "./schema.ts";
-import type { ErrorObject } from "./validate.ts";
+import { pathKey, type Written } from "./references/value-references.ts";
+import { type Breach, breaches, type RuleName } from "./schema/key-rules.ts";
+import type { Format, JsonSchema } from "./schema/schema.ts";
+import { FORMATS } from "./schema/string-formats.ts";
+import type { ErrorObject } from "./schema/validate.ts";
 
 export interface Finding {
   readonly path: Path;

@@ -1,4 +1,12 @@
-/** Configuration: text to checked documents, and what is wrong with them, where. Pure. */
+/**
+ * Configuration: text to checked documents, and what is wrong with them, where. Pure.
+ *
+ * - `deployment/`: schema and checks of the deployment document
+ * - `node-file/`: schema and checks of the node file
+ * - `references/`: references in values: `${VAR}`, `${secret:NAME}`, `${file:NAME}`
+ * - `schema/`: vocabulary of the schemas, and validation by them
+ * - `yaml/`: YAML text to a tree of located values
+ */
 
 export { type ComposedDeployment, composeDeployment, MAX_SOURCES } from "./compose.ts";
 export * from "./deployment/index.ts";
@@ -11,13 +19,13 @@ export {
   readOverlay,
   secretsDirectoryOf,
 } from "./documents.ts";
-export { readGuardrails } from "./guardrails-alone.ts";
-export { type Naming, printableSchema } from "./json-schema.ts";
-export { type NodeFile, nodeFileSchema } from "./node-file.ts";
+export { type NodeFile, nodeFileSchema } from "./node-file/node-file.ts";
 export { formatPath, formatProblem, type Path, type Problem, type ProblemAt, type Severity } from "./problem.ts";
-export { type Draft, type Read, type ReadOptions, readDocument } from "./read.ts";
-export type { Lookup, ReferenceRules, References, Used } from "./references.ts";
+export { type Draft, type Read, type ReadOptions, readDocument } from "./read-document.ts";
+export { readGuardrails } from "./read-guardrails-only.ts";
+export type { Lookup, ReferenceRules, References, Used } from "./references/value-references.ts";
 export { compareVersions, registryOwners } from "./registry-names.ts";
+export { type Naming, printableSchema } from "./schema/json-schema.ts";
 export {
   anything,
   choice,
@@ -30,7 +38,7 @@ export {
   type Schema,
   type TypeOf,
   text,
-} from "./schema.ts";
-export { schemaBelow } from "./schema-below.ts";
-export { MAX_DEPTH, MAX_DOCUMENT_BYTES, type Place, parseTree, type Source, type Tree } from "./tree.ts";
+} from "./schema/schema.ts";
+export { schemaBelow } from "./schema/schema-below.ts";
 export { type ApplyDecision, type ApplyQuestion, decideApply, type Edition, versionBound } from "./versions.ts";
+export { MAX_DEPTH, MAX_DOCUMENT_BYTES, type Place, parseTree, type Source, type Tree } from "./yaml/located-tree.ts";

@@ -1,5 +1,5 @@
 /** Requests that browser pages of other origins send: which are served, and which headers let the page read the answer. */
 
-export { type AllowedOrigins, type Arrival, type Crossing, judgeCrossing } from "./judge.ts";
-export { NO_CORS_ORIGINS, readOrigin } from "./origins.ts";
+export { NO_CORS_ORIGINS, readOrigin } from "./allowed-origins.ts";
+export { type AllowedOrigins, type Arrival, type Crossing, judgeCrossing } from "./judge-crossing.ts";
 export { isPreflight, type PreflightTerms, preflightHeaders } from "./preflight.ts";

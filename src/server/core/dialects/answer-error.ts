@@ -2,7 +2,7 @@
  * Recognizes an error that a provider sent as an answer: with status 200, or as the first event of a stream. The status is
  * the one that the error would have had. Source: dialects reference, 10.1; shapes seen at compat hosts.
  */
-import { listOf, objectOf, parsedJson, stringOf, type Values } from "./values.ts";
+import { listOf, objectOf, parsedJson, stringOf, type Values } from "./json/json-values.ts";
 
 export interface AnswerError {
   /** HTTP status, 400 to 599. */

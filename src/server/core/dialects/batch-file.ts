@@ -2,11 +2,11 @@
  * Recognizes a file that is uploaded for a batch: each of its lines names a model, and nothing on its way reads them.
  * Source: dialects reference, 2.3; design decisions, section 6.
  */
-import { scanObject } from "./json-scan.ts";
+import { scanObject } from "./json/json-scan.ts";
 import { boundaryOf, findField } from "./multipart.ts";
-import { parametersNamed } from "./readings.ts";
-import type { Route } from "./routes.ts";
-import { stringValue } from "./usage-member.ts";
+import { parametersNamed } from "./routes/name-readings.ts";
+import type { Route } from "./routes/routes.ts";
+import { stringValue } from "./usage/usage-member.ts";
 
 export interface Upload {
   readonly route: Route;

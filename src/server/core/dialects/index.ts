@@ -1,4 +1,15 @@
-export { type AnswerEdits, editEvent, editJson, editUnread, tellsNoUsage } from "./answer.ts";
+/**
+ * Model dialects: routes, usage, translation and what each can express, for `compat`, `messages` and `responses`. Pure.
+ *
+ * - `answer-texts/`: texts of answers, found and rewritten
+ * - `fidelity/`: what a request uses, and what a channel would lose of it
+ * - `json/`: JSON in its own spelling: scan, edit, cursor
+ * - `request-texts/`: texts of requests, found and rewritten
+ * - `routes/`: table of routes, and readings of paths
+ * - `translate/`: translation between dialects
+ * - `usage/`: usage of an answer, however it arrives
+ */
+
 export { errorIn, errorInBody, errorInEvent } from "./answer-error.ts";
 export {
   type AnswerText,
@@ -21,6 +32,7 @@ export {
   type TextPiece,
 } from "./answer-texts/index.ts";
 export { isFormEncoded, mayNameBatch, namesBatch, type Upload, unreadTexts } from "./batch-file.ts";
+export { type AnswerEdits, editEvent, editJson, editUnread, tellsNoUsage } from "./edit-answer.ts";
 export {
   CAPABILITY_NAMES,
   type Capability,
@@ -37,15 +49,13 @@ export { requestFieldsOf } from "./fidelity/known-fields.ts";
 export { type Loss, losses, type Uses } from "./fidelity/losses.ts";
 export { type LossRefusal, lossRefusal, shownModelName } from "./fidelity/refusal-words.ts";
 export { withoutStripped } from "./fidelity/stripped-fields.ts";
-export { usesOf } from "./fidelity/uses.ts";
-export { editObject, type ObjectEdits, replaceValue } from "./json-edit.ts";
-export { type JsonScan, type Member, memberValue, scanObject } from "./json-scan.ts";
-export { type JsonSource, readJson, Verbatim, writeJson } from "./json-source.ts";
+export { usesOf } from "./fidelity/uses/uses.ts";
+export { editObject, type ObjectEdits, replaceValue } from "./json/json-edit.ts";
+export { type JsonScan, type Member, memberValue, scanObject } from "./json/json-scan.ts";
+export { type JsonSource, readJson, Verbatim, writeJson } from "./json/json-source.ts";
 export { IMAGE_TOKENS } from "./media-bounds.ts";
 export { type ThreadUse, threadUse } from "./message-thread.ts";
 export { boundaryOf, type FormField, findField } from "./multipart.ts";
-export { isAlike, parametersNamed, withParameter } from "./readings.ts";
-export { refusalBody, refusalEvent, refusalHeaders, refusalMessage, type StreamStamp } from "./refusal.ts";
 export { DEFAULT_OUTPUT_BOUND, type RequestBounds, tokenBounds } from "./request-bounds.ts";
 export {
   type EnvelopeText,
@@ -57,7 +67,8 @@ export {
   type TextBody,
   type TextKind,
 } from "./request-texts/index.ts";
-export { isReadAlike, pathReadings } from "./route-readings.ts";
+export { isAlike, parametersNamed, withParameter } from "./routes/name-readings.ts";
+export { isReadAlike, pathReadings } from "./routes/route-readings.ts";
 export {
   type Counterpart,
   type Dialect,
@@ -73,16 +84,17 @@ export {
   routeKey,
   routeOfKey,
   type UsagePlace,
-} from "./routes.ts";
+} from "./routes/routes.ts";
+export { wrongPathMessage } from "./routes/wrong-paths.ts";
 export { createSessionWork, type SessionWork } from "./session-work.ts";
 export { countEvents, EVENT_NAME, MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "./sse.ts";
-export { translateError } from "./translate/errors.ts";
 export { type FoldedForm, foldAnswer } from "./translate/fold-answer.ts";
 export { counting } from "./translate/input-tokens.ts";
-export { translateModel, translateModels } from "./translate/models.ts";
 export { mayHoldSealed, withoutSealed } from "./translate/sealed-reasoning.ts";
-export { responsesFailure } from "./translate/to-responses/failure.ts";
+export { responsesFailure } from "./translate/to-responses/response-failure.ts";
 export { translateRequest, wayOf } from "./translate/translate.ts";
+export { translateError } from "./translate/translate-errors.ts";
+export { translateModel, translateModels } from "./translate/translate-models.ts";
 export {
   AnswerProblem,
   type AnswerReading,
@@ -96,11 +108,11 @@ export {
 } from "./translate/types.ts";
 export { holdsUnsigned, mayHoldUnsigned, withoutUnsigned } from "./translate/unsigned-thinking.ts";
 export { isWrittenAs, UNINSPECTED, type UninspectedRow } from "./uninspected.ts";
-export { addUsage, NO_USAGE, type Usage } from "./usage.ts";
-export { createBodyUsage } from "./usage-body.ts";
-export { stringValue } from "./usage-member.ts";
-export { isDoubtful, normaliseUsage } from "./usage-normalise.ts";
-export type { BodyUsage } from "./usage-scan.ts";
-export { createSessionUsage, type SessionAnswer, type SessionUsage } from "./usage-session.ts";
-export { createStreamUsage, RESPONSE_ENDS, type StreamUsage } from "./usage-stream.ts";
-export { wrongPathMessage } from "./wrong-paths.ts";
+export { addUsage, NO_USAGE, type Usage } from "./usage/usage.ts";
+export { createBodyUsage } from "./usage/usage-body.ts";
+export { stringValue } from "./usage/usage-member.ts";
+export { isDoubtful, normaliseUsage } from "./usage/usage-normalise.ts";
+export type { BodyUsage } from "./usage/usage-scan.ts";
+export { createSessionUsage, type SessionAnswer, type SessionUsage } from "./usage/usage-session.ts";
+export { createStreamUsage, RESPONSE_ENDS, type StreamUsage } from "./usage/usage-stream.ts";
+export { refusalBody, refusalEvent, refusalHeaders, refusalMessage, type StreamStamp } from "./write-refusal.ts";

@@ -3,7 +3,7 @@
  * request that continues it contains only the new messages. Source: `@anthropic-ai/sdk` 1.11.0, `lib/internal/threads`, which
  * adds the field automatically and sends the whole conversation again on the error `thread_not_found`.
  */
-import { type Member, memberValue, scanObject } from "./json-scan.ts";
+import { type Member, memberValue, scanObject } from "./json/json-scan.ts";
 
 /** Use of a thread by a request. `continue`: the request does not contain the conversation so far. */
 export type ThreadUse = "none" | "create" | "continue";

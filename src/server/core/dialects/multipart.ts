@@ -4,7 +4,7 @@
  * Only part headers are read; file contents are skipped by a native search for the boundary. Offsets are bytes.
  */
 import { isUtf8 } from "node:buffer";
-import { isAlike } from "./readings.ts";
+import { isAlike } from "./routes/name-readings.ts";
 
 /** Maximum length of a boundary (RFC 2046, section 5.1.1). */
 const MAX_BOUNDARY_CHARS = 70;

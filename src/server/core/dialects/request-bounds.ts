@@ -7,11 +7,11 @@
  *
  * Only numbers are parsed; bytes that are not JSON get bounds too, never an error.
  */
-import { topLevelValues, valuesIn, type Wanted } from "./json-depth.ts";
-import { skipSpace } from "./json-scan.ts";
+import { topLevelValues, valuesIn, type Wanted } from "./json/json-depth.ts";
+import { skipSpace } from "./json/json-scan.ts";
 import { formTokens, jsonTokens } from "./media-bounds.ts";
-import type { Route } from "./routes.ts";
-import { MAX_COUNT } from "./usage-normalise.ts";
+import type { Route } from "./routes/routes.ts";
+import { MAX_COUNT } from "./usage/usage-normalise.ts";
 
 /** Assumed output bound, in tokens, of a request that states none: the default maximum of most models. */
 export const DEFAULT_OUTPUT_BOUND = 16_384;

@@ -5,9 +5,9 @@
  * Nearly all messages are deltas, which say nothing of it: a search of their bytes passes over them, and only what may
  * begin or end a response is scanned for its type.
  */
-import { scanObject } from "./json-scan.ts";
-import { stringValue } from "./usage-member.ts";
-import { RESPONSE_ENDS } from "./usage-stream.ts";
+import { scanObject } from "./json/json-scan.ts";
+import { stringValue } from "./usage/usage-member.ts";
+import { RESPONSE_ENDS } from "./usage/usage-stream.ts";
 
 export interface SessionWork {
   /** Reads one message of either side. Binary messages are audio. */

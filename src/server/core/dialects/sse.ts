@@ -4,7 +4,7 @@
  * Line ends may be LF, CR LF or CR, and a chunk may end anywhere, even inside a character. An event's bytes include the blank
  * line that ends it, so that writing every event's bytes reproduces the stream exactly.
  */
-import { objectOf, parsedJson } from "./values.ts";
+import { objectOf, parsedJson } from "./json/json-values.ts";
 
 /** Maximum size of an event that is parsed; the bytes of a larger one pass unchanged. Images in one event reach a few MiB. */
 export const MAX_EVENT_BYTES = 8 << 20;

@@ -1,23 +1,28 @@
-export * from "./checks/index.ts";
-
 /**
  * Types and functions shared by the parts of guardrails. The policy itself, `compilePolicy(guardrails, facts)`, is in
  * `guardrails/policy`: it loads CEL, so modules that are loaded at start may import only its types.
+ *
+ * - `checks/`: checksums and validators of national numbers
+ * - `settling/`: outcome of a judged message
+ * - `streams/`: texts that arrive in pieces
  */
 
 export { callingCodeLength } from "./calling-codes.ts";
+export * from "./checks/index.ts";
 export { isIso7064 } from "./checks/iso7064.ts";
 export { DIGIT_FORMS, digitBlock, foldDigits } from "./digits.ts";
-export type {
-  CompiledPolicy,
-  DetectorFacts,
-  GuardrailProblem,
-  GuardrailRule,
-  Guardrails,
-  PolicyFacts,
-} from "./facts.ts";
-export type { FormatOf, ValueFormat } from "./formats.ts";
-export type { AnswerTerms, Failure, Found, Guard, Guarded, InspectBeside } from "./guard.ts";
+export {
+  MOST_TOLD,
+  type Rehearsal,
+  type RehearsalDetector,
+  type RehearsalFinding,
+  type RehearsalQuestion,
+  type Rehearsed,
+  type Removed,
+  rehearsalOf,
+  rehearsedSegments,
+  rehearsedVariables,
+} from "./guardrail-rehearsal.ts";
 export { CONTROLS, INVISIBLE, MARKS } from "./invisible.ts";
 export { createIssued, type Issued, type IssuedValue } from "./issued.ts";
 export type {
@@ -41,19 +46,16 @@ export type {
 } from "./judgement.ts";
 export { changesOf, envelopeSegments, segmentOf } from "./message-segments.ts";
 export { type Beside, judgedBeside } from "./overlap.ts";
+export type {
+  CompiledPolicy,
+  DetectorFacts,
+  GuardrailProblem,
+  GuardrailRule,
+  Guardrails,
+  PolicyFacts,
+} from "./policy-facts.ts";
+export type { AnswerTerms, Failure, Found, Guard, Guarded, InspectBeside } from "./population-guard.ts";
 export { utf8Length, utf8Offsets, utf16Offsets } from "./positions.ts";
-export {
-  MOST_TOLD,
-  type Rehearsal,
-  type RehearsalQuestion,
-  type Rehearsed,
-  type Removed,
-  rehearsedSegments,
-  rehearsedVariables,
-  type ToldDetector,
-  type ToldFinding,
-  told,
-} from "./rehearsal.ts";
 export { createRewriting, type Rewriting } from "./rewriting.ts";
 export * from "./settling/index.ts";
 export {
@@ -70,3 +72,4 @@ export {
   type TextChannel,
 } from "./streams/index.ts";
 export * from "./types.ts";
+export type { FormatOf, ValueFormat } from "./value-format.ts";

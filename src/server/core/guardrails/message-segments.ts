@@ -1,7 +1,7 @@
 /** Segments of a request for its guard, and the texts to rewrite. Shared by the hops and the inspector. */
 import { headerTexts, type MessageText, queryTexts } from "../dialects/index.ts";
-import type { Guard } from "./guard.ts";
 import type { Judgement } from "./judgement.ts";
+import type { Guard } from "./population-guard.ts";
 import type { Segment } from "./types.ts";
 
 /**

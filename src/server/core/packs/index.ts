@@ -1,7 +1,7 @@
 /** Control packs: read, checked, and put into a deployment document of which no other line changes. Pure. */
 
-export { type AddedObject, type Adding, addPacks } from "./add.ts";
-export { type BaseOf, checkPack } from "./check.ts";
+export { type AddedObject, type Adding, addPacks } from "./add-packs.ts";
+export { type BaseOf, checkPack } from "./check-pack.ts";
 export { MECHANISMS, type Mechanism } from "./mechanisms.ts";
 export { LISTS, type ListName, type Named, namedIn } from "./objects.ts";
 export {
@@ -12,4 +12,4 @@ export {
   type PackRead,
   readPack,
   readPackText,
-} from "./read.ts";
+} from "./read-pack.ts";

@@ -8,7 +8,6 @@
  * `a2a`. A verdict without `decisions` and `skipped` needs no audit record.
  */
 
-export { HOP_VARIABLES, HOPS, type Hop } from "./hops.ts";
 export {
   type AccessPolicy,
   type CompiledPolicies,
@@ -19,7 +18,8 @@ export {
   type PolicyDocument,
   type RuleError,
   type Verdict,
-} from "./policy.ts";
-export type { AccessRule, RuleProblem } from "./rule.ts";
+} from "./access-policy.ts";
+export type { AccessRule, RuleProblem } from "./access-rule.ts";
+export { HOP_VARIABLES, HOPS, type Hop } from "./hop-variables.ts";
 export type { HopVariables } from "./variables/index.ts";
 export type { KnownNames } from "./warnings.ts";

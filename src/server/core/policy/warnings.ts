@@ -5,8 +5,8 @@
 
 import { nearest } from "../../../base/index.ts";
 import type { Comparison } from "../cel/index.ts";
-import type { Hop } from "./hops.ts";
-import { type CompiledRule, placed, type RuleProblem } from "./rule.ts";
+import { type CompiledRule, placed, type RuleProblem } from "./access-rule.ts";
+import type { Hop } from "./hop-variables.ts";
 
 /** Existing names. An absent list is unknown, and nothing is reported about it. */
 export interface KnownNames {

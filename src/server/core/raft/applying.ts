@@ -4,7 +4,7 @@
  * Only durable entries are handed out: a state machine that ran ahead of its own log could not restart from it.
  */
 
-import { durableIndex, entriesBetween, firstIndex, type RaftLog, sizeOf } from "./log.ts";
+import { durableIndex, entriesBetween, firstIndex, type RaftLog, sizeOf } from "./raft-log.ts";
 import type { Entry } from "./types.ts";
 
 export interface Applying {

@@ -9,7 +9,7 @@
  */
 
 import { hash } from "node:crypto";
-import { entriesBetween, firstIndex, lastIndex, type RaftLog, termAt } from "./log.ts";
+import { entriesBetween, firstIndex, lastIndex, type RaftLog, termAt } from "./raft-log.ts";
 import type { Entry } from "./types.ts";
 
 const DIGEST_BYTES = 8;

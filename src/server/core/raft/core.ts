@@ -6,10 +6,10 @@
  */
 
 import { type Applying, createApplying } from "./applying.ts";
-import { isVoter, membersOf } from "./configuration.ts";
-import { createLog, durableIndex, lastIndex, type RaftLog } from "./log.ts";
-import { type MessageFields, makeMessage, waitsForAppend } from "./messages.ts";
+import { isVoter, membersOf } from "./configuration-change.ts";
 import { createProgress, type Progress, resetProgress } from "./progress.ts";
+import { createLog, durableIndex, lastIndex, type RaftLog } from "./raft-log.ts";
+import { type MessageFields, makeMessage, waitsForAppend } from "./raft-messages.ts";
 import { clearReads, createReadOnly, type ReadOnly } from "./read-only.ts";
 import type {
   Configuration,

@@ -5,11 +5,11 @@
  * candidate's vote for itself is a message to itself: like every vote it counts once it is durable.
  */
 
-import { isVoter, membersOf } from "./configuration.ts";
+import { isVoter, membersOf } from "./configuration-change.ts";
 import { becomeFollower, type Core, isPromotable, reset, send } from "./core.ts";
-import { commitTo, entriesBetween, hasEntry, isUpToDate, lastIndex, lastTerm, termAt } from "./log.ts";
 import { becomeReplicate } from "./progress.ts";
 import { quorumVote } from "./quorum.ts";
+import { commitTo, entriesBetween, hasEntry, isUpToDate, lastIndex, lastTerm, termAt } from "./raft-log.ts";
 import { appendEntry } from "./replication.ts";
 import type { Message, NodeId } from "./types.ts";
 

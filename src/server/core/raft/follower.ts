@@ -8,7 +8,7 @@ import { skipToSnapshot } from "./applying.ts";
 import { contentsUpTo, differingAt, holdsOther } from "./contents.ts";
 import { type Core, send } from "./core.ts";
 import { campaignIfAllowed } from "./election.ts";
-import { appendAfter, commitTo, findConflictByTerm, hasEntry, lastIndex, restore, termAt } from "./log.ts";
+import { appendAfter, commitTo, findConflictByTerm, hasEntry, lastIndex, restore, termAt } from "./raft-log.ts";
 import type { Message, SnapshotMeta } from "./types.ts";
 
 export function stepFollower(core: Core, message: Message): void {

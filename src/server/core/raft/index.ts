@@ -1,7 +1,7 @@
 /** Consensus: input in, obligations out. */
 
 export { decodeConfChange, encodeConfChange } from "./conf-change.ts";
-export { applyChange, type ChangeOutcome, type ChangeRefusal } from "./configuration.ts";
+export { applyChange, type ChangeOutcome, type ChangeRefusal } from "./configuration-change.ts";
 export { createMemoryLog, type MemoryLog, type MemoryLogOptions } from "./memory-log.ts";
 export { createRaft } from "./raft.ts";
 export type * from "./types.ts";

@@ -5,10 +5,9 @@
  */
 
 import { encodeConfChange, isNodeId, MAX_CHANGES } from "./conf-change.ts";
-import { applyChange, isJoint } from "./configuration.ts";
+import { applyChange, isJoint } from "./configuration-change.ts";
 import { differingAt } from "./contents.ts";
 import { type Core, send } from "./core.ts";
-import { findConflictByTerm, firstIndex, lastIndex, termAt } from "./log.ts";
 import {
   acknowledge,
   becomeProbe,
@@ -18,6 +17,7 @@ import {
   type Progress,
   stepBack,
 } from "./progress.ts";
+import { findConflictByTerm, firstIndex, lastIndex, termAt } from "./raft-log.ts";
 import { acknowledgeRound } from "./read-only.ts";
 import {
   abortTransfer,

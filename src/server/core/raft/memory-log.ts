@@ -1,6 +1,6 @@
 /** A log in memory, for scripted cases, simulations and tests. What is appended is there at once. */
 
-import { EMPTY_CONFIGURATION } from "./configuration.ts";
+import { EMPTY_CONFIGURATION } from "./configuration-change.ts";
 import type { Configuration, Entry, HardState, LogReader, SnapshotMeta } from "./types.ts";
 
 export interface MemoryLog extends LogReader {

@@ -4,12 +4,12 @@
  * Source: dissertation, with pre-vote and check-quorum always on; cluster reference, section 2.
  */
 
+import { putIntoForce } from "./apply-configuration.ts";
 import { becomeFollower, type Core, createCore, isPromotable, redrawElectionTimeout, send } from "./core.ts";
 import { campaignIfAllowed } from "./election.ts";
 import { propose, proposeChange, reportSnapshot, reportUnreachable, startTransfer } from "./leader.ts";
-import { lastIndex } from "./log.ts";
-import { putIntoForce } from "./membership.ts";
 import { progressStatus } from "./progress.ts";
+import { lastIndex } from "./raft-log.ts";
 import { hasReady, takeAppendAck, takeApplyAck, takeReady } from "./ready.ts";
 import { abortTransfer, broadcastHeartbeat, checkQuorum, receiveRead } from "./replication.ts";
 import { step } from "./step.ts";

@@ -6,7 +6,7 @@
 
 import { acknowledgeApply, handOutCommitted, hasEntriesToApply } from "./applying.ts";
 import { adoptConfiguration, type Core } from "./core.ts";
-import { sizeOf } from "./log.ts";
+import { sizeOf } from "./raft-log.ts";
 import { flush, leaveJointIfDue } from "./replication.ts";
 import type { AppendAck, HardState, Ready, SoftState } from "./types.ts";
 import {

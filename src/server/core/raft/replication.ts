@@ -5,10 +5,12 @@
  */
 
 import { encodeConfChange, LEAVE_JOINT } from "./conf-change.ts";
-import { isJoint } from "./configuration.ts";
+import { isJoint } from "./configuration-change.ts";
 import { contentsUpTo } from "./contents.ts";
 import { becomeFollower, type Core, send } from "./core.ts";
 import { isFull } from "./inflights.ts";
+import { becomeSnapshot, canBumpCommit, isSendingPaused, type Progress, sentAppend } from "./progress.ts";
+import { quorumIndex, quorumVote } from "./quorum.ts";
 import {
   appendOwn,
   commitTo,
@@ -19,10 +21,8 @@ import {
   sizeOf,
   snapshotToSend,
   termAt,
-} from "./log.ts";
-import { makeMessage } from "./messages.ts";
-import { becomeSnapshot, canBumpCommit, isSendingPaused, type Progress, sentAppend } from "./progress.ts";
-import { quorumIndex, quorumVote } from "./quorum.ts";
+} from "./raft-log.ts";
+import { makeMessage } from "./raft-messages.ts";
 import { addRead, holdRead, type PendingRead, type Read, startRound, takeConfirmed } from "./read-only.ts";
 import type { Entry, EntryKind, NodeId } from "./types.ts";
 

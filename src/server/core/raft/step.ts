@@ -10,7 +10,7 @@ import { becomeFollower, type Core, send } from "./core.ts";
 import { answerVote, learnCommit, refuseVote } from "./election.ts";
 import { stepFollower } from "./follower.ts";
 import { stepLeader } from "./leader.ts";
-import { isWellFormed } from "./messages.ts";
+import { isWellFormed } from "./raft-messages.ts";
 import type { Message } from "./types.ts";
 
 export function step(core: Core, message: Message): void {

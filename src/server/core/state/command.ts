@@ -1,8 +1,8 @@
 /** Definition of a command of the state machine: name, versions, field parser and effect. */
 
-import type { Draft } from "./draft.ts";
+import { refused } from "./command-refusals.ts";
 import { Malformed, type Parser, type Shape, shapeOf } from "./fields.ts";
-import { refused } from "./refusals.ts";
+import type { Draft } from "./mutation-draft.ts";
 import type { Actor, CommandResult } from "./types.ts";
 
 /** Everything that an effect may read and change. */

@@ -1,6 +1,11 @@
-/** The replicated state machine: commands in, rows and results out. */
+/**
+ * The replicated state machine: commands in, rows and results out.
+ *
+ * - `commands/`: a file for each group of commands
+ */
 
 export type { CommandRule, NamedCommand } from "./command.ts";
+export { COMMAND_REFUSALS, type CommandRefusal } from "./command-refusals.ts";
 export {
   type AcknowledgementRow,
   acknowledgementRowKey,
@@ -94,8 +99,14 @@ export {
   type TokenClass,
   USED_WIDTH,
 } from "./commands/used-rows.ts";
-export { isLevelRising, type LevelStanding, levelIn, levelStanding, waitingWords } from "./level-standing.ts";
-export { createState, digestOf, type LoadOptions, loadState, MAX_STAMP_LAG_MS, type StateOptions } from "./machine.ts";
+export {
+  type FeatureLevelStatus,
+  featureLevelStatus,
+  featureLevelWaitText,
+  isLevelRising,
+  levelIn,
+} from "./feature-level-status.ts";
+export { createRows, type Rows } from "./ordered-rows.ts";
 export {
   type DecodedProposal,
   decodeProposal,
@@ -125,8 +136,6 @@ export {
   readUsage,
   readUsedNames,
 } from "./readers.ts";
-export { COMMAND_REFUSALS, type CommandRefusal } from "./refusals.ts";
-export { createRows, type Rows } from "./rows.ts";
 export {
   createStateDecoder,
   createStateEncoder,
@@ -137,5 +146,13 @@ export {
   StateFormatError,
   type StateSummary,
 } from "./state-file.ts";
-export { type SealedRow, sealedRow } from "./tables.ts";
+export {
+  createState,
+  digestOf,
+  type LoadOptions,
+  loadState,
+  MAX_STAMP_LAG_MS,
+  type StateOptions,
+} from "./state-machine.ts";
+export { type SealedRow, sealedRow } from "./state-tables.ts";
 export type * from "./types.ts";

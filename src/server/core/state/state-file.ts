@@ -7,7 +7,7 @@
  */
 
 import { Buffer } from "node:buffer";
-import { createRowDigest } from "./digest.ts";
+import { createRowDigest } from "./rows-digest.ts";
 
 export const MAX_KEY_BYTES = 512;
 export const MAX_VALUE_BYTES = 8 * 1_048_576;

@@ -12,11 +12,11 @@ import {
   gaveBack,
   type LoanAsk,
   lenders,
+  markRecalled,
   nameOfShare,
   openBorrower,
   proceed,
   type ReportAnswer,
-  recalled,
   type Share,
 } from "../../core/budgets/index.ts";
 import type { Accounts } from "./accounts.ts";
@@ -72,7 +72,7 @@ export function createLender(accounts: Accounts, monotonic: () => number): Lende
     });
     await Promise.all(asked);
     recalling.delete(share);
-    recalled(asks);
+    markRecalled(asks);
     accounts.changed();
   };
 

@@ -6,10 +6,10 @@ import type {
   BucketQuestion,
   BudgetRow,
   BudgetRule,
-  GivenBack,
   PricedAt,
   Report,
   ReportAnswer,
+  ReturnedShare,
   ShareName,
   TokenBounds,
   Usage,
@@ -107,7 +107,7 @@ export interface OpenBudgets extends Budgets {
   /** Opens a loan account for another process of this node; see `lend.ts`. */
   lendTo(recall: Recall): BorrowingProcess;
   /** In a process that borrows: returns at once what it does not need of a share. */
-  giveBack(name: ShareName): GivenBack | undefined;
+  giveBack(name: ShareName): ReturnedShare | undefined;
   /** Sends unreported charges now instead of at their time; resolves once they were answered or given up. */
   tell(): Promise<void>;
   /** Stops reserving, returns unused units and reports charges, for at most two seconds (one without a leader). */
@@ -141,7 +141,7 @@ export interface UsageReports {
 }
 
 /** Asks a process to return what it does not use. Rejects if it does not answer in time. */
-export type Recall = (name: ShareName, signal: AbortSignal) => Promise<GivenBack | undefined>;
+export type Recall = (name: ShareName, signal: AbortSignal) => Promise<ReturnedShare | undefined>;
 
 /** Loan account of another process of this node. */
 export interface BorrowingProcess {

@@ -3,7 +3,7 @@
  * MCP, "Spans" (1.45). Values that callers choose are left out: ids of JSON-RPC messages and of sessions, names of prompts and
  * of tools that no server has listed, and URIs of resources.
  */
-import type { AttemptSpan, AttemptTracer, SpanAttributes, SpanWords, StartedAttempt } from "../../../base/index.ts";
+import type { AttemptSpan, AttemptTracer, SpanAttributes, SpanNaming, StartedAttempt } from "../../../base/index.ts";
 import { type AgentProtocol, MCP_METHODS, MCP_VERSION } from "../../core/agents/index.ts";
 import type { Usage } from "../../core/dialects/index.ts";
 import type { ConventionLabels } from "./metrics.ts";
@@ -13,7 +13,7 @@ import { failureAttributes, type RpcFailure, rpcFailureOf } from "./rpc.ts";
 const NOTHING: SpanAttributes = {};
 
 /** Returns the name and attributes of a model request or attempt, or `undefined` if the conventions have none for the route. */
-export function modelWords({ route, model: label, maker }: ConventionLabels, streams: boolean): SpanWords | undefined {
+export function modelWords({ route, model: label, maker }: ConventionLabels, streams: boolean): SpanNaming | undefined {
   const operation = operationOf(route);
   if (operation === undefined) return undefined;
   const { name, output } = operation;
@@ -32,7 +32,7 @@ export function modelWords({ route, model: label, maker }: ConventionLabels, str
 
 /** Span of a call of an MCP server or agent. */
 export interface AgentWords {
-  readonly words: SpanWords;
+  readonly words: SpanNaming;
   /** `mcp.method.name`; `undefined` for a call of an agent. */
   readonly mcpMethod: string | undefined;
   /** Failure that the answer reports, whatever its status. */
@@ -83,7 +83,7 @@ export function noteFailure(called: AgentWords | undefined, message: string): vo
 }
 
 /** Returns the name and attributes of a call that has ended. */
-export const calledWords = (called: AgentWords | undefined): SpanWords | undefined =>
+export const calledWords = (called: AgentWords | undefined): SpanNaming | undefined =>
   called && {
     name: called.words.name,
     attributes: { ...called.words.attributes, ...failureAttributes(called.failure) },
@@ -122,7 +122,7 @@ export interface ServedRequest {
  * Returns the name and attributes of a model request that has ended, including what the answer reported; `undefined` as for
  * `modelWords`.
  */
-export function requestWords({ labels, streams, usage, told }: ServedRequest): SpanWords | undefined {
+export function requestWords({ labels, streams, usage, told }: ServedRequest): SpanNaming | undefined {
   const words = modelWords(labels, streams);
   if (words === undefined) return undefined;
   return {
@@ -134,7 +134,7 @@ export function requestWords({ labels, streams, usage, told }: ServedRequest): S
 /** Wraps a tracer so that attempts get the attributes of the conventions, at their beginning and at their end. */
 export function inWords(
   tracer: AttemptTracer,
-  words: () => SpanWords | undefined,
+  words: () => SpanNaming | undefined,
   learnt: () => SpanAttributes = () => NOTHING,
 ): AttemptTracer {
   return {

@@ -3,7 +3,7 @@
  */
 import { GatewayError } from "../../../base/index.ts";
 import type { Dialect } from "../../core/dialects/index.ts";
-import type { ModelQuestion, ModelSaid } from "../../snapshot/index.ts";
+import type { ModelAnswer, ModelQuestion } from "../../snapshot/index.ts";
 
 export const PATHS: Readonly<Record<Dialect, string>> = { compat: "/v1/chat/completions", messages: "/v1/messages" };
 
@@ -29,7 +29,7 @@ const membersOf = (value: unknown): Members =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Members) : {};
 
 /** Parses the answer. Throws `upstream_incomplete` if it is not the answer of a model. */
-export function saidIn(dialect: Dialect, body: Buffer): ModelSaid {
+export function saidIn(dialect: Dialect, body: Buffer): ModelAnswer {
   let value: unknown;
   try {
     value = JSON.parse(body.toString("utf8"));
@@ -40,7 +40,7 @@ export function saidIn(dialect: Dialect, body: Buffer): ModelSaid {
   return dialect === "compat" ? compatSaid(answer) : messagesSaid(answer);
 }
 
-function compatSaid({ choices, usage }: Members): ModelSaid {
+function compatSaid({ choices, usage }: Members): ModelAnswer {
   if (!Array.isArray(choices) || choices.length !== 1) throw noAnswer();
   const { message, finish_reason: reason } = membersOf(choices[0]);
   const { content, refusal, tool_calls: calls } = membersOf(message);
@@ -52,7 +52,7 @@ function compatSaid({ choices, usage }: Members): ModelSaid {
   return { text, isFinished, promptTokens: countOf(membersOf(usage)["prompt_tokens"]) };
 }
 
-function messagesSaid({ type, content, stop_reason: reason, usage }: Members): ModelSaid {
+function messagesSaid({ type, content, stop_reason: reason, usage }: Members): ModelAnswer {
   if (type !== "message" || !Array.isArray(content)) throw noAnswer();
   const blocks = content
     .map(membersOf)

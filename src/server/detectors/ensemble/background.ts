@@ -3,7 +3,7 @@
  * bounded; further texts are dropped and counted.
  */
 import { run } from "./run.ts";
-import type { Scanning } from "./scan.ts";
+import type { Scanning } from "./scan-texts.ts";
 import type { Member, RunLater } from "./types.ts";
 
 export interface Background {

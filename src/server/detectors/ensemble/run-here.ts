@@ -8,7 +8,7 @@ import {
   type Segment,
 } from "../../core/guardrails/index.ts";
 import { run, runOne } from "./run.ts";
-import type { Scanning } from "./scan.ts";
+import type { Scanning } from "./scan-texts.ts";
 import type { Member, ReadStretch } from "./types.ts";
 
 const NOTHING: readonly Finding[] = [];

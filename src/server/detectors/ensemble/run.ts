@@ -12,10 +12,10 @@ import {
   type Window,
 } from "../../core/guardrails/index.ts";
 import { ClientTimeout, type Limit, openLimit } from "./limit.ts";
-import { type Asked, type Placed, remembered, type Scanning, scan } from "./scan.ts";
-import { withGiven } from "./stub-detector.ts";
-import type { GivenFinding, Member, RunOptions, Schedule } from "./types.ts";
-import { narrowed, windowsAround } from "./windows.ts";
+import { type Asked, type Placed, remembered, type Scanning, scan } from "./scan-texts.ts";
+import { withStubDetector } from "./stub-detector.ts";
+import { narrowed, windowsAround } from "./text-windows.ts";
+import type { Member, RunOptions, Schedule, StubFinding } from "./types.ts";
 
 type Outcome = { readonly member: Member; readonly findings: DetectorFindings } | Failure;
 
@@ -61,8 +61,8 @@ export function run(
   });
 }
 
-const instead = (member: Member, given: readonly GivenFinding[] | undefined): Member =>
-  given === undefined ? member : withGiven(member, given);
+const instead = (member: Member, given: readonly StubFinding[] | undefined): Member =>
+  given === undefined ? member : withStubDetector(member, given);
 
 const standsAt = (own: Schedule, schedule: NonNullable<RunOptions["schedule"]>): boolean =>
   own === "overlap" ? schedule !== "sync" : schedule !== "overlap";

@@ -1,8 +1,8 @@
 /** Replaces a detector in rehearsals: reports the given findings for each whole text. */
 import type { Detector, Finding, Scanned } from "../../core/guardrails/index.ts";
-import type { GivenFinding, Member } from "./types.ts";
+import type { Member, StubFinding } from "./types.ts";
 
-export function withGiven(member: Member, findings: readonly GivenFinding[]): Member {
+export function withStubDetector(member: Member, findings: readonly StubFinding[]): Member {
   const { name, type } = member.detector;
   const inText = ({ segment: { text } }: Scanned): readonly Finding[] =>
     findings.map((one) => ({ ...one, start: 0, end: text.length, recognizer: "", trace: undefined }));

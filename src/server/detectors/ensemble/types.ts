@@ -27,7 +27,7 @@ export interface Member {
 }
 
 /** Finding that a rehearsal sets for a text as a whole. */
-export interface GivenFinding {
+export interface StubFinding {
   readonly category: Category;
   readonly label: string;
   /** Between 0 and 1. */
@@ -52,7 +52,7 @@ export interface RunOptions {
    */
   readonly isHere?: boolean;
   /** Findings by detector name, used for each text that it reads instead of running it. */
-  readonly given?: ReadonlyMap<string, readonly GivenFinding[]> | undefined;
+  readonly given?: ReadonlyMap<string, readonly StubFinding[]> | undefined;
   /** Treats every `threshold` as 0: reports findings of any score. */
   readonly isLowered?: boolean;
   /** Findings of the `sync` detectors, for the `overlap` detectors that confirm. */

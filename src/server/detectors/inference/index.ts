@@ -6,8 +6,8 @@ export {
   isModelType,
   MODEL_TYPES,
   type ModelType,
-} from "./detector.ts";
-export type { Views } from "./files.ts";
+} from "./model-detector.ts";
+export type { Views } from "./model-files.ts";
 export { createSessionMetrics, type SessionMetrics } from "./session/metrics.ts";
-export { createSessions, type Sessions, type SessionsOptions } from "./session/sessions.ts";
 export { type AskSession, answerWith, type SessionAnswer, type SessionQuestion } from "./session/shared.ts";
+export { createSessions, type Sessions, type SessionsOptions } from "./session/shared-sessions.ts";

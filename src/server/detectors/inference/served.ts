@@ -3,10 +3,10 @@
 import { parseDuration } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
 import { DetectorError } from "../../core/guardrails/index.ts";
-import type { DetectorProbe } from "../probe.ts";
+import type { DetectorProbe } from "../detector-probe.ts";
 import { addressOf, type Endpoint, headerPairs, headerProblems } from "../wire/index.ts";
 import type { ServedGraph } from "./session/protocol.ts";
-import type { AskServer } from "./session/served/calls.ts";
+import type { AskServer } from "./session/served/server-calls.ts";
 
 export type InferenceServer = NonNullable<NonNullable<DetectorConfig["nlp"]>["remote"]>;
 

@@ -3,7 +3,7 @@
  * guard model without input always answers `safe`. Source: judge-formats reference, 1.
  */
 import { DetectorError } from "../../core/guardrails/index.ts";
-import type { ModelSaid } from "../ports.ts";
+import type { ModelAnswer } from "../ports.ts";
 import type { Asking, JudgeFormat } from "./types.ts";
 
 const AGAIN_MS = 60_000;
@@ -15,7 +15,7 @@ const LONG = `${SHORT} ${"The weather is fine today. ".repeat(12)}`;
 export function createProof(
   probe: NonNullable<JudgeFormat["probe"]>,
   now: () => number,
-): (ask: (asking: Asking) => Promise<ModelSaid>) => Promise<void> {
+): (ask: (asking: Asking) => Promise<ModelAnswer>) => Promise<void> {
   let isProved = false;
   let failed: { readonly error: DetectorError; readonly until: number } | undefined;
   return async (ask) => {

@@ -5,8 +5,8 @@
 
 import { createRequire } from "node:module";
 import { linearSearch } from "./linear.ts";
-import { nextPlace, type Search } from "./search.ts";
-import { takesBeyondAscii, toRe2, toV8 } from "./syntax.ts";
+import { nextPlace, type Search } from "./match-search.ts";
+import { takesBeyondAscii, toRe2, toV8 } from "./pattern-syntax.ts";
 
 export type Prefilter = "native" | "pure";
 

@@ -6,7 +6,7 @@
 
 import { RE2JS } from "@bufbuild/re2";
 import { LiveProgram } from "./live-program.ts";
-import type { Search } from "./search.ts";
+import type { Search } from "./match-search.ts";
 
 /** Limits the time for one character of a text. */
 export const MOST_INSTRUCTIONS = 4000;

@@ -10,8 +10,8 @@
  * it.
  */
 
-import { type Instruction, instructionHolds, isCharacter, OP, type Program, takes } from "./program.ts";
-import { nextPlace, type Place } from "./search.ts";
+import { type Instruction, instructionHolds, isCharacter, OP, type Program, takes } from "./linear-program.ts";
+import { nextPlace, type Place } from "./match-search.ts";
 
 /** Number of UTF-16 units whose live instructions are kept at once. */
 const BLOCK = 1024;

@@ -5,9 +5,9 @@
 
 import { RE2JS } from "@bufbuild/re2";
 import type { Horizon, Reach } from "../../core/guardrails/index.ts";
+import { type Instruction, isCharacter, OP, type Program } from "./linear-program.ts";
 import { foldOf, KEPT, MARK } from "./normalize-code-points.ts";
-import { type Instruction, isCharacter, OP, type Program } from "./program.ts";
-import { toRe2 } from "./syntax.ts";
+import { toRe2 } from "./pattern-syntax.ts";
 import type { Pattern, Recognizer } from "./types.ts";
 
 /** Size of the character after a match, which shows its end. */

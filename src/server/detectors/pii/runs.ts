@@ -3,7 +3,7 @@
  * shape.
  */
 
-import { type Leaf, LONGEST_GROUP, type ShapeNode, type ShapeTree } from "./shapes.ts";
+import { type Leaf, LONGEST_GROUP, type ShapeNode, type ShapeTree } from "./shape-patterns.ts";
 import type { Proof } from "./types.ts";
 
 /** Called with a match of a rule's pattern, proven or not; for one rule, start and proof, the last call is the longest. */

@@ -1,8 +1,8 @@
 /** Checks whether a text for people contains a secret: runs the recognizers of secrets synchronously in this thread. */
 
 import { engineOf } from "./engines.ts";
+import { compileScan, type Scan } from "./pii-scan.ts";
 import { SECRETS } from "./recognizers/secrets/index.ts";
-import { compileScan, type Scan } from "./scan.ts";
 
 /** Virtual key of this gateway. One with a wrong checksum, such as a mistyped one, is treated as a secret too. */
 const GATEWAY_KEY = /gwk_[0-9A-Za-z]{8}_[A-Za-z0-9_-]{49}/;

@@ -2,7 +2,7 @@
  * The first scanned texts take ten times as long as later ones: the engine compiles each expression at its first run, and
  * optimizes it at a later one. So all are run over a text that makes each of them search.
  */
-import type { Scan } from "./scan.ts";
+import type { Scan } from "./pii-scan.ts";
 import type { Recognizer } from "./types.ts";
 
 /** Number of UTF-16 units per step; cold, each takes up to five milliseconds. */

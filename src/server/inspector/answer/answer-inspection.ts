@@ -19,7 +19,7 @@ import type { StreamStamp } from "../../core/dialects/index.ts";
 import { actedIn, type GuardrailMetrics, type JudgedAnswer } from "../../core/guardrails/index.ts";
 import { HeldBody, type ResponseNews } from "../exchange/index.ts";
 import type { LateRefusal } from "../refusal-shape.ts";
-import { type AnswerHead, AS_IT_CAME } from "./answer-head.ts";
+import { type AnswerHead, AS_IT_CAME } from "./response-head.ts";
 
 /** Maximum size of a compressed answer, in bytes. */
 const MAX_ENCODED_BYTES = 32 << 20;

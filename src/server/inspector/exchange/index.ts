@@ -1,8 +1,8 @@
 /** ext_proc as a pure state machine: what arrives, and what is answered. */
 
-export { openExchange } from "./exchange.ts";
+export { bytesOf, PIECE_BYTES } from "./body-pieces.ts";
+export { openExchange } from "./ext-proc-exchange.ts";
 export { HeldBody } from "./held-body.ts";
-export { bytesOf, PIECE_BYTES } from "./pieces.ts";
 export type {
   Answer,
   Arrival,

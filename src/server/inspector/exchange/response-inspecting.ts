@@ -5,7 +5,7 @@
  * decisions, section 19.
  */
 import { GatewayError } from "../../../base/index.ts";
-import { piecesOf } from "./pieces.ts";
+import { piecesOf } from "./body-pieces.ts";
 import { passResponse } from "./response-passing.ts";
 import type { Answer, Arrival, HeadChanges, HeaderList, PeerMode, ResponseNews, Step } from "./types.ts";
 

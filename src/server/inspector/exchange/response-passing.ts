@@ -2,7 +2,7 @@
  * Passes a response that is not inspected but that the filter sends anyway: each message is answered so that it goes on
  * unchanged. Source: ext-proc reference, A.1, A.3.
  */
-import { piecesOf } from "./pieces.ts";
+import { piecesOf } from "./body-pieces.ts";
 import type { Answer, Arrival, PeerMode } from "./types.ts";
 
 type Phase = "first" | "open" | "ended";

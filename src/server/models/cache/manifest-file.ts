@@ -1,6 +1,6 @@
 /** Cache of resolved hub entries. A commit does not change, so it is never resolved again. */
 import { join } from "node:path";
-import { sha256Of } from "../digest.ts";
+import { sha256Of } from "../file-digest.ts";
 import { endpointOf, type HubDeclaration } from "../hub/choose.ts";
 import { sizeProblem } from "../limits.ts";
 import { isInnerPath } from "../paths.ts";

@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { createHasher, type Hasher, readThrough } from "../digest.ts";
+import { createHasher, type Hasher, readThrough } from "../file-digest.ts";
 import type { ManifestFile } from "../types.ts";
 import { fileStats } from "./trust.ts";
 

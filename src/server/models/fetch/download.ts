@@ -4,16 +4,16 @@
  */
 import { open, rename } from "node:fs/promises";
 import { join } from "node:path";
+import { acquire, type LockTimes } from "../cache/cache-lock.ts";
 import { type Layout, storageError } from "../cache/layout.ts";
-import { acquire, type LockTimes } from "../cache/lock.ts";
 import { openPart, type Part } from "../cache/part.ts";
 import { fileStats, isOurs } from "../cache/trust.ts";
-import { digestText, fileSha256 } from "../digest.ts";
+import { digestText, fileSha256 } from "../file-digest.ts";
 import { ModelError } from "../model-error.ts";
 import type { ManifestFile } from "../types.ts";
-import { repeated, type Waiting } from "./attempts.ts";
-import { refusalOf } from "./refusal.ts";
-import { type Answer, place, readFailure, type Transport } from "./transport.ts";
+import { refusalOf } from "./download-refusal.ts";
+import { repeated, type Waiting } from "./fetch-attempts.ts";
+import { type Answer, place, readFailure, type Transport } from "./hub-transport.ts";
 
 /** First line of a Git LFS pointer, which a repository may hold in place of the file. */
 const POINTER = "version https://git-lfs.github.com/spec/v1";

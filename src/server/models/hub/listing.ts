@@ -2,9 +2,10 @@
  * Lists a repository at one commit, with digest and size of each file: in one call, or page by page if a mirror omits the
  * digests. Source: the hub's own clients, `GET /api/models/{repo}/revision/{rev}?blobs=true` and `/tree/{commit}`.
  */
-import { repeated, type Waiting } from "../fetch/attempts.ts";
-import { refusalOf } from "../fetch/refusal.ts";
-import { place, readFailure, type Transport } from "../fetch/transport.ts";
+
+import { refusalOf } from "../fetch/download-refusal.ts";
+import { repeated, type Waiting } from "../fetch/fetch-attempts.ts";
+import { place, readFailure, type Transport } from "../fetch/hub-transport.ts";
 import { ModelError } from "../model-error.ts";
 
 const MAX_ANSWER_BYTES = 10 << 20;

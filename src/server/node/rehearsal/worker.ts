@@ -4,7 +4,7 @@ import { threadCaller } from "../../../base/index.ts";
 import { unpack } from "../../core/rehearsal/index.ts";
 import { type RehearsalResult, rehearse, type Side } from "../../rehearsal/index.ts";
 import { loadGuardrails, loadRules } from "../../snapshot/index.ts";
-import { compileSources } from "../sources.ts";
+import { compileSources } from "../configuration/compile-sources.ts";
 import { type CrossingInputs, crossed } from "../worker/inputs.ts";
 import type { RehearsalAnswer, RehearsalQuestion } from "./protocol.ts";
 

@@ -8,7 +8,7 @@ import type { DataPlane } from "../start.ts";
 
 const EVERY_MS = 1_000;
 
-export interface ToldPlane extends Pick<DataPlane, "members"> {
+export interface ReportedPlane extends Pick<DataPlane, "members"> {
   /** Returns the names of providers with a pool. */
   pooled(): readonly string[];
 }
@@ -19,7 +19,7 @@ export interface Traffic {
 }
 
 /** Counts requests through a public diagnostics channel of Node. */
-export function countTraffic(channel: Channel, plane: () => ToldPlane | undefined): Traffic {
+export function countTraffic(channel: Channel, plane: () => ReportedPlane | undefined): Traffic {
   let connections = 0;
   let requests = 0;
   let inFlight = 0;

@@ -1,6 +1,6 @@
 import type { ConfigNodeOptions } from "../config-node-types.ts";
 import type { FleetOptions } from "./fleet.ts";
-import { boundsOf, scanThreadsOf } from "./settings.ts";
+import { boundsOf, scanThreadsOf } from "./worker-settings.ts";
 
 interface Given
   extends ConfigNodeOptions,

@@ -21,16 +21,16 @@ import {
   type Standing,
   type Worker,
 } from "../../workers/index.ts";
-import { isDecision } from "../control-decisions.ts";
+import { isDecision } from "../admin/control-decisions.ts";
 import { AFTER_DRAIN_MS, type DataPlane, DRAIN_MS, type Observed } from "../start.ts";
 import type { CrossingInputs } from "./inputs.ts";
 import { passIssued } from "./issued-values.ts";
-import { mergedMembers } from "./members.ts";
-import type { WorkerSettings } from "./settings.ts";
+import { mergedMembers } from "./merged-members.ts";
 import { joined as joinedAnswers, type MemberQuestion } from "./siblings.ts";
-import type { Prepare } from "./snapshots.ts";
 import { type TakingNode, takePorts } from "./take-ports.ts";
 import { observeTraffic } from "./traffic.ts";
+import type { Prepare } from "./worker-configuration.ts";
+import type { WorkerSettings } from "./worker-settings.ts";
 
 /** Time limit for preparing in milliseconds: models are loaded within three minutes; a process that hangs is killed. */
 const PREPARE_MS = 200_000;

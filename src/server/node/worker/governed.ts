@@ -4,9 +4,9 @@ import { createCallers } from "../../auth/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
 import type { Governing } from "../../dataplane/index.ts";
 import { type Channel, followRows, type NodeStateSource, sendKeyUse } from "../../workers/index.ts";
-import { openSuspensions } from "../suspensions.ts";
-import { openTokens, type Tokens } from "../tokens.ts";
-import { openKeyStore } from "../virtual-keys.ts";
+import { openSuspensions } from "../governance/suspension-rows.ts";
+import { openTokens, type Tokens } from "../governance/token-verifiers.ts";
+import { openKeyStore } from "../governance/virtual-keys.ts";
 
 export interface GovernedOptions {
   readonly channel: Channel;

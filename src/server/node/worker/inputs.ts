@@ -6,8 +6,8 @@ import type { NamedOverlay } from "../../core/catalog/index.ts";
 import type { Source } from "../../core/config/index.ts";
 import type { Secrets } from "../../secrets/index.ts";
 import type { Trusted } from "../../snapshot/index.ts";
+import type { SourcesInput } from "../configuration/compile-sources.ts";
 import type { Views } from "../model-cache.ts";
-import type { SourcesInput } from "../sources.ts";
 
 type Lookup = ReturnType<Secrets["secret"]>;
 type Rows<Value> = readonly (readonly [name: string, value: Value])[];

@@ -15,7 +15,7 @@ import {
 import { type Accepted, createMetrics } from "../../dataplane/index.ts";
 import type { SessionAnswer } from "../../snapshot/index.ts";
 import { type Otlp, openOtlp } from "../../telemetry/index.ts";
-import { createDoor, createTicketKeys, type Door, makePlaceholder } from "../../tls/index.ts";
+import { createTicketKeys, createTlsServer, makePlaceholder, type TlsServer } from "../../tls/index.ts";
 import {
   type Channel,
   connectIntake,
@@ -26,12 +26,12 @@ import {
   takeConnections,
 } from "../../workers/index.ts";
 import { admissionOf, type DataPlane, type Observed, serveDataPlane } from "../start.ts";
-import { countTraffic, type ToldPlane, type Traffic } from "./beat.ts";
+import { countTraffic, type ReportedPlane, type Traffic } from "./beat.ts";
 import { openJudging } from "./governed.ts";
 import { openPorts } from "./ports.ts";
-import type { WorkerSettings } from "./settings.ts";
 import { othersOver } from "./siblings.ts";
-import { followSnapshots } from "./snapshots.ts";
+import { followSnapshots } from "./worker-configuration.ts";
+import type { WorkerSettings } from "./worker-settings.ts";
 
 const NATIVE_CALLS_MS = 5_000;
 
@@ -49,7 +49,7 @@ interface PartsOptions extends WorkerOptions {
 /** Answers requests of the node process; calls `exit` at the end. */
 export function runWorker({ channel, env, log }: WorkerOptions, exit: () => void): void {
   const owner = new Lifetime({ onFailure: (name, error) => log.error("could not close", { name, error }) });
-  let plane: ToldPlane | undefined;
+  let plane: ReportedPlane | undefined;
   channel.answer("open", async (body) => {
     const settings = body as WorkerSettings;
     // Title in process lists.
@@ -205,10 +205,10 @@ async function openDoor(
   { instruments }: Observed,
   log: Log,
   owner: Lifetime,
-): Promise<Door> {
+): Promise<TlsServer> {
   const certificates = await followCertificates(channel);
   const isPending = certificates.current() === undefined;
-  const door = createDoor({
+  const door = createTlsServer({
     certificates,
     placeholder: isPending ? await makePlaceholder(systemClock.now()) : undefined,
     ticketKeys: createTicketKeys(current === undefined ? undefined : Buffer.from(current, "base64")),

@@ -23,7 +23,7 @@ import {
   takeStatistics,
   takeUse,
 } from "../../workers/index.ts";
-import type { ControlDecisions } from "../control-decisions.ts";
+import type { ControlDecisions } from "../admin/control-decisions.ts";
 
 export interface TakingNode {
   readonly budgets: OpenBudgets;

@@ -1,8 +1,8 @@
 /** Counters of a report's results, added up to classes. A counter that a result lacks counts as 0 and its class is not compared. */
 
-import type { Reported } from "../judge/judge.ts";
-import { TOKEN_CLASSES, type TokenClass } from "../judge/judge.ts";
-import { ReportFault } from "./ask.ts";
+import type { Reported } from "../judge/judge-usage.ts";
+import { TOKEN_CLASSES, type TokenClass } from "../judge/judge-usage.ts";
+import { ReportFault } from "./ask-report-api.ts";
 
 export type Result = Readonly<Record<string, unknown>>;
 

@@ -5,12 +5,12 @@
 import type { GuardedAnswer, GuardedRequest } from "../../credentials/index.ts";
 import type { Audited } from "../../snapshot/index.ts";
 import { DAY_MS, dayOf, daysIn, startOfDay, type Window } from "../judge/days.ts";
-import { NOTHING_REPORTED, type Reported } from "../judge/judge.ts";
-import type { Endpoint } from "./api.ts";
-import { type Asking, askPage, MAX_REPEATS, ReportFault } from "./ask.ts";
-import { COMPAT_ENDPOINTS } from "./compat.ts";
+import { NOTHING_REPORTED, type Reported } from "../judge/judge-usage.ts";
+import { type Asking, askPage, MAX_REPEATS, ReportFault } from "./ask-report-api.ts";
+import { COMPAT_ENDPOINTS } from "./compat-report.ts";
 import { both, type Counted, type Result, sumOf } from "./counters.ts";
-import { MESSAGES_ENDPOINTS } from "./messages.ts";
+import { MESSAGES_ENDPOINTS } from "./messages-report.ts";
+import type { Endpoint } from "./report-api.ts";
 
 /** Maximum days in one page; both APIs allow no more. */
 const PAGE_DAYS = 31;

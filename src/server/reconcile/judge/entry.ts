@@ -15,7 +15,7 @@ import {
   type TokenClass,
   type Verdict,
   verdictOf,
-} from "./judge.ts";
+} from "./judge-usage.ts";
 
 export interface Entry {
   readonly day: string;
@@ -88,12 +88,12 @@ export const verdictsOf = ({ judged, scope }: Entry): readonly Verdict[] =>
   (judged?.classes ?? []).map(({ breach, told: _, ...compared }) => verdictOf(compared, breach, scope));
 
 /** Breaches that are on no record yet. */
-export const untold = (entry: Entry): readonly Verdict[] => {
+export const unrecordedBreaches = (entry: Entry): readonly Verdict[] => {
   const waiting = new Set(entry.judged?.classes.flatMap((one) => (one.breach && !one.told ? one.class : [])));
   return verdictsOf(entry).filter((verdict) => waiting.has(verdict.class));
 };
 
-export function withTold(entry: Entry): Entry {
+export function withRecordedBreaches(entry: Entry): Entry {
   const { judged } = entry;
   if (judged === undefined) return entry;
   return { ...entry, judged: { ...judged, classes: judged.classes.map((one) => ({ ...one, told: one.breach })) } };

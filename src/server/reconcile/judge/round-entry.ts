@@ -1,6 +1,6 @@
 /** Ledger entry for the last round of a provider. */
 import type { Fields } from "./entry.ts";
-import type { Scope } from "./judge.ts";
+import type { Scope } from "./judge-usage.ts";
 
 export interface Round {
   readonly provider: string;

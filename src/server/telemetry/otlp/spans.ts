@@ -23,7 +23,7 @@ import type {
   QuestionPlace,
   QuestionTracer,
   SpanAttributes,
-  SpanWords,
+  SpanNaming,
   StartedAttempt,
 } from "../../../base/index.ts";
 import { carryContext, traceparentOf } from "./trace-context.ts";
@@ -40,7 +40,7 @@ export interface EndedRequest {
   /** The refusal's, or empty. */
   readonly code: string;
   /** `undefined` for a plain HTTP request. */
-  readonly words?: SpanWords | undefined;
+  readonly words?: SpanNaming | undefined;
   /** End of the answer, in milliseconds of `performance.now()`; `undefined` means now. */
   readonly at?: number | undefined;
 }

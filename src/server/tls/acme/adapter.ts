@@ -8,9 +8,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type acmeClient from "acme-client";
 import { type Dispatcher, request } from "undici";
 import { anySignal } from "../../../base/index.ts";
-import { AttemptFailed, unreachable } from "./failed.ts";
+import { AttemptFailed, unreachable } from "./attempt-failed.ts";
+import { remoteText } from "./bounded-text.ts";
 import { retryAtOf } from "./retry-after.ts";
-import { remoteWords } from "./words.ts";
 
 /** Problem document of the certificate authority (RFC 7807, RFC 8555 section 6.7). */
 export class AcmeProblem extends Error {
@@ -27,7 +27,7 @@ export class AcmeProblem extends Error {
     };
     const known =
       typeof type === "string" ? /^urn:ietf:params:acme:error:([A-Za-z]{1,64})$/.exec(type)?.[1] : undefined;
-    const words = remoteWords(detail);
+    const words = remoteText(detail);
     super(`${known ?? `status ${status}`}${words === "" ? "" : `: ${words}`}`);
     this.name = "AcmeProblem";
     this.status = status;

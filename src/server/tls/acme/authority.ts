@@ -6,9 +6,9 @@ import { createHash, createPublicKey } from "node:crypto";
 import type acmeClient from "acme-client";
 import { type ForwardProxies, NO_FORWARD_PROXIES, openProxyAgent } from "../../forward-proxy/index.ts";
 import { AcmeProblem, type CallContext, calls, loadClient } from "./adapter.ts";
-import { AttemptFailed } from "./failed.ts";
-import type { ChallengeType } from "./record.ts";
-import { remoteWords } from "./words.ts";
+import { AttemptFailed } from "./attempt-failed.ts";
+import { remoteText } from "./bounded-text.ts";
+import type { ChallengeType } from "./certificate-record.ts";
 
 export interface AuthorityOptions {
   /** URL. */
@@ -139,7 +139,7 @@ export function openAuthority(options: AuthorityOptions): Authority {
       return {
         renewalInfo: typeof data["renewalInfo"] === "string" ? data["renewalInfo"] : undefined,
         requiresEab: meta["externalAccountRequired"] === true,
-        terms: remoteWords(meta["termsOfService"]) || undefined,
+        terms: remoteText(meta["termsOfService"]) || undefined,
         skewMs: date === undefined ? undefined : date - now(),
       };
     },

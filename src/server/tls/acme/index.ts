@@ -1,6 +1,7 @@
 /** The front door's certificate by ACME (RFC 8555). */
+
+export { AttemptFailed } from "./attempt-failed.ts";
 export { openAuthority } from "./authority.ts";
 export { HOSTED_API, hostedApiProvider, rfc2136Provider, tsigKeyOf } from "./dns/index.ts";
-export { AttemptFailed } from "./failed.ts";
 export { type AcmeOptions, type AcmeSettings, openAcme } from "./open-acme.ts";
 export type { CertificateStore, DnsProvider, Held, RowTable, RowWrite } from "./ports.ts";

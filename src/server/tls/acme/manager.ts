@@ -5,12 +5,12 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { anySignal } from "../../../base/index.ts";
-import { AttemptFailed } from "./failed.ts";
-import { type Answer, after, type Effect, effectOf, type Wanted, type World } from "./machine.ts";
+import { AttemptFailed } from "./attempt-failed.ts";
+import { type Account, accountId, type CertificateRecord, recordId } from "./certificate-record.ts";
+import { type Answer, after, type Effect, effectOf, type Wanted, type World } from "./order-machine.ts";
 import { type Hands, perform } from "./perform.ts";
 import type { CertificateStore, Held } from "./ports.ts";
-import { type Account, accountId, type CertificateRecord, recordId } from "./record.ts";
-import { DAY } from "./renewal.ts";
+import { DAY } from "./renewal-time.ts";
 
 export interface ManagerOptions {
   readonly store: CertificateStore;

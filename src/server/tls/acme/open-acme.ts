@@ -9,12 +9,12 @@ import type { ForwardProxies } from "../../forward-proxy/index.ts";
 import { readCertificate } from "../read-certificate.ts";
 import type { Certificate, CertificateFailure, Certificates } from "../types.ts";
 import { openAuthority } from "./authority.ts";
-import type { Answer, Effect, Wanted, World } from "./machine.ts";
+import { remoteText } from "./bounded-text.ts";
+import { type Account, accountId, type CertificateRecord, keyAuthorization, recordId } from "./certificate-record.ts";
 import { startManager } from "./manager.ts";
+import type { Answer, Effect, Wanted, World } from "./order-machine.ts";
 import type { CertificateStore, DnsProvider } from "./ports.ts";
-import { type Account, accountId, type CertificateRecord, keyAuthorization, recordId } from "./record.ts";
-import { DAY, renewalDue } from "./renewal.ts";
-import { remoteWords } from "./words.ts";
+import { DAY, renewalDue } from "./renewal-time.ts";
 
 /** Validated `tls` section of the node file. */
 export interface AcmeSettings {
@@ -154,7 +154,7 @@ export function openAcme(options: AcmeOptions): Certificates {
     troubles.set(message, at);
     log.warn(
       message,
-      error === undefined ? {} : { why: error instanceof Error ? remoteWords(error.message) : "unknown" },
+      error === undefined ? {} : { why: error instanceof Error ? remoteText(error.message) : "unknown" },
     );
   };
 

@@ -3,6 +3,7 @@ import { randomBytes, X509Certificate } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { anySignal, generatePrivatePem } from "../../../base/index.ts";
 import { readCertificate } from "../read-certificate.ts";
+import { AttemptFailed } from "./attempt-failed.ts";
 import {
   type AccountSession,
   type Authority,
@@ -14,11 +15,17 @@ import {
   thumbprintOf,
 } from "./authority.ts";
 import { certIdOf } from "./cert-id.ts";
-import { AttemptFailed } from "./failed.ts";
-import type { Answer, Effect, Wanted } from "./machine.ts";
+import {
+  type Account,
+  type Challenge,
+  type Issued,
+  type Order,
+  type TxtRecord,
+  txtRecordOf,
+} from "./certificate-record.ts";
+import type { Answer, Effect, Wanted } from "./order-machine.ts";
 import type { CertificateStore, DnsProvider } from "./ports.ts";
-import { type Account, type Challenge, type Issued, type Order, type TxtRecord, txtRecordOf } from "./record.ts";
-import { askAgain, drawWindow, MAX_SKEW_MS, renewalTime } from "./renewal.ts";
+import { askAgain, drawWindow, MAX_SKEW_MS, renewalTime } from "./renewal-time.ts";
 
 export interface Hands {
   readonly authority: Authority;

@@ -1,6 +1,6 @@
 /** Budgets of a worker: its own ledger, which borrows from the node's. */
 import type { Clock, Instruments, Log } from "../../../base/index.ts";
-import type { GivenBack, ShareName } from "../../core/budgets/index.ts";
+import type { ReturnedShare, ShareName } from "../../core/budgets/index.ts";
 import { type OpenBudgets, openBudgets, type UsageReports } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
 
@@ -61,7 +61,8 @@ export type LentOf = Pick<UsageReports, "incarnation" | "onIncarnation" | "hasLe
 /** Lends to a worker. Returns a function for after the worker's last output was read. */
 export function lendBudgets(channel: Channel, budgets: OpenBudgets, cluster: LentOf): () => void {
   const borrower = budgets.lendTo(
-    async (name, signal) => ((await channel.ask("budgets.recall", name, signal)) ?? undefined) as GivenBack | undefined,
+    async (name, signal) =>
+      ((await channel.ask("budgets.recall", name, signal)) ?? undefined) as ReturnedShare | undefined,
   );
   channel.answer("budgets.report", (body, signal) =>
     borrower.report(body as Parameters<UsageReports["report"]>[0], signal),

@@ -7,7 +7,7 @@ import type {
   MessageCreateParamsNonStreaming,
   RawMessageStreamEvent,
 } from "@anthropic-ai/sdk/resources/messages";
-import { normaliseUsage } from "../../../../src/server/core/dialects/usage-normalise.ts";
+import { normaliseUsage } from "../../../../src/server/core/dialects/usage/usage-normalise.ts";
 import { type Form, NO_TURNS, type Told } from "./told.ts";
 
 export type MessageParams = Omit<MessageCreateParamsNonStreaming, "model" | "stream" | "max_tokens"> & {

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { BadRequestError as AnthropicBadRequest } from "@anthropic-ai/sdk";
 import { BadRequestError as OpenaiBadRequest } from "openai";
-import type { Dialect } from "../../../../src/server/core/dialects/routes.ts";
+import type { Dialect } from "../../../../src/server/core/dialects/routes/routes.ts";
 import { idle, type Series, sumOf } from "../../support/metrics.ts";
 import { type MessageParams, tellByAnthropic } from "./anthropic.ts";
 import { assertIncludes } from "./includes.ts";

@@ -7,7 +7,7 @@ import type {
   ChatCompletionCreateParamsNonStreaming,
   ChatCompletionMessage,
 } from "openai/resources/chat/completions";
-import { normaliseUsage } from "../../../../src/server/core/dialects/usage-normalise.ts";
+import { normaliseUsage } from "../../../../src/server/core/dialects/usage/usage-normalise.ts";
 import { type Form, NO_TURNS, type Told, type ToolCall } from "./told.ts";
 
 export type ChatParams = Omit<ChatCompletionCreateParamsNonStreaming, "model" | "stream">;

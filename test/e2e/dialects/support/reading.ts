@@ -1,6 +1,6 @@
 /** What is asked of a scripted provider, and what the client may read of it. */
 import assert from "node:assert/strict";
-import type { Dialect } from "../../../../src/server/core/dialects/routes.ts";
+import type { Dialect } from "../../../../src/server/core/dialects/routes/routes.ts";
 import { reply, type Script } from "../../support/upstream.ts";
 import { framesOf, type Hostile, type Read, readBy, SOUND, SOUND_READ, sends } from "./scripted.ts";
 import type { Form } from "./told.ts";

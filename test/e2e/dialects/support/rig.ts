@@ -5,7 +5,7 @@
  * Every model of the simulated provider is asked for by an alias that names the provider: `compat/sim-small`.
  */
 
-import type { Dialect } from "../../../../src/server/core/dialects/routes.ts";
+import type { Dialect } from "../../../../src/server/core/dialects/routes/routes.ts";
 import type { Simulator } from "../../../../src/simulator/index.ts";
 import { type Document, startWithFiles } from "../../support/config.ts";
 import type { Gateway } from "../../support/gateway.ts";

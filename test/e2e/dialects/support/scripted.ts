@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { APIConnectionError as AnthropicConnectionError, APIError as AnthropicError } from "@anthropic-ai/sdk";
 import { APIConnectionError as OpenaiConnectionError, APIError as OpenaiError } from "openai";
-import type { Dialect } from "../../../../src/server/core/dialects/routes.ts";
+import type { Dialect } from "../../../../src/server/core/dialects/routes/routes.ts";
 import { startWithFiles } from "../../support/config.ts";
 import type { Gateway } from "../../support/gateway.ts";
 import { type Clients, clientsOf } from "../../support/simulated.ts";

@@ -1,7 +1,7 @@
 /** An answer as a program reads it from its SDK, in words that both SDKs share, and the turns of a conversation in both. */
 import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
-import type { Usage } from "../../../../src/server/core/dialects/usage.ts";
+import type { Usage } from "../../../../src/server/core/dialects/usage/usage.ts";
 
 export const CLIENTS = ["openai", "anthropic"] as const;
 export type ClientName = (typeof CLIENTS)[number];

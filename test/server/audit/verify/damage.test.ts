@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { sign } from "node:crypto";
 import { test } from "node:test";
+import { canonical, hashOfCanonical } from "../../../../src/server/audit/audit-record.ts";
 import { type AuditEvent, verifyTrail } from "../../../../src/server/audit/index.ts";
 import { generateKey } from "../../../../src/server/audit/key-file.ts";
-import { canonical, hashOfCanonical } from "../../../../src/server/audit/record.ts";
 import { found, type MadeTrail, makeTrail, textOf, verifyChunks, verifyLines } from "../support/trails.ts";
 
 test("an undamaged trail verifies, and its chain is told with range and count", async () => {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { gzipSync } from "node:zlib";
 import { pack } from "tar-stream";
-import type { ArchiveMeta } from "../../../../src/server/cluster/archive.ts";
+import type { ArchiveMeta } from "../../../../src/server/cluster/snapshots/archive.ts";
 import { createStateEncoder } from "../../../../src/server/core/state/index.ts";
 import { afterwards } from "./cleanup.ts";
 

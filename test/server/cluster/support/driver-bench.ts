@@ -4,8 +4,13 @@
  */
 
 import assert from "node:assert/strict";
-import { createDriver } from "../../../../src/server/cluster/driver.ts";
-import type { Driver, DriverOptions, ReadOutcome, WriteOutcome } from "../../../../src/server/cluster/driver-types.ts";
+import { createDriver } from "../../../../src/server/cluster/consensus/driver.ts";
+import type {
+  Driver,
+  DriverOptions,
+  ReadOutcome,
+  WriteOutcome,
+} from "../../../../src/server/cluster/consensus/driver-types.ts";
 import type { LogWrite } from "../../../../src/server/cluster/storage/index.ts";
 import {
   type Configuration,

@@ -4,15 +4,15 @@
  */
 
 import assert from "node:assert/strict";
-import type { WriteOutcome } from "../../../../src/server/cluster/driver-types.ts";
+import type { WriteOutcome } from "../../../../src/server/cluster/consensus/driver-types.ts";
+import { TICK_MS } from "../../../../src/server/cluster/consensus/ticker.ts";
 import {
   createMembership,
   type Deadline,
   type JoinRequest,
   type Membership,
   type MembershipPorts,
-} from "../../../../src/server/cluster/membership.ts";
-import { TICK_MS } from "../../../../src/server/cluster/ticker.ts";
+} from "../../../../src/server/cluster/members/membership.ts";
 import {
   applyChange,
   type ConfChange,

@@ -1,9 +1,9 @@
 /** A state machine over a real data directory, with a log whose entries are commands. */
 
 import type { TestContext } from "node:test";
-import { found } from "../../../../src/server/cluster/bootstrap-and-join.ts";
-import { createMachine, type Machine, type Row } from "../../../../src/server/cluster/machine.ts";
-import { createStateWriter, type StateWriter } from "../../../../src/server/cluster/state-writer.ts";
+import { createMachine, type Machine, type Row } from "../../../../src/server/cluster/consensus/applied-state.ts";
+import { createStateWriter, type StateWriter } from "../../../../src/server/cluster/consensus/state-writer.ts";
+import { found } from "../../../../src/server/cluster/members/bootstrap-and-join.ts";
 import { openStorage, type Storage } from "../../../../src/server/cluster/storage/index.ts";
 import type { Entry } from "../../../../src/server/core/raft/index.ts";
 import {

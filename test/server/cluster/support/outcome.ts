@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Log, LogLevel } from "../../../../src/base/index.ts";
-import { ClusterError, type ClusterErrorCode } from "../../../../src/server/cluster/failure.ts";
+import { ClusterError, type ClusterErrorCode } from "../../../../src/server/cluster/cluster-error.ts";
 
 export function failure(
   code: ClusterErrorCode,

@@ -3,15 +3,20 @@
  * read again. What is recorded of them stays: nodes, directories and trails of other builds have it so.
  */
 import { createPrivateKey, sign } from "node:crypto";
+import { canonical, canonicalParts, hashOf, NO_HASH, sealedLine } from "../../../../src/server/audit/audit-record.ts";
 import { acknowledgedLine, chainLine, journalLine, readJournal } from "../../../../src/server/audit/journal-format.ts";
-import { canonical, canonicalParts, hashOf, NO_HASH, sealedLine } from "../../../../src/server/audit/record.ts";
 import { readLine } from "../../../../src/server/audit/verify/read-record.ts";
 import { decodePayload, encodePayload } from "../../../../src/server/cluster/forward/payload.ts";
-import * as records from "../../../../src/server/cluster/storage/records.ts";
+import * as records from "../../../../src/server/cluster/storage/log-records.ts";
 import * as snapshots from "../../../../src/server/cluster/transport/snapshot-frames.ts";
+import {
+  decodeBatch,
+  decodeMessage,
+  encodeBatch,
+  encodeMessage,
+} from "../../../../src/server/cluster/wire/consensus-message.ts";
 import { createFrameDecoder, encodeFrame, encodeJson, KIND } from "../../../../src/server/cluster/wire/frame.ts";
 import { helloOf, helloOkOf, parseHello, parseHelloOk } from "../../../../src/server/cluster/wire/hello.ts";
-import { decodeBatch, decodeMessage, encodeBatch, encodeMessage } from "../../../../src/server/cluster/wire/message.ts";
 import type { Message, MessageType } from "../../../../src/server/core/raft/index.ts";
 import {
   createStateDecoder,

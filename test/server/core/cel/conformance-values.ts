@@ -7,6 +7,7 @@ import {
 } from "@bufbuild/cel-spec/cel/expr/checked_pb.js";
 import type { Value as ProtoValue } from "@bufbuild/cel-spec/cel/expr/value_pb.js";
 import { anyUnpack, DurationSchema, TimestampSchema } from "@bufbuild/protobuf/wkt";
+import { mapKey } from "../../../../src/server/core/cel/cel-values.ts";
 import {
   BOOL,
   BYTES,
@@ -28,7 +29,6 @@ import {
   Uint,
   type Value,
 } from "../../../../src/server/core/cel/index.ts";
-import { mapKey } from "../../../../src/server/core/cel/values.ts";
 
 const SECOND = 1_000_000_000n;
 

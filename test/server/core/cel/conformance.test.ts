@@ -8,9 +8,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { getConformanceSuite, type IncrementalTest } from "@bufbuild/cel-spec/testdata/tests.js";
+import { typeName } from "../../../../src/server/core/cel/cel-values.ts";
 import { equals } from "../../../../src/server/core/cel/equality.ts";
 import { compileExpression, DYN, type Type, typeText, type Value } from "../../../../src/server/core/cel/index.ts";
-import { typeName } from "../../../../src/server/core/cel/values.ts";
 import { ourType, ourValue } from "./conformance-values.ts";
 
 /** Cases that must pass of those that are not skipped, a file. */

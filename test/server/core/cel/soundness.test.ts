@@ -8,11 +8,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { check } from "../../../../src/server/core/cel/check.ts";
+import { parseSource } from "../../../../src/server/core/cel/cel-syntax.ts";
+import { belongs } from "../../../../src/server/core/cel/cel-values.ts";
+import { children, type Node } from "../../../../src/server/core/cel/expression-tree.ts";
 import { compileExpression, INT, listOf, mapOf, STRING } from "../../../../src/server/core/cel/index.ts";
-import { parseSource } from "../../../../src/server/core/cel/syntax.ts";
-import { children, type Node } from "../../../../src/server/core/cel/tree.ts";
-import { belongs } from "../../../../src/server/core/cel/values.ts";
+import { check } from "../../../../src/server/core/cel/type-check.ts";
 import { randomFloor } from "../../../support/random-length.ts";
 
 /** Expressions a property. */

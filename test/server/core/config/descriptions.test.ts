@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { fillDefaults } from "../../../../src/server/core/config/defaults.ts";
 import {
   deploymentJsonSchema,
   deploymentSchema,
@@ -11,6 +10,7 @@ import {
   nodeFileJsonSchema,
   nodeFileSchema,
 } from "../../../../src/server/core/config/index.ts";
+import { fillDefaults } from "../../../../src/server/core/config/schema/defaults.ts";
 import { compileAlone } from "../../../../src/server/node/index.ts";
 import { compilePool } from "../../../../src/server/upstream/pools/spec.ts";
 

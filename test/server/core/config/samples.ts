@@ -1,7 +1,7 @@
 /** What the tests of this folder read: a small schema with every kind of rule, and references that resolve to canaries. */
 
 import { formatProblem, type Read, type References, type Schema } from "../../../../src/server/core/config/index.ts";
-import { type ReadOptions, readDocument } from "../../../../src/server/core/config/read.ts";
+import { type ReadOptions, readDocument } from "../../../../src/server/core/config/read-document.ts";
 import {
   anything,
   choice,
@@ -19,7 +19,7 @@ import {
   secret,
   text,
   withDefault,
-} from "../../../../src/server/core/config/schema.ts";
+} from "../../../../src/server/core/config/schema/schema.ts";
 
 /** No part of it may ever be found in a problem. */
 export const CANARY = "canary-7f3a9d-do-not-print-4c1e88";

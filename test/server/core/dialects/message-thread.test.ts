@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { scanObject } from "../../../../src/server/core/dialects/json-scan.ts";
+import { scanObject } from "../../../../src/server/core/dialects/json/json-scan.ts";
 import { type ThreadUse, threadUse } from "../../../../src/server/core/dialects/message-thread.ts";
 
 const ROWS: readonly (readonly [string, ThreadUse])[] = [

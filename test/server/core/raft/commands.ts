@@ -21,7 +21,7 @@
  */
 
 import type { ConfChange, Message, NodeId, ProposeOutcome } from "../../../../src/server/core/raft/index.ts";
-import { type MessageFields, makeMessage } from "../../../../src/server/core/raft/messages.ts";
+import { type MessageFields, makeMessage } from "../../../../src/server/core/raft/raft-messages.ts";
 import { compactNode, type Limits, WIDE_LIMITS } from "./node.ts";
 import type { MessageFilter, ScriptCluster } from "./script-cluster.ts";
 import { configurationText, entryText, progressTexts, stateText } from "./trace.ts";

@@ -11,7 +11,7 @@ import {
   isJoint,
   leaveJoint,
   membersOf,
-} from "../../../../src/server/core/raft/configuration.ts";
+} from "../../../../src/server/core/raft/configuration-change.ts";
 import {
   type ConfChange,
   type Configuration,

@@ -10,7 +10,7 @@ import {
   type Message,
   type Raft,
 } from "../../../../src/server/core/raft/index.ts";
-import { makeMessage } from "../../../../src/server/core/raft/messages.ts";
+import { makeMessage } from "../../../../src/server/core/raft/raft-messages.ts";
 import { WIDE_LIMITS } from "./node.ts";
 
 const VOTERS = { voters: ["a", "b", "c"], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };

@@ -12,7 +12,7 @@ import {
   type Raft,
   type RaftOptions,
 } from "../../../../src/server/core/raft/index.ts";
-import { type MessageFields, makeMessage } from "../../../../src/server/core/raft/messages.ts";
+import { type MessageFields, makeMessage } from "../../../../src/server/core/raft/raft-messages.ts";
 import { WIDE_LIMITS } from "./node.ts";
 
 const text = (value: string) => new TextEncoder().encode(value);

@@ -3,19 +3,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CommandRule, define } from "../../../../src/server/core/state/command.ts";
+import { ok } from "../../../../src/server/core/state/command-refusals.ts";
 import { COMMAND_RULES } from "../../../../src/server/core/state/commands/table.ts";
 import { object, prose } from "../../../../src/server/core/state/fields.ts";
 import {
   commands,
+  featureLevelStatus,
+  featureLevelWaitText,
   isLevelRising,
-  levelStanding,
   loadState,
   mayPropose,
   type State,
   UpgradeRequired,
-  waitingWords,
 } from "../../../../src/server/core/state/index.ts";
-import { ok } from "../../../../src/server/core/state/refusals.ts";
 import { bench, member, proposalOf, START } from "./harness.ts";
 
 const noteSet = define(
@@ -85,7 +85,7 @@ test("what a level waits for is told with the members' versions, and nothing whe
     member("n2", { feature: [1, 2], version: "0.2.0" }),
     member("n3"),
   ];
-  const mixed = levelStanding(bench({ members }).state);
+  const mixed = featureLevelStatus(bench({ members }).state);
   assert.deepEqual(mixed, {
     level: 1,
     next: {
@@ -97,13 +97,13 @@ test("what a level waits for is told with the members' versions, and nothing whe
     },
   });
   assert.equal(
-    waitingWords(mixed),
+    featureLevelWaitText(mixed),
     "level 3 waits for n2, which runs 0.2.0 (levels to 2), and for n3, which has not told its version yet",
   );
   const one = bench({ members: members.slice(0, 1), feature: { min: 1, max: 3 } });
   one.ok(commands.featSet({ level: 3 }));
-  assert.deepEqual(levelStanding(one.state), { level: 3, next: undefined });
-  assert.equal(waitingWords(levelStanding(one.state)), undefined);
+  assert.deepEqual(featureLevelStatus(one.state), { level: 3, next: undefined });
+  assert.equal(featureLevelWaitText(featureLevelStatus(one.state)), undefined);
 });
 
 test("the level rises once all have told what they speak, and as far as all speak", () => {

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Entity, tagsOf } from "../../../../src/server/detectors/inference/reading/entities.ts";
-import { joined } from "../../../../src/server/detectors/inference/reading/joins.ts";
+import { joined } from "../../../../src/server/detectors/inference/reading/join-entities.ts";
 import { fromHalf } from "../../../../src/server/detectors/inference/reading/scores.ts";
 import { withoutMarks } from "../../../../src/server/detectors/inference/text/marks.ts";
-import { placesOfCodePoints } from "../../../../src/server/detectors/inference/text/tokens.ts";
-import { windowsOf } from "../../../../src/server/detectors/inference/text/windows.ts";
+import { placesOfCodePoints } from "../../../../src/server/detectors/inference/text/text-tokens.ts";
+import { windowsOf } from "../../../../src/server/detectors/inference/text/token-windows.ts";
 
 const TAGS: readonly (readonly [label: string, name: string, begins: boolean, ends: boolean])[] = [
   ["O", "", false, false],

@@ -13,9 +13,9 @@ import {
   createSessions,
   type SessionsOptions,
 } from "../../../../src/server/detectors/inference/index.ts";
-import { startSessionProcess } from "../../../../src/server/detectors/inference/session/process.ts";
 import type { SessionWorker } from "../../../../src/server/detectors/inference/session/protocol.ts";
-import { startSessionWorker } from "../../../../src/server/detectors/inference/session/thread.ts";
+import { startSessionProcess } from "../../../../src/server/detectors/inference/session/session-process.ts";
+import { startSessionWorker } from "../../../../src/server/detectors/inference/session/session-thread.ts";
 import { lookupClassifier, slowClassifier } from "../../../reference/inference/graphs.ts";
 import { wholeWords } from "../../../reference/inference/tokenizers.ts";
 import { assetsFor, configOf, detect, missing, opened, scannedOf } from "./support.ts";

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DetectorConfig } from "../../../../src/server/core/config/index.ts";
 import { DetectorError, type Segment } from "../../../../src/server/core/guardrails/index.ts";
-import { createJudge } from "../../../../src/server/detectors/judge/detector.ts";
+import { windowsOf } from "../../../../src/server/detectors/judge/byte-windows.ts";
+import { createJudge } from "../../../../src/server/detectors/judge/judge-detector.ts";
 import { markerFor } from "../../../../src/server/detectors/judge/quote.ts";
-import { windowsOf } from "../../../../src/server/detectors/judge/windows.ts";
-import type { CallModel, ModelQuestion, ModelSaid } from "../../../../src/server/detectors/ports.ts";
+import type { CallModel, ModelAnswer, ModelQuestion } from "../../../../src/server/detectors/ports.ts";
 import { scannedOf } from "../scanned.ts";
 
 type Own = NonNullable<DetectorConfig["llm"]>;
@@ -46,7 +46,7 @@ interface Judge {
 /** Probes are counted as a server does that reads all that it is sent. */
 const countOf = ({ turns, template }: ModelQuestion): number => JSON.stringify([turns, template]).length;
 
-function judgeWith(own: Partial<Own>, say: string | Partial<ModelSaid> | CallModel, common = {}): Judge {
+function judgeWith(own: Partial<Own>, say: string | Partial<ModelAnswer> | CallModel, common = {}): Judge {
   const asked: ModelQuestion[] = [];
   const callModel: CallModel = async (question, signal) => {
     asked.push(question);

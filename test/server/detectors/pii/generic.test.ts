@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { BUILT_IN, compileScan, engineOf } from "../../../../src/server/detectors/pii/index.ts";
+import { toV8 } from "../../../../src/server/detectors/pii/pattern-syntax.ts";
 import { GENERIC } from "../../../../src/server/detectors/pii/recognizers/generic.ts";
-import { toV8 } from "../../../../src/server/detectors/pii/syntax.ts";
 
 const scan = compileScan(GENERIC, { engine: engineOf("pure")!, usesContext: false });
 

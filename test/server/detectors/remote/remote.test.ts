@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { after, test } from "node:test";
 import type { DetectorConfig } from "../../../../src/server/core/config/index.ts";
 import { type Detection, type Detector, DetectorError } from "../../../../src/server/core/guardrails/index.ts";
-import { createRemoteDetector } from "../../../../src/server/detectors/remote/detector.ts";
+import { createRemoteDetector } from "../../../../src/server/detectors/remote/remote-detector.ts";
 import { createEndpoints } from "../../../../src/server/detectors/wire/index.ts";
 import { scannedOf } from "../scanned.ts";
 import { personsIn, startAnalyzer } from "./analyzer.ts";

@@ -8,11 +8,11 @@ import {
   entryOf,
   entryWith,
   fieldsOf,
-  untold,
+  unrecordedBreaches,
   verdictsOf,
-  withTold,
+  withRecordedBreaches,
 } from "../../../../src/server/reconcile/judge/entry.ts";
-import type { Reported, Tokens } from "../../../../src/server/reconcile/judge/judge.ts";
+import type { Reported, Tokens } from "../../../../src/server/reconcile/judge/judge-usage.ts";
 import { roundFields, roundOf } from "../../../../src/server/reconcile/judge/round-entry.ts";
 
 const DAY = "2026-11-17";
@@ -63,16 +63,16 @@ describe("an entry", () => {
   it("is told once: a breach that stays is not new, one that went and came is", () => {
     const first = step(undefined, { reported: 900_000 });
     assert.deepEqual(
-      untold(first).map((it) => it.class),
+      unrecordedBreaches(first).map((it) => it.class),
       ["output"],
     );
-    const told = withTold(first);
-    assert.deepEqual(untold(told), []);
+    const told = withRecordedBreaches(first);
+    assert.deepEqual(unrecordedBreaches(told), []);
     const worse = step(told, { reported: 800_000 });
     assert.notEqual(worse, told);
-    assert.deepEqual(untold(worse), []);
+    assert.deepEqual(unrecordedBreaches(worse), []);
     const gone = step(worse, { reported: 1_000_000 });
-    assert.deepEqual(untold(step(gone, { reported: 900_000 })).length, 1);
+    assert.deepEqual(unrecordedBreaches(step(gone, { reported: 900_000 })).length, 1);
   });
 
   it("keeps its verdict while metering is not known", () => {
@@ -85,7 +85,7 @@ describe("an entry", () => {
     fc.assert(
       fc.property(count, count, fc.boolean(), fc.boolean(), (reported, metered, isMature, isTold) => {
         const made = step(undefined, { reported, metered, now: isMature ? MATURE : MATURE - 1 });
-        const entry = isTold ? withTold(made) : made;
+        const entry = isTold ? withRecordedBreaches(made) : made;
         const row = JSON.parse(JSON.stringify(fieldsOf(entry)));
         assert.deepEqual(entryOf(DAY, "acme", row), entry);
         assert.ok(Object.keys(row).length <= 48);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { createInstruments, nullLog } from "../../../../src/base/index.ts";
 import { certIdOf } from "../../../../src/server/tls/acme/cert-id.ts";
-import { accountId, recordId } from "../../../../src/server/tls/acme/record.ts";
+import { accountId, recordId } from "../../../../src/server/tls/acme/certificate-record.ts";
 import { type AcmeSettings, type Certificates, openAcme } from "../../../../src/server/tls/index.ts";
 import { atEnd, eventually, type Owner } from "../../../e2e/support/wait.ts";
 import { createMemoryCluster, type MemoryCluster } from "./support/memory-cluster.ts";

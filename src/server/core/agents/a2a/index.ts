@@ -1,5 +1,5 @@
+export { type A2aFaultKind, a2aFault } from "./a2a-faults.ts";
 export { type CardReading, type CardTerms, cardPayloads, projectCard } from "./card.ts";
-export { type A2aFaultKind, a2aFault } from "./faults.ts";
 export { type OwnCardReading, readOwnCard } from "./own-card.ts";
 export { asksForPush } from "./push.ts";
 export {

@@ -4,9 +4,9 @@
  * guardrails do is refused here. Source: a2a reference, 2 to 5 and 7; A2A specification, 3.6 and 9.
  */
 import { isAlike, isNothing, memberOf, type Placed, spliced, stringIn } from "../../dialects/index.ts";
-import { aliasIn, type Envelope, INVALID_PARAMS, isJsonType, METHOD_NOT_FOUND, readEnvelope } from "../envelope.ts";
+import { aliasIn, type Envelope, INVALID_PARAMS, isJsonType, METHOD_NOT_FOUND, readEnvelope } from "../rpc-envelope.ts";
 import type { RpcFault } from "../types.ts";
-import { a2aFault, FAULT_STATUS } from "./faults.ts";
+import { a2aFault, FAULT_STATUS } from "./a2a-faults.ts";
 
 export const A2A_VERSION = "1.0";
 

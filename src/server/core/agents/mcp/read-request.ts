@@ -4,7 +4,7 @@
  * its order.
  */
 import { memberOf, type Placed, stringIn } from "../../dialects/index.ts";
-import { aliasIn, type Envelope, INVALID_PARAMS, INVALID_REQUEST, isJsonType, readEnvelope } from "../envelope.ts";
+import { aliasIn, type Envelope, INVALID_PARAMS, INVALID_REQUEST, isJsonType, readEnvelope } from "../rpc-envelope.ts";
 import type { JsonValue, RpcFault } from "../types.ts";
 import { decodeHeaderValue } from "./header-values.ts";
 

@@ -3,7 +3,7 @@ import { memberOf, type Placed, placedIn } from "../../dialects/index.ts";
 import { TextCollector } from "../text-collector.ts";
 import type { AgentText, AgentTexts } from "../types.ts";
 import { decodeHeaderValue, encodeHeaderValue } from "./header-values.ts";
-import { plain, readFree, readMember } from "./members.ts";
+import { plain, readFree, readMember } from "./message-members.ts";
 import type { McpHeaders, McpRequest } from "./read-request.ts";
 
 const MIRROR = "mcp-param-";

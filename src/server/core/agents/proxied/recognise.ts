@@ -2,8 +2,8 @@
 
 import { isA2aMethod } from "../a2a/index.ts";
 import { MCP_METHODS, type McpHeaders } from "../mcp/index.ts";
-import type { AgentProtocol } from "../refusal.ts";
-import type { ProxiedShape } from "./refusal.ts";
+import type { AgentProtocol } from "../rpc-refusal.ts";
+import type { ProxiedShape } from "./proxied-refusal.ts";
 import { restMethod } from "./rest.ts";
 
 export interface ProxiedArrival {

@@ -4,5 +4,5 @@ export {
   NO_PUBLIC_URL,
   REGISTRY_HEADERS,
   type RegistryAnswer,
-} from "./answer.ts";
-export { type RegistryEntry, registryEntries } from "./entries.ts";
+} from "./registry-answer.ts";
+export { type RegistryEntry, registryEntries } from "./registry-entries.ts";

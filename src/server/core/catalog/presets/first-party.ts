@@ -1,6 +1,6 @@
 /** Presets of model makers and clouds, each with its own surface. Source: provider catalog reference, 2.1. */
 
-import { K, M, O, only, plus, S, without } from "../claims.ts";
+import { exactly, K, M, O, plus, S, without } from "../capability-sets.ts";
 import { compat, messages, OLD_MAX_TOKENS, type PresetRow } from "./row.ts";
 
 /** Extensions of other hosts, which these servers answer with 400. */
@@ -189,7 +189,7 @@ export const firstParty = (): readonly PresetRow[] => [
     "https://api.perplexity.ai",
     "PERPLEXITY_API_KEY",
     ["MD", "VAI"],
-    only("chat_completions", "models", "sampling", "streaming", "json_schema", "vision", "thinking", "effort"),
+    exactly("chat_completions", "models", "sampling", "streaming", "json_schema", "vision", "thinking", "effort"),
     { docs: "https://docs.perplexity.ai" },
   ),
   compat("volcengine", "https://ark.cn-beijing.volces.com/api/v3", "ARK_API_KEY", ["LLD", "VAI"], S("V", "R", "E"), {

@@ -4,10 +4,10 @@
  */
 
 import type { Dialect } from "../../dialects/index.ts";
-import type { Claims } from "../claims.ts";
+import type { Claims } from "../capability-sets.ts";
 import { COMPAT_STRIP, defaultKeyHeader } from "../surface.ts";
 import type { CatalogProvider, Channel, KeyHeader } from "../types.ts";
-import { newestDate, type SourceId } from "./sources.ts";
+import { newestDate, type SourceId } from "./preset-sources.ts";
 
 interface Quirks {
   readonly docs?: string;

@@ -5,7 +5,7 @@
  * by translation, which loses less than a guess would.
  */
 
-import { type Claims, K, M, only, plus, without } from "../claims.ts";
+import { type Claims, exactly, K, M, plus, without } from "../capability-sets.ts";
 import type { KeyHeader } from "../types.ts";
 import {
   AZURE_FOUNDRY_BASE,
@@ -14,8 +14,8 @@ import {
   BEDROCK_ANTHROPIC_BASE,
   bedrockAnthropicClaims,
 } from "./first-party.ts";
+import type { SourceId } from "./preset-sources.ts";
 import type { SecondSurface } from "./row.ts";
-import type { SourceId } from "./sources.ts";
 
 type MessagesArguments = readonly [
   preset: string,
@@ -71,7 +71,7 @@ export const secondSurfaces = (): readonly SecondSurface[] => [
     keyHeader: "bearer",
     date: "2026-10",
     from: ["AOAI", "DD"],
-    claims: only(
+    claims: exactly(
       "chat_completions",
       "tools",
       "tool_choice",

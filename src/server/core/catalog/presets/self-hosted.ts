@@ -3,7 +3,7 @@
  * `completions` is general knowledge of these servers, as is all of `sglang` and the address of `llamacpp`.
  */
 
-import { plus, S, without } from "../claims.ts";
+import { plus, S, without } from "../capability-sets.ts";
 import { compat, type PresetRow } from "./row.ts";
 
 const vllmClaims = () => plus(S("V", "A", "J", "R", "L", "N", "E", "T", "X"), "completions");

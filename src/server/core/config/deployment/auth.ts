@@ -1,6 +1,6 @@
 /** `auth`: accepted credentials of data-plane callers. Spec: document 3, `auth`. If absent, callers are anonymous. */
 
-import { choice, flag, list, object, orEmpty, required, text, withDefault } from "../schema.ts";
+import { choice, flag, list, object, orEmpty, required, text, withDefault } from "../schema/schema.ts";
 import { filledAs } from "./terms.ts";
 
 const selection = object(

@@ -1,6 +1,6 @@
 /** `budgets[]`: limits of cost in fixed windows. Spec: document 3, `budgets[]`. Costs are in cost units. */
 
-import { choice, example, flag, integer, list, object, required, text, withDefault } from "../schema.ts";
+import { choice, example, flag, integer, list, object, required, text, withDefault } from "../schema/schema.ts";
 import { filledAs, label } from "./terms.ts";
 
 const cost = object(

@@ -15,7 +15,7 @@ import {
   type TypeOf,
   text,
   withDefault,
-} from "../schema.ts";
+} from "../schema/schema.ts";
 import { filled, filledAs, label } from "./terms.ts";
 
 const cloudsig = object(

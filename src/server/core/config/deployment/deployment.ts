@@ -3,7 +3,8 @@
  * Each section is described in the file of its name.
  */
 
-import { example, integer, object, type TypeOf, text, withDefault } from "../schema.ts";
+import { example, integer, object, type TypeOf, text, withDefault } from "../schema/schema.ts";
+import { accessRules } from "./access-rules.ts";
 import { auth } from "./auth.ts";
 import { budgets } from "./budgets.ts";
 import { credentials } from "./credentials.ts";
@@ -14,7 +15,6 @@ import { catalogOverlays } from "./overlays.ts";
 import { profiles } from "./profiles.ts";
 import { providers } from "./providers.ts";
 import { reconcile } from "./reconcile.ts";
-import { accessRules } from "./rules.ts";
 import { fidelityPolicy, filledAs } from "./terms.ts";
 
 const version = example(

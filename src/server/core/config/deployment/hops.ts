@@ -17,7 +17,7 @@ import {
   text,
   verbatimSecret,
   withDefault,
-} from "../schema.ts";
+} from "../schema/schema.ts";
 import { filled, filledAs, pathName } from "./terms.ts";
 
 const COMMON_HOP_KEYS = {

@@ -13,7 +13,7 @@ import {
   required,
   text,
   withDefault,
-} from "../schema.ts";
+} from "../schema/schema.ts";
 import { filled, label } from "./terms.ts";
 
 /** Repository names as hubs allow them: no `--`, no `..`, no ending with a special meaning. */

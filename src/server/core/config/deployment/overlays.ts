@@ -19,7 +19,7 @@ import {
   text,
   withDefault,
   withoutReferences,
-} from "../schema.ts";
+} from "../schema/schema.ts";
 import { dialect, filledAs, headers, label, modelPatterns, pathName } from "./terms.ts";
 
 const root = (description: string): Schema<string> =>

@@ -1,7 +1,7 @@
 /** `profiles[]`: named policies of callers. Spec: document 3, `profiles[]`. A profile only narrows. */
 
-import { example, list, object, orEmpty, required, text } from "../schema.ts";
-import { accessRules } from "./rules.ts";
+import { example, list, object, orEmpty, required, text } from "../schema/schema.ts";
+import { accessRules } from "./access-rules.ts";
 import { filledAs, label, modelPatterns } from "./terms.ts";
 
 export const profiles = list(

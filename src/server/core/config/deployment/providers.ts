@@ -21,7 +21,7 @@ import {
   type TypeOf,
   text,
   withDefault,
-} from "../schema.ts";
+} from "../schema/schema.ts";
 import {
   DEFAULT_TRIGGERS,
   dialect,

@@ -15,7 +15,7 @@ import {
   type TypeOf,
   text,
   withDefault,
-} from "../schema.ts";
+} from "../schema/schema.ts";
 import { dialect, filled, filledAs } from "./terms.ts";
 
 const audited = object(

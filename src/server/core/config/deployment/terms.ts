@@ -14,7 +14,7 @@ import {
   secret,
   type TextLimits,
   text,
-} from "../schema.ts";
+} from "../schema/schema.ts";
 
 const MAX_NAME_LENGTH = 128;
 

@@ -6,7 +6,7 @@
  * If the fragments turn out not to be JSON, everything that follows is inspected as plain text, so that malformed arguments do
  * not escape inspection.
  */
-import { MAX_DEPTH } from "../json-scan.ts";
+import { MAX_DEPTH } from "../json/json-scan.ts";
 
 /** Part of a fragment, in order. */
 export type ArgumentPart =

@@ -4,8 +4,8 @@
  * the text.
  */
 import { dataStart, EVENT_NAME, type SseEvent } from "../sse.ts";
+import { isAlwaysText, isPadding } from "./answer-strings.ts";
 import type { Placed } from "./placed.ts";
-import { isAlwaysText, isPadding } from "./strings.ts";
 import type { TextRecord } from "./text-record.ts";
 
 export interface EventTemplate {

@@ -1,4 +1,5 @@
-export { messageEvent } from "./framing.ts";
+export type { Media } from "./answer-strings.ts";
+export { messageEvent } from "./event-framing.ts";
 export {
   isNothing,
   memberOf,
@@ -9,6 +10,11 @@ export {
   spliced,
   stringIn,
 } from "./placed.ts";
-export { type EventTexts, openSessionTexts, openStreamTexts, type StreamTexts, type TextPiece } from "./stream.ts";
-export type { Media } from "./strings.ts";
+export {
+  type EventTexts,
+  openSessionTexts,
+  openStreamTexts,
+  type StreamTexts,
+  type TextPiece,
+} from "./streamed-texts.ts";
 export { type AnswerText, type AnswerTexts, readAnswerTexts } from "./whole.ts";

@@ -3,9 +3,9 @@
  * (`choices.0.delta…` for its deltas), so that a repeated text is recognized by its path. Source: dialects reference, 3.4, 5.3;
  * responses, 6.
  */
-import type { Dialect } from "../routes.ts";
+import type { Dialect } from "../routes/routes.ts";
+import { isEcho } from "./answer-strings.ts";
 import { indexIn, memberOf, type Placed, stringIn } from "./placed.ts";
-import { isEcho } from "./strings.ts";
 
 export interface Layout {
   readonly type: string;

@@ -2,8 +2,8 @@
  * JSON text as a tree of positions, so that single strings in it can be replaced while every other character stays. A name that
  * occurs twice in an object has two members here, since readers differ in which of them they use.
  */
-import { MAX_DEPTH } from "../json-scan.ts";
-import { nameIn, skipSpace } from "../json-source.ts";
+import { MAX_DEPTH } from "../json/json-scan.ts";
+import { nameIn, skipSpace } from "../json/json-source.ts";
 
 /** Position of a value. `start` and `end` are UTF-16 offsets, `end` exclusive. A string includes its quotes. */
 export type Placed =

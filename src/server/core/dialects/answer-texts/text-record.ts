@@ -1,6 +1,6 @@
 /** One string of a stream as it grows: what was read of it, what of that was shown, and whether the two are equal. */
 import { type ArgumentPart, ArgumentText } from "./arguments.ts";
-import type { Template } from "./frames.ts";
+import type { Template } from "./text-frames.ts";
 
 interface Piece {
   readonly channel: string;

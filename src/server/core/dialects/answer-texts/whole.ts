@@ -3,9 +3,9 @@
  * Source: design decisions, section 11; guardrails reference, 5.4.
  */
 import { isUtf8 } from "node:buffer";
-import type { Dialect } from "../routes.ts";
+import type { Dialect } from "../routes/routes.ts";
+import { eachString, isEcho, isThought, type Media, type Reading, scopeOf } from "./answer-strings.ts";
 import { memberOf, type Placed, placedIn, type Splice, spliced, stringIn } from "./placed.ts";
-import { eachString, isEcho, isThought, type Media, type Reading, scopeOf } from "./strings.ts";
 
 /** One text of an answer, in the form of a segment. */
 export interface AnswerText {

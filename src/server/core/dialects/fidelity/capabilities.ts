@@ -6,7 +6,7 @@
  * meaning of the request, so a channel that lacks it is refused. `soft`: a hint, whose loss is only counted. Route capabilities
  * say which routes a surface serves; they are hard. The order of the table is the order in which losses are named.
  */
-import type { Dialect } from "../routes.ts";
+import type { Dialect } from "../routes/routes.ts";
 
 /**
  * Result of translating a capability. `carried`: translated if the channel claims it, lost otherwise. `optional`: as `carried`,

@@ -2,7 +2,7 @@
  * Words that occur in a request's bytes whenever it uses a capability. If none of them occurs, the request does not use it and
  * need not be parsed. Most channels of large providers lack two or three rare extensions, and conversations are long.
  */
-import type { Dialect } from "../routes.ts";
+import type { Dialect } from "../routes/routes.ts";
 import type { Capability } from "./capabilities.ts";
 
 type Words = Readonly<Partial<Record<Capability, readonly string[]>>>;

@@ -1,8 +1,9 @@
 /** Reads the fields of a request one by one, each by the reading of its name. */
-import type { Form } from "../routes.ts";
-import type { Values } from "../values.ts";
+
+import type { Values } from "../json/json-values.ts";
+import type { Form } from "../routes/routes.ts";
 import type { Capability } from "./capabilities.ts";
-import { UseList } from "./use-list.ts";
+import { UseList } from "./uses/use-list.ts";
 
 /** Reader of one field. `to` is the form that the channel would be sent. */
 export type Reading = (value: unknown, uses: UseList, to: Form) => void;

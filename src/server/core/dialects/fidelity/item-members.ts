@@ -2,7 +2,7 @@
  * Decides whether an unknown member may contain content that the model should read. Source: members that clients add to the
  * items of a response's input for their own use (Codex: `internal_chat_message_metadata_passthrough`).
  */
-import type { Values } from "../values.ts";
+import type { Values } from "../json/json-values.ts";
 
 /** Names of members that contain content in any dialect, whatever object they are in. */
 const CONTENT_NAMES: ReadonlySet<string> = new Set([

@@ -7,7 +7,7 @@
  * Objects that pass whole, like schemas, arguments and cache marks, have no set.
  */
 
-import type { Dialect } from "../routes.ts";
+import type { Dialect } from "../routes/routes.ts";
 
 const names = (...list: readonly string[]): ReadonlySet<string> => new Set(list);
 

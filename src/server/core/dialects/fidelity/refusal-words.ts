@@ -3,10 +3,10 @@
  * decisions, section 6 ("Refusals of fidelity"). Of the caller's text it quotes only places (`use-list.ts`) and the model's
  * name.
  */
-import type { Form } from "../routes.ts";
+import type { Form } from "../routes/routes.ts";
 import { type Capability, ruleOf } from "./capabilities.ts";
 import type { Loss } from "./losses.ts";
-import { placesOf } from "./uses.ts";
+import { placesOf } from "./uses/uses.ts";
 
 export interface LossRefusal {
   readonly message: string;

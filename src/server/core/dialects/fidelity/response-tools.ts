@@ -5,7 +5,7 @@
  * Functions and custom tools belong to the client and can be offered to any provider. Every other tool is run by or known to a
  * provider: it is left out if nothing demands it.
  */
-import { listOf, objectOf, stringOf, type Values } from "../values.ts";
+import { listOf, objectOf, stringOf, type Values } from "../json/json-values.ts";
 import type { Capability } from "./capabilities.ts";
 
 export interface OwnTool {

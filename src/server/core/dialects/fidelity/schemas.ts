@@ -9,7 +9,7 @@
  * hint that is not enforced. Without the others (recursion, external references, objects with any property) the answer would
  * have another form, so such a schema is lost.
  */
-import { listOf, objectOf, type Values } from "../values.ts";
+import { listOf, objectOf, type Values } from "../json/json-values.ts";
 
 /** Maximum number of schemas that are visited, more than any provider allows. */
 const MAX_SCHEMA_NODES = 5000;

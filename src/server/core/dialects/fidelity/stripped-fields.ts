@@ -2,11 +2,12 @@
  * Losses caused by fields that the operator removes from requests (`remove_request_fields`): they are reported and counted, but
  * refuse nothing. Source: design decisions, section 20.
  */
-import type { Form } from "../routes.ts";
-import { objectOf } from "../values.ts";
+
+import { objectOf } from "../json/json-values.ts";
+import type { Form } from "../routes/routes.ts";
 import { isCapability } from "./capabilities.ts";
 import type { Loss } from "./losses.ts";
-import { placesOf, usesOf } from "./uses.ts";
+import { placesOf, usesOf } from "./uses/uses.ts";
 
 export interface StrippedRequest {
   readonly form: Form;

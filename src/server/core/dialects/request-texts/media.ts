@@ -1,6 +1,6 @@
 /** Reads blocks with images, audio, video and files: which of their strings are texts, and which are only counted. */
 import { isUtf8 } from "node:buffer";
-import { decoded } from "../readings.ts";
+import { decoded } from "../routes/name-readings.ts";
 import { formOf, uninspectedNames } from "../uninspected.ts";
 import type { Collector, Context } from "./collector.ts";
 import { type Node, type ObjectNode, oneString, type StringNode, spotOf, stringIn } from "./text-tree.ts";

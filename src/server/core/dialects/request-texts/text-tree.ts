@@ -2,7 +2,7 @@
  * Valid JSON text as a tree of positions: unlike parsed values, it keeps each of several members of one name, and the position
  * of each string. The caller that validated the text has bounded its depth.
  */
-import { nameIn, scalarEnd, skipComma, skipSpace, stringEnd } from "../json-source.ts";
+import { nameIn, scalarEnd, skipComma, skipSpace, stringEnd } from "../json/json-source.ts";
 import { Unreadable } from "./types.ts";
 
 /** Text that contains other texts: a body, or JSON within one of its strings. */

@@ -2,9 +2,9 @@
  * Folds an unrequested stream into a whole answer of the same dialect. Source: dialects reference, 3.3 and 5.3; responses
  * reference, 7; design decisions, section 20.
  */
-import { scanObject } from "../json-scan.ts";
-import { Verbatim, writeJson } from "../json-source.ts";
-import { listOf, objectOf, parsedJson, type Values } from "../values.ts";
+import { scanObject } from "../json/json-scan.ts";
+import { Verbatim, writeJson } from "../json/json-source.ts";
+import { listOf, objectOf, parsedJson, type Values } from "../json/json-values.ts";
 import { rawArguments } from "./chat-answers/arguments-scan.ts";
 import { eventsOf, foldChunks, isEventText } from "./chat-answers/loose.ts";
 import { foldEvents } from "./messages-answers/fold-events.ts";

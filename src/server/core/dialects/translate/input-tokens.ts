@@ -2,7 +2,7 @@
  * Counts the tokens of a `responses` request at a provider of the messages dialect. Source: responses reference, 11.1; dialects
  * reference, 5.1 (`count_tokens`).
  */
-import { objectOf, parsedJson } from "../values.ts";
+import { objectOf, parsedJson } from "../json/json-values.ts";
 import { AnswerProblem, type AnswerReading, type Translated } from "./types.ts";
 
 /** Members of a messages request that are counted. */

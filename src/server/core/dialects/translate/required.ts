@@ -1,5 +1,5 @@
 /** Readers of members that a translation needs. Each throws `RequestProblem`, which quotes nothing of the request. */
-import { objectOf, type Values } from "../values.ts";
+import { objectOf, type Values } from "../json/json-values.ts";
 import { RequestProblem } from "./types.ts";
 
 /** Returns whether the value is absent or null, which are equivalent in the messages dialect for each optional member. */

@@ -1,5 +1,5 @@
 /** Facts about a `responses` request that are needed to read its answer. Source: responses reference, 4 to 6. */
-import type { Values } from "../values.ts";
+import type { Values } from "../json/json-values.ts";
 import type { AnswerTerms, ReasoningSeal } from "./types.ts";
 
 /** Tool as the client knows it. */

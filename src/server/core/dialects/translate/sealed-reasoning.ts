@@ -2,10 +2,10 @@
  * Removes reasoning that the gateway sealed from a request to a provider that serves `responses` itself. The provider cannot
  * open it and would refuse every further request, since the client sends it again each time. Source: Responses reference, 5.3.
  */
-import { replaceValue } from "../json-edit.ts";
-import { scanObject } from "../json-scan.ts";
-import { readJson, writeJson } from "../json-source.ts";
-import { listOf, objectOf } from "../values.ts";
+import { replaceValue } from "../json/json-edit.ts";
+import { scanObject } from "../json/json-scan.ts";
+import { readJson, writeJson } from "../json/json-source.ts";
+import { listOf, objectOf } from "../json/json-values.ts";
 
 const PREFIX = "gwr1.";
 const MARK = Buffer.from(`"${PREFIX}`);

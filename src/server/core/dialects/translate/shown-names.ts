@@ -1,5 +1,5 @@
 /** Returns names in an answer as the client has them. Source: dialects reference, 8.2 and 8.5. */
-import { stringOf } from "../values.ts";
+import { stringOf } from "../json/json-values.ts";
 import type { AnswerTerms } from "./types.ts";
 
 /**

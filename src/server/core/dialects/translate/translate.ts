@@ -1,7 +1,7 @@
 /** Translations between the forms of requests and answers. */
 import type { Way } from "../fidelity/capabilities.ts";
-import type { JsonSource } from "../json-source.ts";
-import type { Form } from "../routes.ts";
+import type { JsonSource } from "../json/json-source.ts";
+import type { Form } from "../routes/routes.ts";
 import { responsesToChat, responsesToMessages } from "./from-responses/request.ts";
 import { messageAsChunks, messageToChat } from "./to-compat/answer.ts";
 import { messagesToChat } from "./to-compat/request.ts";
@@ -9,7 +9,7 @@ import { openChunkStream } from "./to-compat/stream.ts";
 import { chatAsEvents, chatToMessage } from "./to-messages/answer.ts";
 import { chatToMessages } from "./to-messages/request.ts";
 import { openEventStream } from "./to-messages/stream.ts";
-import { responsesReading } from "./to-responses/reading.ts";
+import { responsesReading } from "./to-responses/answer-to-response.ts";
 import type { AnswerReading, AnswerStamp, AnswerTerms, ChannelTerms, StreamTranslation, Translated } from "./types.ts";
 
 type Model = AnswerTerms["model"];

@@ -5,7 +5,7 @@
  */
 import type { Capability } from "../fidelity/capabilities.ts";
 import type { Loss } from "../fidelity/losses.ts";
-import type { Dialect } from "../routes.ts";
+import type { Dialect } from "../routes/routes.ts";
 
 /** Facts about the channel that the request goes to. */
 export interface ChannelTerms {

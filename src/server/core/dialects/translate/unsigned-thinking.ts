@@ -3,10 +3,10 @@
  * would refuse every further request, since the client sends it again each time. Such thinking comes from a translated answer
  * (dialects reference, 8.5), after which the client may have continued with another provider.
  */
-import { replaceValue } from "../json-edit.ts";
-import { scanObject } from "../json-scan.ts";
-import { readJson, writeJson } from "../json-source.ts";
-import { listOf, objectOf } from "../values.ts";
+import { replaceValue } from "../json/json-edit.ts";
+import { scanObject } from "../json/json-scan.ts";
+import { readJson, writeJson } from "../json/json-source.ts";
+import { listOf, objectOf } from "../json/json-values.ts";
 
 const FORMS: readonly Buffer[] = ['"signature":""', '"signature": ""'].map((text) => Buffer.from(text));
 

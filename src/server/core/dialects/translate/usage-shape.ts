@@ -1,5 +1,5 @@
 /** Writes usage in the shape of each form, from the common `Usage`. Source: dialects reference, 8.5. */
-import type { Usage } from "../usage.ts";
+import type { Usage } from "../usage/usage.ts";
 
 /** Returns compat usage. Input includes cache reads and writes; output includes reasoning. */
 export function compatUsage(usage: Usage): object {

@@ -2,8 +2,8 @@
 
 import type { Annotated, Annotation, Dropped, Guardrails, Inspected, Issued } from "../index.ts";
 import type { AllowList } from "./allow-list.ts";
-import { agreed, type Candidate, candidatesOf, type Drop, type Member } from "./candidates.ts";
 import { settled } from "./conflicts.ts";
+import { agreed, type Candidate, candidatesOf, type Drop, type Member } from "./finding-candidates.ts";
 import { formsIn, type Span } from "./operators/index.ts";
 
 export interface Refining {

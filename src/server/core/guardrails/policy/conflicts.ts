@@ -1,7 +1,7 @@
 /** Resolves overlapping findings of one segment. Source: guardrails reference, 2.4. */
 
 import type { Guardrails } from "../index.ts";
-import { byPlace, byRank, type Candidate, type Drop } from "./candidates.ts";
+import { byPlace, byRank, type Candidate, type Drop } from "./finding-candidates.ts";
 
 /** Types whose neighbors are one value, with nothing but spaces between them. */
 const JOINED: ReadonlySet<string> = new Set(["PERSON", "LOCATION", "ORGANIZATION"]);

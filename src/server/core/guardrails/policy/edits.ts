@@ -1,8 +1,8 @@
 /** Determines the places of one segment that are rewritten, by which rule, and the resulting text. */
 
 import type { Edit, Rewrite, Rewriting } from "../index.ts";
-import { byRank, type Candidate } from "./candidates.ts";
-import type { CompiledRule } from "./rule.ts";
+import { byRank, type Candidate } from "./finding-candidates.ts";
+import type { CompiledRule } from "./guardrail-rule.ts";
 
 /** Choice of an annotation by a rule. */
 export interface Claim {

@@ -5,9 +5,11 @@
  * Once per snapshot: `compilePolicy(guardrails, facts)`; `of(profile)` for a population. Once per request: `judge(inspected,
  * {variables, rewriting})`; for a streamed answer: `open({variables, rewriting})`, and `inspection.judge` for each stretch. The
  * rewriting state of a request serves its answer too.
+ *
+ * - `operators/`: rewriting operators: mask, replace, hash and others
  */
 
-export { compilePolicy } from "./compile.ts";
+export { compilePolicy } from "./compile-policy.ts";
 export {
   alphabetOf,
   createFpe,
@@ -21,5 +23,5 @@ export {
   type Restored,
   RestoreLimit,
   restore,
-  turnedIn,
+  restoredValues,
 } from "./operators/index.ts";

@@ -4,8 +4,8 @@
  */
 
 import type { DetectorFacts, GuardrailVariables, SegmentKind } from "../index.ts";
-import type { CompiledRule } from "./rule.ts";
-import type { AnnotationValue } from "./variables.ts";
+import type { CompiledRule } from "./guardrail-rule.ts";
+import type { AnnotationValue } from "./guardrail-variables.ts";
 
 const SCORES = [1, 0.5];
 

@@ -4,9 +4,9 @@
  */
 import { Fault } from "../../cel/index.ts";
 import type { GuardrailVariables, KnownFinding, RuleWeight } from "../index.ts";
-import type { RulesInForce } from "./judge.ts";
-import type { CompiledRule } from "./rule.ts";
-import { whenVariables } from "./variables.ts";
+import type { CompiledRule } from "./guardrail-rule.ts";
+import { whenVariables } from "./guardrail-variables.ts";
+import type { RulesInForce } from "./judge-texts.ts";
 
 /** Kinds of which every text can be rewritten. */
 const REWRITTEN: ReadonlySet<string> = new Set(["system", "user", "assistant", "output"]);

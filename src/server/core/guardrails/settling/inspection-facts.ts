@@ -1,6 +1,7 @@
 /** Facts of an inspection for traces: configured names and counts, never a text. */
-import type { Guarded } from "../guard.ts";
+
 import type { Judgement } from "../judgement.ts";
+import type { Guarded } from "../population-guard.ts";
 import type { JudgedAnswer } from "./judged-answer.ts";
 import { spelledDecision } from "./settle.ts";
 

@@ -3,8 +3,9 @@
  * one record. Earlier findings count in later conditions, and placeholders have the numbers that the request gave them. Source:
  * design decisions, section 11.
  */
-import type { Failure, Found, Guard } from "../guard.ts";
+
 import type { DetectorFindings, Inspection, Judgement, Occasion, RuleDecision, RuleFault } from "../judgement.ts";
+import type { Failure, Found, Guard } from "../population-guard.ts";
 import { after, type Later } from "../streams/index.ts";
 import type { Segment } from "../types.ts";
 import { countShadow, type JudgedWhole } from "./settle.ts";

@@ -5,8 +5,8 @@
  */
 import type { Log } from "../../../../base/index.ts";
 import { GatewayError } from "../../../../base/index.ts";
-import type { Failure, Guarded } from "../guard.ts";
 import type { Direction, Judgement, RuleDecision } from "../judgement.ts";
+import type { Failure, Guarded } from "../population-guard.ts";
 import { type Annotation, MOST_FINDINGS } from "../types.ts";
 import type { GuardrailMetrics } from "./metrics.ts";
 

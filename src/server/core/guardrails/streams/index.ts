@@ -1,5 +1,7 @@
 /** Texts that arrive in pieces, for detectors with and without a bounded reach. */
 
+export { compileReaches, type ReachSet } from "./reach-set.ts";
+export { createSlide, type Slide, type SlidePorts } from "./slide.ts";
 export {
   after,
   type ChannelPorts,
@@ -7,6 +9,4 @@ export {
   type Later,
   type StreamTerms,
   type TextChannel,
-} from "./channel.ts";
-export { compileReaches, type ReachSet } from "./reach-set.ts";
-export { createSlide, type Slide, type SlidePorts } from "./slide.ts";
+} from "./text-channel.ts";

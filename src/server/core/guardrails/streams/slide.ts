@@ -7,8 +7,8 @@
 import type { DetectorFindings } from "../judgement.ts";
 import { utf8Length } from "../positions.ts";
 import type { Finding } from "../types.ts";
-import type { Later } from "./channel.ts";
 import { boundary } from "./horizon.ts";
+import type { Later } from "./text-channel.ts";
 
 /** Size of the window that is read at once, in UTF-16 units. */
 const SLIDE = 4_096;

@@ -4,9 +4,9 @@
  */
 
 import { define } from "../command.ts";
-import { actor } from "../envelope.ts";
+import { actor } from "../command-envelope.ts";
+import { ok, refused } from "../command-refusals.ts";
 import { choice, integer, label, nullable, object } from "../fields.ts";
-import { ok, refused } from "../refusals.ts";
 import { keyPart, rowFormat } from "../row-format.ts";
 import { ACKNOWLEDGEMENTS_LEVEL } from "./feature.ts";
 

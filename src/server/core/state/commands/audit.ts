@@ -4,9 +4,9 @@
  */
 
 import { define, type Site } from "../command.ts";
-import type { Draft } from "../draft.ts";
+import { ok } from "../command-refusals.ts";
 import { integer, label, nullable, object, optional, text } from "../fields.ts";
-import { ok } from "../refusals.ts";
+import type { Draft } from "../mutation-draft.ts";
 import { keyPart, rowFormat } from "../row-format.ts";
 
 /** Chains kept of a node: a key that lives in memory only begins a new one at each start. */

@@ -6,9 +6,9 @@
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import { define } from "../command.ts";
-import type { Draft } from "../draft.ts";
+import { ok, refused } from "../command-refusals.ts";
 import { base64, integer, object, sha256Hex } from "../fields.ts";
-import { ok, refused } from "../refusals.ts";
+import type { Draft } from "../mutation-draft.ts";
 import { digits, rowFormat } from "../row-format.ts";
 
 /** Maximum part before base64, in bytes, which keeps a command below its limit of 1 MiB. */

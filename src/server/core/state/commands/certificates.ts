@@ -4,8 +4,8 @@
  */
 
 import { define, type Site } from "../command.ts";
+import { ok, refused } from "../command-refusals.ts";
 import { integer, label, nullable, object } from "../fields.ts";
-import { ok, refused } from "../refusals.ts";
 import { CERTIFICATES_LEVEL } from "./feature.ts";
 import {
   acmeFields,

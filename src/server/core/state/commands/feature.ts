@@ -4,8 +4,8 @@
  */
 
 import { define } from "../command.ts";
+import { ok, refused } from "../command-refusals.ts";
 import { integer, object } from "../fields.ts";
-import { ok, refused } from "../refusals.ts";
 import { rowFormat } from "../row-format.ts";
 import type { FeatureRange } from "../types.ts";
 import { memberRows } from "./member-rows.ts";

@@ -1,8 +1,8 @@
 /** Virtual keys: rows `key/<name>`, and `keyid/<id>` to find a key by its public id. Design decisions, section 1. */
 
 import { define, type Site } from "../command.ts";
+import { ok, refused } from "../command-refusals.ts";
 import { integer, label, mapOf, nullable, object, optional, prose, sha256Hex, text } from "../fields.ts";
-import { ok, refused } from "../refusals.ts";
 import { keyPart, rowFormat } from "../row-format.ts";
 
 const keyId = text(/^[0-9A-Za-z]{4,32}$/, 32);

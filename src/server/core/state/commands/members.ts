@@ -1,9 +1,9 @@
 /** Members: rows `member/<id>`, made by changes of the configuration, kept up to date by each node's start. */
 
 import { define, type Site } from "../command.ts";
-import type { Draft } from "../draft.ts";
+import { ok, refused } from "../command-refusals.ts";
 import { listOf, Malformed, object } from "../fields.ts";
-import { ok, refused } from "../refusals.ts";
+import type { Draft } from "../mutation-draft.ts";
 import type { Member } from "../types.ts";
 import { featureRowKey, levelOf } from "./feature.ts";
 import {

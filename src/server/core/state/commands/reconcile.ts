@@ -7,6 +7,7 @@
  */
 
 import { define } from "../command.ts";
+import { ok } from "../command-refusals.ts";
 import {
   flag,
   integer,
@@ -21,7 +22,6 @@ import {
   shapeOf,
   text,
 } from "../fields.ts";
-import { ok } from "../refusals.ts";
 import { keyPart, rowFormat } from "../row-format.ts";
 import { RECONCILE_LEVEL } from "./feature.ts";
 

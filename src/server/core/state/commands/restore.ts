@@ -7,12 +7,12 @@
  */
 
 import { define, type Site } from "../command.ts";
-import { createDraft, type Draft } from "../draft.ts";
+import { ok, refused } from "../command-refusals.ts";
 import { integer, object, sha256Hex, text } from "../fields.ts";
-import { ok, refused } from "../refusals.ts";
-import { createRows } from "../rows.ts";
+import { createDraft, type Draft } from "../mutation-draft.ts";
+import { createRows } from "../ordered-rows.ts";
 import { createStateDecoder, StateFormatError } from "../state-file.ts";
-import { isWellFormedRow, keyIdRowOf, outlivesRestore } from "../tables.ts";
+import { isWellFormedRow, keyIdRowOf, outlivesRestore } from "../state-tables.ts";
 import { keepWitnessed } from "./audit.ts";
 import { blobBytes, MAX_PARTS } from "./blobs.ts";
 import { featureRowKey, levelOf, levelRows } from "./feature.ts";

@@ -3,10 +3,10 @@
  * machine has only ciphertext; nodes seal, open and wrap. Cluster reference, 8.
  */
 
-import type { Draft } from "../draft.ts";
-import { actor } from "../envelope.ts";
+import { actor } from "../command-envelope.ts";
+import type { CommandRefusal } from "../command-refusals.ts";
 import { base64, choice, identifier, integer, label, listOf, nullable, object, text } from "../fields.ts";
-import type { CommandRefusal } from "../refusals.ts";
+import type { Draft } from "../mutation-draft.ts";
 import { keyPart, rowFormat } from "../row-format.ts";
 
 export const dataKeyId = text(/^dk-[1-9][0-9]{0,8}$/, 12);

@@ -1,8 +1,8 @@
 /** Sealed secrets and the ring of data keys. A value's version and data key are part of what seals it. */
 
 import { define, type Site } from "../command.ts";
+import { ok, refused } from "../command-refusals.ts";
 import { choice, identifier, integer, nullable, object } from "../fields.ts";
-import { ok, refused } from "../refusals.ts";
 import {
   dataKeyId,
   isDataKeyUsed,

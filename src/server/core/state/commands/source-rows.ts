@@ -4,7 +4,7 @@
  * without text. `deploy/mode` exists while the file is the single writer of the source `default`.
  */
 
-import { actor } from "../envelope.ts";
+import { actor } from "../command-envelope.ts";
 import {
   choice,
   identifier,

@@ -1,9 +1,9 @@
 /** Suspensions: rows `susp/<kind>:<name>`. One that has ended is kept for a day and then removed (expiry.ts). */
 
 import { define } from "../command.ts";
-import { actor } from "../envelope.ts";
+import { actor } from "../command-envelope.ts";
+import { ok, refused } from "../command-refusals.ts";
 import { choice, integer, label, nullable, object, prose } from "../fields.ts";
-import { ok, refused } from "../refusals.ts";
 import { keyPart, rowFormat } from "../row-format.ts";
 
 const kind = choice(["provider", "key", "profile", "model", "mcp", "a2a", "issuer"]);

@@ -13,9 +13,9 @@
  */
 
 import { define, type Site } from "../command.ts";
-import type { Draft } from "../draft.ts";
+import { ok, refused } from "../command-refusals.ts";
 import { integer, label, listOf, object, optional } from "../fields.ts";
-import { ok, refused } from "../refusals.ts";
+import type { Draft } from "../mutation-draft.ts";
 import { memberRowKey, memberRows } from "./member-rows.ts";
 import {
   bucketName,

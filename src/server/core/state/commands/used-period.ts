@@ -8,8 +8,8 @@
  * depends on the order of the log, which is the same on every replica.
  */
 
-import type { Draft } from "../draft.ts";
 import { Malformed } from "../fields.ts";
+import type { Draft } from "../mutation-draft.ts";
 import { addCounts, packRows, scanPacked } from "./used-packing.ts";
 import {
   CHUNK_ROWS,

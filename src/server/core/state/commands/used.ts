@@ -7,9 +7,9 @@
  */
 
 import { define } from "../command.ts";
-import type { Draft } from "../draft.ts";
+import { ok, refused } from "../command-refusals.ts";
 import { integer, label, listOf, Malformed, object, type Parser, shaped } from "../fields.ts";
-import { ok, refused } from "../refusals.ts";
+import type { Draft } from "../mutation-draft.ts";
 import { LEDGER_LEVEL } from "./feature.ts";
 import { memberRowKey, memberRows } from "./member-rows.ts";
 import { addCounts, unpackRows } from "./used-packing.ts";

@@ -3,8 +3,8 @@
  * (`TokenClassificationPipeline`), with the schemes that mark ends too. Source: guardrails reference, 3.1.
  */
 
-import type { Tokens } from "../text/tokens.ts";
-import type { TokenWindow } from "../text/windows.ts";
+import type { Tokens } from "../text/text-tokens.ts";
+import type { TokenWindow } from "../text/token-windows.ts";
 import { argmax, softmax } from "./scores.ts";
 import type { Output } from "./types.ts";
 

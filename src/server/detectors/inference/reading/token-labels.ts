@@ -1,9 +1,9 @@
 /** Findings of a token classifier (`nlp`). Source: guardrails reference, 3.1. */
 
-import type { Tokens } from "../text/tokens.ts";
-import type { TokenWindow } from "../text/windows.ts";
+import type { Tokens } from "../text/text-tokens.ts";
+import type { TokenWindow } from "../text/token-windows.ts";
 import { type Aggregation, type Entity, entitiesOf, type Tag, tagsOf } from "./entities.ts";
-import { farthestFromCuts, joined } from "./joins.ts";
+import { farthestFromCuts, joined } from "./join-entities.ts";
 import { rounded } from "./scores.ts";
 import type { Output, Read, Reader } from "./types.ts";
 

@@ -3,10 +3,10 @@
  * ordinary traffic. Source: guardrails reference, 3.3.
  */
 
-import type { Tokens } from "../text/tokens.ts";
-import type { TokenWindow } from "../text/windows.ts";
+import type { Tokens } from "../text/text-tokens.ts";
+import type { TokenWindow } from "../text/token-windows.ts";
+import { hull } from "./label-spans.ts";
 import { rounded, sigmoid } from "./scores.ts";
-import { hull } from "./spans.ts";
 import type { Output, Reader } from "./types.ts";
 
 export interface TopicsSpec {

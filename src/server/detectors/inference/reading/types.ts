@@ -1,7 +1,7 @@
 /** Interfaces that turn a text and the outputs of a model for its windows into findings. */
 
-import type { Tokens } from "../text/tokens.ts";
-import type { TokenWindow } from "../text/windows.ts";
+import type { Tokens } from "../text/text-tokens.ts";
+import type { TokenWindow } from "../text/token-windows.ts";
 
 /** Positions are UTF-16 units of the text. */
 export interface Read {

@@ -1,9 +1,9 @@
 /** Findings of a sequence classifier (`classify`): the best score of each label over the windows. Source: guardrails reference, 3.2. */
 
-import type { Tokens } from "../text/tokens.ts";
-import type { TokenWindow } from "../text/windows.ts";
+import type { Tokens } from "../text/text-tokens.ts";
+import type { TokenWindow } from "../text/token-windows.ts";
+import { hull } from "./label-spans.ts";
 import { rounded, sigmoid, softmax } from "./scores.ts";
-import { hull } from "./spans.ts";
 import type { Output, Read, Reader } from "./types.ts";
 
 export interface VerdictsSpec {

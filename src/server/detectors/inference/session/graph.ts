@@ -2,7 +2,6 @@
 
 import { fromHalf } from "../reading/scores.ts";
 import type { Output, Reader } from "../reading/types.ts";
-import type { InferenceSession, Runtime, RuntimeTensor } from "./packages.ts";
 import {
   checkInputs,
   checkOutput,
@@ -13,7 +12,8 @@ import {
   outputsOf,
   type Row,
   sequencesOf,
-} from "./shapes.ts";
+} from "./graph-shapes.ts";
+import type { InferenceSession, Runtime, RuntimeTensor } from "./packages.ts";
 
 export async function openGraph(runtime: Runtime, path: string, threads: number): Promise<Graph> {
   // Otherwise it writes shapes to standard error, with parts of its input.

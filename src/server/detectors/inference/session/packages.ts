@@ -7,8 +7,8 @@ import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { installCommand, type OptionalPackageName } from "../../../../base/index.ts";
-import type { Encoder } from "../text/tokens.ts";
-import type { Tensor } from "./shapes.ts";
+import type { Encoder } from "../text/text-tokens.ts";
+import type { Tensor } from "./graph-shapes.ts";
 
 export type PackageName = Exclude<OptionalPackageName, "re2">;
 

@@ -88,14 +88,14 @@ export interface ServerAnswer {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-export type FromSession = Told | Calling;
+export type FromSession = SessionReply | Calling;
 
 export type Calling =
   | { readonly kind: "call"; readonly call: number; readonly ask: ServerAsk }
   /** The answer is no longer needed. */
   | { readonly kind: "hang-up"; readonly call: number };
 
-export type Told =
+export type SessionReply =
   /** First message, with id 0: the graph is loaded, or the reason why it is not. */
   | { readonly kind: "opened"; readonly id: number; readonly problem: SessionProblem | undefined }
   | { readonly kind: "found"; readonly id: number; readonly found: readonly (readonly Read[])[] }

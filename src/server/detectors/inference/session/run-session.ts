@@ -3,6 +3,8 @@
 import { setPriority } from "node:os";
 import { FifoMap, type ThreadCaller } from "../../../../base/index.ts";
 import { openGraph } from "./graph.ts";
+import { messageOf, type OpenedReader, openReader, type Sequencing, sequencingOf } from "./graph-reader.ts";
+import { GraphError } from "./graph-shapes.ts";
 import { loadRuntime, loadTokenizers } from "./packages.ts";
 import {
   type Failure,
@@ -14,11 +16,9 @@ import {
   type SessionSpec,
   type ToSession,
 } from "./protocol.ts";
-import { messageOf, type OpenedReader, openReader, type Sequencing, sequencingOf } from "./reading.ts";
-import { CallFailure, createCalls } from "./served/calls.ts";
-import { openServedGraph } from "./served/graph.ts";
 import { createServedReader } from "./served/reader.ts";
-import { GraphError } from "./shapes.ts";
+import { openServedGraph } from "./served/served-graph.ts";
+import { CallFailure, createCalls } from "./served/server-calls.ts";
 import { openTokenizer, type Tokenizer } from "./tokenizer.ts";
 
 const problemOf = (key: SessionProblem["key"], error: unknown): SessionProblem =>

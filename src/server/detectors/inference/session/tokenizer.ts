@@ -1,7 +1,7 @@
 /** Loads a `tokenizer.json`. */
 
 import { readFile } from "node:fs/promises";
-import type { Encoder, WordRule } from "../text/tokens.ts";
+import type { Encoder, WordRule } from "../text/text-tokens.ts";
 import type { TokenizerPackage } from "./packages.ts";
 
 export interface Tokenizer {

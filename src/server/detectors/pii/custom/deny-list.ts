@@ -1,7 +1,7 @@
 /** Searches for literals as whole words: of two that begin at one place the first listed wins, and matches do not overlap. */
 
+import { viewsOf } from "../text-view.ts";
 import type { SearchPattern } from "../types.ts";
-import { viewsOf } from "../view.ts";
 
 interface Node {
   readonly next: Map<string, Node>;

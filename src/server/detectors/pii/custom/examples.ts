@@ -5,7 +5,7 @@
 
 import type { Finding } from "../../../core/guardrails/index.ts";
 import type { Engine } from "../engines.ts";
-import { compileScan, type Scan } from "../scan.ts";
+import { compileScan, type Scan } from "../pii-scan.ts";
 import type { Recognizer } from "../types.ts";
 import type { CustomRecognizer } from "./validators.ts";
 

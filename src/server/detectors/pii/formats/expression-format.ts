@@ -1,8 +1,8 @@
 /** Format of a regular expression's values: the characters at each place are read from its compiled program. */
 
 import { compileLinear } from "../linear.ts";
-import { type Instruction, instructionHolds, isCharacter, OP, type Program, takes } from "../program.ts";
-import type { Search } from "../search.ts";
+import { type Instruction, instructionHolds, isCharacter, OP, type Program, takes } from "../linear-program.ts";
+import type { Search } from "../match-search.ts";
 import { ALPHANUMERICS, type PatternFormat, pick } from "./types.ts";
 
 /** Maximum length of a value in characters; longer texts have no format. */

@@ -2,7 +2,7 @@
 
 import { callingCodeLength } from "../../../core/guardrails/index.ts";
 import { nationalTest } from "../phones/numbers.ts";
-import { nationalSearch, searchInternational } from "../phones/search.ts";
+import { nationalSearch, searchInternational } from "../phones/phone-search.ts";
 import { DIGITS, type PatternFormat } from "./types.ts";
 
 export function phoneFormat(regions: readonly string[]): PatternFormat {

@@ -1,7 +1,7 @@
 /** Format of a shape's values: groups of digits and letters with separators between them. */
 
 import { runScanner } from "../runs.ts";
-import { shapeTree } from "../shapes.ts";
+import { shapeTree } from "../shape-patterns.ts";
 import type { ShapePattern } from "../types.ts";
 import { ALPHANUMERICS, DIGITS, LETTERS, type PatternFormat, pick } from "./types.ts";
 

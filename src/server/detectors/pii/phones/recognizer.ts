@@ -2,7 +2,7 @@
 
 import type { Recognizer } from "../types.ts";
 import { nationalTest } from "./numbers.ts";
-import { nationalSearch, searchInternational } from "./search.ts";
+import { nationalSearch, searchInternational } from "./phone-search.ts";
 
 const CONTEXT = [
   ...[

@@ -1,2 +1,2 @@
 export { createPoolMetrics } from "./metrics.ts";
-export { createScanPool, type PoolOptions, type ScanPool, type ScanSource } from "./pool.ts";
+export { createScanPool, type PoolOptions, type ScanPool, type ScanSource } from "./scan-pool.ts";

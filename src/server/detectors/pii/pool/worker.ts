@@ -1,8 +1,8 @@
 /** A thread that scans long texts, with the recognizers of each configuration that uses it. */
 import { inSlices, threadCaller } from "../../../../base/index.ts";
 import { MOST_RAW_FINDINGS } from "../../../core/guardrails/index.ts";
-import { compilePii } from "../compile.ts";
-import type { Scan } from "../scan.ts";
+import { compilePii } from "../compile-pii.ts";
+import type { Scan } from "../pii-scan.ts";
 import { warmUp } from "../warm-up.ts";
 import { pack } from "./packed.ts";
 import type { FromScanner, ToScanner } from "./protocol.ts";

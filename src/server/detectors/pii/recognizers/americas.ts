@@ -1,7 +1,7 @@
 /** Identifiers of Canada and Brazil. Source: guardrails reference, 1.3. */
 
 import { isCnpj, isCpf, isLuhn } from "../../../core/guardrails/index.ts";
-import { BY_CONTEXT, keeps, national, proves, shape } from "./rows.ts";
+import { BY_CONTEXT, keeps, national, proves, shape } from "./recognizer-rows.ts";
 
 const isSin = (value: string): boolean => /^[1-79]/.test(value) && isLuhn(value);
 

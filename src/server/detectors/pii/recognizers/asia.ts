@@ -19,7 +19,7 @@ import {
   isZaId,
 } from "../../../core/guardrails/index.ts";
 import type { Proof } from "../types.ts";
-import { BY_CONTEXT, keeps, like, national, proves, shape } from "./rows.ts";
+import { BY_CONTEXT, keeps, like, national, proves, shape } from "./recognizer-rows.ts";
 
 /**
  * Checks a number with a date of birth and a digit for sex and century; a matching sum proves it, a wrong one does not reject

@@ -16,7 +16,7 @@ import {
   isSiret,
   isTckn,
 } from "../../../core/guardrails/index.ts";
-import { BY_CONTEXT, capital, keeps, like, national, proves, shape } from "./rows.ts";
+import { BY_CONTEXT, capital, keeps, like, national, proves, shape } from "./recognizer-rows.ts";
 
 const NIR = /^[1-478]\d\d(?:0[1-9]|1[0-2]|20|3\d|4[0-2]|[5-9]\d)(?:0[1-9]|[1-8]\d|9[0-5]|2[AB]|9[789])\d{3}\d{3}\d\d$/;
 const isFrenchNumber = (value: string): boolean => NIR.test(value) && isNir(value);

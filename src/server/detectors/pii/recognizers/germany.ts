@@ -1,7 +1,7 @@
 /** Identifiers of Germany. Source: guardrails reference, 1.3. */
 
 import { isGermanVat, isIcao, isKvnr, isLanr, isRepeated, isRvnr, isSteuerId } from "../../../core/guardrails/index.ts";
-import { BY_CONTEXT, capital, keeps, like, national, proves, shape, upTo } from "./rows.ts";
+import { BY_CONTEXT, capital, keeps, like, national, proves, shape, upTo } from "./recognizer-rows.ts";
 
 const isDocument = (value: string): boolean => /^[CFGHJ-NPRTV-Z][CFGHJ-NPRTV-Z\d]{7}\d$/.test(value) && isIcao(value);
 

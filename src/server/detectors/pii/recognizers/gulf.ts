@@ -1,7 +1,7 @@
 /** Identifiers of the Gulf. Source: guardrails reference, 1.3. */
 
 import { isEmiratesId, isKuwaitId, isSaudiId } from "../../../core/guardrails/index.ts";
-import { BY_CONTEXT, keeps, like, national, proves, shape } from "./rows.ts";
+import { BY_CONTEXT, keeps, like, national, proves, shape } from "./recognizer-rows.ts";
 
 /** Numeric codes of countries. Source: ISO 3166-1. */
 const COUNTRIES = new Set(

@@ -1,7 +1,7 @@
 /** Identifiers of the United Kingdom. Source: guardrails reference, 1.3. */
 
 import { isNhs } from "../../../core/guardrails/index.ts";
-import { BY_CONTEXT, capital, keeps, like, national, shape } from "./rows.ts";
+import { BY_CONTEXT, capital, keeps, like, national, shape } from "./recognizer-rows.ts";
 
 const NINO = /^(?!BG|GB|KN|NK|NT|TN|ZZ)[ABCEGHJ-PRSTW-Z][ABCEGHJ-NPRSTW-Z]\d{6}[A-D]$/;
 const LICENCE = /^[A-Z][A-Z9]{4}\d(?:0[1-9]|1[0-2]|5[1-9]|6[0-2])(?:0[1-9]|[12]\d|3[01])\d[A-Z][A-Z9][A-Z0-9][A-Z]{2}$/;

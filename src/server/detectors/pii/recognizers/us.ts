@@ -1,7 +1,7 @@
 /** Identifiers of the United States. Source: guardrails reference, 1.3, 1.5. */
 
 import { isAbaRouting, isNpi, isRepeated } from "../../../core/guardrails/index.ts";
-import { BY_CONTEXT, formed, keeps, like, national, proves, shape, upTo } from "./rows.ts";
+import { BY_CONTEXT, formed, keeps, like, national, proves, shape, upTo } from "./recognizer-rows.ts";
 
 /** Excludes numbers of advertisements and examples, and those that are never issued. */
 function isSsn(value: string): boolean {

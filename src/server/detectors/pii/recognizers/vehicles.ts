@@ -1,6 +1,6 @@
 /** Vehicle registrations of India and Nigeria. Source: guardrails reference, 1.3. */
 
-import { capital, like, national, shape } from "./rows.ts";
+import { capital, like, national, shape } from "./recognizer-rows.ts";
 
 const STATES =
   "AN|AP|AR|AS|BR|CG|CH|DD|DL|DN|GA|GJ|HP|HR|JH|JK|KA|KL|LA|LD|MH|ML|MN|MP|MZ|NL|OD|OR|PB|PY|RJ|SK|TN|TR|TS|TG|UK|UP|UA|WB";

@@ -6,12 +6,12 @@
 import { request } from "undici";
 import { anySignal } from "../../../../base/index.ts";
 import { type ForwardProxies, NO_FORWARD_PROXIES, openProxyAgent } from "../../../forward-proxy/index.ts";
-import { AttemptFailed, unreachable } from "../failed.ts";
+import { AttemptFailed, unreachable } from "../attempt-failed.ts";
+import { remoteText } from "../bounded-text.ts";
+import type { TxtRecord } from "../certificate-record.ts";
 import type { DnsProvider } from "../ports.ts";
-import type { TxtRecord } from "../record.ts";
 import { retryAtOf } from "../retry-after.ts";
-import { remoteWords } from "../words.ts";
-import { followed, resolvers, serversOf } from "./names.ts";
+import { followed, resolvers, serversOf } from "./challenge-names.ts";
 import { awaitRecords } from "./propagation.ts";
 
 export interface HostedApiOptions {
@@ -112,7 +112,7 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
       const found = itemsIn(answer.result).find((it) => it["name"] === zone);
       if (found === undefined) continue;
       if (found["status"] !== "active") {
-        const words = `the zone ${zone} is ${remoteWords(found["status"]) || "not active"} at the DNS provider, so nobody asks it yet`;
+        const words = `the zone ${zone} is ${remoteText(found["status"]) || "not active"} at the DNS provider, so nobody asks it yet`;
         throw new AttemptFailed("dns_update", words, { keepsOrder: true });
       }
       return { id: idIn(found), name: zone };
@@ -197,7 +197,7 @@ function answerIn(status: number, text: string, retryAt: number | undefined): Ap
   const errors = itemsIn(body["errors"]);
   const info = itemsIn([body["result_info"]])[0];
   const pages = Number(info?.["total_pages"] ?? 1);
-  const words = errors.map((it) => `${Number(it["code"])} ${remoteWords(it["message"])}`).join(", ");
+  const words = errors.map((it) => `${Number(it["code"])} ${remoteText(it["message"])}`).join(", ");
   return {
     status,
     isSuccess: status >= 200 && status < 300 && body["success"] === true,

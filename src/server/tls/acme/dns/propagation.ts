@@ -5,9 +5,9 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { anySignal } from "../../../../base/index.ts";
-import { AttemptFailed } from "../failed.ts";
-import type { DnsServer } from "./ask.ts";
-import { holds } from "./names.ts";
+import { AttemptFailed } from "../attempt-failed.ts";
+import type { DnsServer } from "./ask-dns.ts";
+import { holds } from "./challenge-names.ts";
 
 export interface Awaited {
   readonly name: string;

@@ -1,11 +1,11 @@
 /** DNS-01 by updates that are signed with TSIG (RFC 2136, RFC 8945). */
 import { randomBytes, randomInt } from "node:crypto";
-import { AttemptFailed, unreachable } from "../failed.ts";
+import { AttemptFailed, unreachable } from "../attempt-failed.ts";
+import type { TxtRecord } from "../certificate-record.ts";
 import type { DnsProvider } from "../ports.ts";
-import type { TxtRecord } from "../record.ts";
-import { askServer, type DnsServer } from "./ask.ts";
-import { encodeUpdate, TYPE } from "./message.ts";
-import { CODE, codeWords, followed, questionOf, resolvers, serverAt, serversOf, zoneIn } from "./names.ts";
+import { askServer, type DnsServer } from "./ask-dns.ts";
+import { CODE, codeText, followed, questionOf, resolvers, serverAt, serversOf, zoneIn } from "./challenge-names.ts";
+import { encodeUpdate, TYPE } from "./dns-message.ts";
 import { awaitRecords } from "./propagation.ts";
 import { ALGORITHMS, sign, TSIG_ERROR, type TsigKey, verify } from "./tsig.ts";
 
@@ -66,10 +66,10 @@ export function rfc2136Provider({ server: text, key, nameServers, now }: Rfc2136
           serverTime === undefined ? "" : `; its clock is ${serverTime - Math.floor(now() / 1_000)} s ahead`;
         throw refused(`the clocks differ by too much (BADTIME)${apart}`);
       }
-      throw refused(`its answer (${codeWords(answer.code)}) is not signed`);
+      throw refused(`its answer (${codeText(answer.code)}) is not signed`);
     }
     if (answer.code === CODE.refused) throw refused("the key may not write this name (REFUSED)");
-    if (answer.code !== CODE.ok) throw refused(codeWords(answer.code), "dns_update");
+    if (answer.code !== CODE.ok) throw refused(codeText(answer.code), "dns_update");
   }
 
   async function write({ name, value }: TxtRecord, ttl: number | undefined, signal: AbortSignal) {

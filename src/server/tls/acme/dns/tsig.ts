@@ -3,7 +3,7 @@
  * is not signed may be anybody's.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { CLASS, type DnsMessage, encodeName, readName, TYPE } from "./message.ts";
+import { CLASS, type DnsMessage, encodeName, readName, TYPE } from "./dns-message.ts";
 
 export const ALGORITHMS = ["hmac-sha1", "hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512"] as const;
 export type Algorithm = (typeof ALGORITHMS)[number];

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fillDefaults } from "../../../../../src/server/core/config/defaults.ts";
 import { deploymentSchema, overlaySchema } from "../../../../../src/server/core/config/deployment/index.ts";
-import type { JsonSchema } from "../../../../../src/server/core/config/schema.ts";
-import { validate } from "../../../../../src/server/core/config/validate.ts";
+import { fillDefaults } from "../../../../../src/server/core/config/schema/defaults.ts";
+import type { JsonSchema } from "../../../../../src/server/core/config/schema/schema.ts";
+import { validate } from "../../../../../src/server/core/config/schema/validate.ts";
 
 /** `keyword at /place`, sorted. */
 const faults = (schema: JsonSchema, value: unknown): readonly string[] =>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { usesOf } from "../../../../../src/server/core/dialects/fidelity/uses.ts";
+import { usesOf } from "../../../../../src/server/core/dialects/fidelity/uses/uses.ts";
 import {
   CALL,
   called,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Capability } from "../../../../../src/server/core/dialects/fidelity/capabilities.ts";
 import { type Loss, losses, NO_USES, type Uses } from "../../../../../src/server/core/dialects/fidelity/losses.ts";
-import { usesOf } from "../../../../../src/server/core/dialects/fidelity/uses.ts";
+import { usesOf } from "../../../../../src/server/core/dialects/fidelity/uses/uses.ts";
 
 const uses = (...capabilities: readonly Capability[]): Uses => ({
   capabilities: new Set(capabilities),

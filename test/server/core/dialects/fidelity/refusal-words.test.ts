@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Capability } from "../../../../../src/server/core/dialects/fidelity/capabilities.ts";
 import type { Loss } from "../../../../../src/server/core/dialects/fidelity/losses.ts";
 import { lossRefusal, shownModelName } from "../../../../../src/server/core/dialects/fidelity/refusal-words.ts";
-import type { Form } from "../../../../../src/server/core/dialects/routes.ts";
+import type { Form } from "../../../../../src/server/core/dialects/routes/routes.ts";
 
 const lost = (capability: Capability, place?: string): Loss => ({ capability, isHard: true, place });
 

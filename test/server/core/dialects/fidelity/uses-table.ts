@@ -9,8 +9,8 @@ import {
 } from "../../../../../src/server/core/dialects/fidelity/capabilities.ts";
 import { evidenceOf, showsEvidence } from "../../../../../src/server/core/dialects/fidelity/evidence.ts";
 import { MAX_PLACE_LENGTH } from "../../../../../src/server/core/dialects/fidelity/losses.ts";
-import { usesOf } from "../../../../../src/server/core/dialects/fidelity/uses.ts";
-import type { Dialect, Form } from "../../../../../src/server/core/dialects/routes.ts";
+import { usesOf } from "../../../../../src/server/core/dialects/fidelity/uses/uses.ts";
+import type { Dialect, Form } from "../../../../../src/server/core/dialects/routes/routes.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 /** What header values are read as: encoded words, parameters in parts, escapes within quotes, and each within another. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { headerTexts } from "../../../../../src/server/core/dialects/request-texts/envelope.ts";
+import { headerTexts } from "../../../../../src/server/core/dialects/request-texts/outside-body.ts";
 
 const base64 = (text: string, encoding: BufferEncoding = "utf8") => Buffer.from(text, encoding).toString("base64");
 const quoted = (text: string) => [...Buffer.from(text)].map((it) => `=${it.toString(16)}`).join("");

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { isClosedSchema } from "../../../../../src/server/core/dialects/fidelity/schemas.ts";
-import { readJson, Verbatim, writeJson } from "../../../../../src/server/core/dialects/json-source.ts";
+import { readJson, Verbatim, writeJson } from "../../../../../src/server/core/dialects/json/json-source.ts";
 import { messagesToChat } from "../../../../../src/server/core/dialects/translate/to-compat/request.ts";
 import { chatToMessages } from "../../../../../src/server/core/dialects/translate/to-messages/request.ts";
 import type { ChannelTerms } from "../../../../../src/server/core/dialects/translate/types.ts";

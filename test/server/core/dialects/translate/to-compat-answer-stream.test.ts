@@ -5,7 +5,7 @@ import { messageToChat } from "../../../../../src/server/core/dialects/translate
 import { openChunkStream } from "../../../../../src/server/core/dialects/translate/to-compat/stream.ts";
 import { AnswerProblem } from "../../../../../src/server/core/dialects/translate/types.ts";
 import { compatUsage } from "../../../../../src/server/core/dialects/translate/usage-shape.ts";
-import { createStreamUsage } from "../../../../../src/server/core/dialects/usage-stream.ts";
+import { createStreamUsage } from "../../../../../src/server/core/dialects/usage/usage-stream.ts";
 import { BROKEN_STREAMS, STAMP, STREAMS, sseOf, termsOf, trace, translate } from "./to-compat-answer-golden.ts";
 import { type Completion, gather, meaningOf } from "./to-compat-answer-meaning.ts";
 

@@ -6,9 +6,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { CLAIMABLE_NAMES } from "../../../../../src/server/core/dialects/fidelity/capabilities.ts";
-import { usesOf } from "../../../../../src/server/core/dialects/fidelity/uses.ts";
+import { usesOf } from "../../../../../src/server/core/dialects/fidelity/uses/uses.ts";
+import { listOf, objectOf } from "../../../../../src/server/core/dialects/json/json-values.ts";
 import { RequestProblem } from "../../../../../src/server/core/dialects/translate/types.ts";
-import { listOf, objectOf } from "../../../../../src/server/core/dialects/values.ts";
 import { assertIsMessages, GOLDENS, isAnswered, translate } from "./to-messages-request-support.ts";
 
 const text = fc.constantFrom("", " ", "Hi", "A longer text. \n", "\ud83d");

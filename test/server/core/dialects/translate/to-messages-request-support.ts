@@ -5,10 +5,16 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { claimableIn } from "../../../../../src/server/core/dialects/fidelity/capabilities.ts";
-import { readJson } from "../../../../../src/server/core/dialects/json-source.ts";
+import { readJson } from "../../../../../src/server/core/dialects/json/json-source.ts";
+import {
+  listOf,
+  numberOf,
+  objectOf,
+  stringOf,
+  type Values,
+} from "../../../../../src/server/core/dialects/json/json-values.ts";
 import { chatToMessages } from "../../../../../src/server/core/dialects/translate/to-messages/request.ts";
 import type { ChannelTerms, TranslatedRequest } from "../../../../../src/server/core/dialects/translate/types.ts";
-import { listOf, numberOf, objectOf, stringOf, type Values } from "../../../../../src/server/core/dialects/values.ts";
 
 /** The channel claims all of its dialect but what it `lacks`. */
 export interface GivenChannel {

@@ -7,7 +7,7 @@ import OpenAI from "openai";
 import {
   responsesFailure,
   responsesFiltered,
-} from "../../../../../src/server/core/dialects/translate/to-responses/failure.ts";
+} from "../../../../../src/server/core/dialects/translate/to-responses/response-failure.ts";
 import {
   bytesOf,
   eventsOf,

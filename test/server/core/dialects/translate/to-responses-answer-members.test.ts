@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { ResponsesTerms } from "../../../../../src/server/core/dialects/translate/responses-terms.ts";
-import { responsesReading } from "../../../../../src/server/core/dialects/translate/to-responses/reading.ts";
+import { responsesReading } from "../../../../../src/server/core/dialects/translate/to-responses/answer-to-response.ts";
 import { AnswerProblem } from "../../../../../src/server/core/dialects/translate/types.ts";
 import { begin, call, DONE, piece, START, say, text } from "./to-responses-answer-sources.ts";
 import {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { responsesReading } from "../../../../../src/server/core/dialects/translate/to-responses/reading.ts";
+import { responsesReading } from "../../../../../src/server/core/dialects/translate/to-responses/answer-to-response.ts";
 import { AnswerProblem } from "../../../../../src/server/core/dialects/translate/types.ts";
 import {
   bytesOf,

@@ -4,12 +4,12 @@
  */
 import assert from "node:assert/strict";
 import test from "node:test";
-import { readJson } from "../../../../../src/server/core/dialects/json-source.ts";
+import { readJson } from "../../../../../src/server/core/dialects/json/json-source.ts";
 import {
   responsesToChat,
   responsesToMessages,
 } from "../../../../../src/server/core/dialects/translate/from-responses/request.ts";
-import { responsesReading } from "../../../../../src/server/core/dialects/translate/to-responses/reading.ts";
+import { responsesReading } from "../../../../../src/server/core/dialects/translate/to-responses/answer-to-response.ts";
 import type { ChannelTerms } from "../../../../../src/server/core/dialects/translate/types.ts";
 import { OPEN_SEAL, STAMP, type Values } from "./to-responses-answer-support.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { SseSplitter } from "../../../../../src/server/core/dialects/sse.ts";
 import type { ClientTool, ResponsesTerms } from "../../../../../src/server/core/dialects/translate/responses-terms.ts";
-import { responsesReading } from "../../../../../src/server/core/dialects/translate/to-responses/reading.ts";
+import { responsesReading } from "../../../../../src/server/core/dialects/translate/to-responses/answer-to-response.ts";
 import {
   AnswerProblem,
   type AnswerStamp,

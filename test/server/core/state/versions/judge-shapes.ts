@@ -3,7 +3,7 @@
  * does so at a level that no older build works at.
  */
 import type { Shape } from "../../../../../src/server/core/state/fields.ts";
-import type { ReplicatedShape } from "../../../../../src/server/core/state/shapes.ts";
+import type { ReplicatedShape } from "../../../../../src/server/core/state/recorded-shapes.ts";
 
 export interface RecordedShape {
   /** The feature level from which the shape holds; of commands also the one that they may be proposed from. */

@@ -17,7 +17,7 @@ import {
   listen,
 } from "../../../../../src/server/dataplane/index.ts";
 import { createAdmission, DEFAULT_ADMISSION } from "../../../../../src/server/memory/index.ts";
-import { compileSources } from "../../../../../src/server/node/sources.ts";
+import { compileSources } from "../../../../../src/server/node/configuration/compile-sources.ts";
 import { openOrigins } from "../../../../../src/server/upstream/index.ts";
 import { endChunks, reply, scriptedUpstream, startEvents, writeChunk } from "../../../../e2e/support/upstream.ts";
 import { atEnd, eventually } from "../../../../e2e/support/wait.ts";

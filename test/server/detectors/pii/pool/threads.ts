@@ -1,7 +1,7 @@
 /** A pool of real threads whose every message a test sees, and which a test can end as a crash does. */
 import { createScanPool, type PoolOptions } from "../../../../../src/server/detectors/pii/index.ts";
 import type { ToScanner } from "../../../../../src/server/detectors/pii/pool/protocol.ts";
-import { type ScanThread, startScanThread } from "../../../../../src/server/detectors/pii/pool/thread.ts";
+import { type ScanThread, startScanThread } from "../../../../../src/server/detectors/pii/pool/scan-thread.ts";
 
 export function watchedPool(options: PoolOptions) {
   const threads: ScanThread[] = [];

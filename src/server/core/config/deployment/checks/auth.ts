@@ -1,7 +1,7 @@
 /** `auth` and `public_url`: who is let in, and whether anybody can have what is defined for callers. Spec: document 3. */
 
-import { selfSetClaim } from "../../claims.ts";
 import { type Path, type Problem, type ProblemAt, shown } from "../../problem.ts";
+import { selfSetClaim } from "../../self-set-claims.ts";
 import type { Deployment } from "../deployment.ts";
 import { type Check, unknownName } from "./check.ts";
 

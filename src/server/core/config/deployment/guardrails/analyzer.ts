@@ -1,6 +1,6 @@
 /** Detector type `remote`: a server that speaks an analyzer's `/analyze` protocol. Spec: document 3, detector `remote`. */
 
-import { choice, example, integer, mayBeSecret, object, required, text, withDefault } from "../../schema.ts";
+import { choice, example, integer, mayBeSecret, object, required, text, withDefault } from "../../schema/schema.ts";
 import { filledAs, secretHeaders } from "../terms.ts";
 import { category } from "./kinds.ts";
 

@@ -17,7 +17,7 @@ import {
   required,
   text,
   withDefault,
-} from "../../schema.ts";
+} from "../../schema/schema.ts";
 import { filledAs, secretHeaders, strings } from "../terms.ts";
 import { category } from "./kinds.ts";
 

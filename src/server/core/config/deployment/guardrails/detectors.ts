@@ -12,12 +12,12 @@ import {
   type TypeOf,
   text,
   withDefault,
-} from "../../schema.ts";
+} from "../../schema/schema.ts";
 import { faultAnswer, filledAs, label, score } from "../terms.ts";
 import { analyzer } from "./analyzer.ts";
 import { sequenceClassifier, tokenClassifier, topicEmbedder } from "./classifiers.ts";
-import { judge } from "./judge.ts";
 import { entityTypes, segmentKinds } from "./kinds.ts";
+import { judge } from "./llm-detector.ts";
 import { customRecognizers } from "./recognizers.ts";
 
 export const DETECTOR_TYPES = ["pii", "remote", "nlp", "llm", "classify", "embed"] as const;

@@ -17,10 +17,10 @@ import {
   type TypeOf,
   text,
   withDefault,
-} from "../../schema.ts";
+} from "../../schema/schema.ts";
 import { score, strings } from "../terms.ts";
 import { detectors } from "./detectors.ts";
-import { guardrailRules } from "./policy.ts";
+import { guardrailRules } from "./guardrail-rules.ts";
 
 const stream = object(
   "This section configures the inspection of streamed responses. It has an effect if a detector applies to `output`.",

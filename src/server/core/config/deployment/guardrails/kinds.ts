@@ -1,6 +1,6 @@
 /** Segment kinds, entity types and namespaces: the words that detectors and guardrail rules share. */
 
-import { choice, list, type Schema, text } from "../../schema.ts";
+import { choice, list, type Schema, text } from "../../schema/schema.ts";
 import { filledAs } from "../terms.ts";
 
 const WRITABLE_KINDS = ["system", "user", "assistant", "tool_args", "tool_result", "output"] as const;

@@ -13,7 +13,7 @@ import {
   type TypeOf,
   text,
   withDefault,
-} from "../../schema.ts";
+} from "../../schema/schema.ts";
 import { filledAs, label, score, strings } from "../terms.ts";
 import { category } from "./kinds.ts";
 

@@ -5,8 +5,9 @@
  * names, a list of details, or both with the same text. An unreadable part is an `AnswerProblem`, since leaving it out would
  * change the answer. Only unreadable reasoning is left out.
  */
-import type { Usage } from "../../usage.ts";
-import { listOf, numberOf, objectOf, parsedJson, stringOf, type Values } from "../../values.ts";
+
+import { listOf, numberOf, objectOf, parsedJson, stringOf, type Values } from "../../json/json-values.ts";
+import type { Usage } from "../../usage/usage.ts";
 import { AnswerProblem } from "../types.ts";
 import {
   argumentsWriter,

@@ -7,7 +7,7 @@
  * not to be JSON are ended as an object that has the whole text beside what was forwarded; otherwise a client would run the
  * tool with whatever it could parse, or with nothing.
  */
-import { MAX_DEPTH } from "../../json-scan.ts";
+import { MAX_DEPTH } from "../../json/json-scan.ts";
 import { AnswerProblem } from "../types.ts";
 
 /** State of a call's arguments. `broken`: they are not a JSON object. */

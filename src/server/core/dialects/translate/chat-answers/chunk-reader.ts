@@ -5,8 +5,9 @@
  * usage are kept until the provider ends the stream, since usage may come last or on any chunk. A stream that ends without a
  * finish reason or `[DONE]` ended too early.
  */
-import { raiseUsage, type Usage } from "../../usage.ts";
-import { listOf, objectOf, parsedJson, type Values } from "../../values.ts";
+
+import { listOf, objectOf, parsedJson, type Values } from "../../json/json-values.ts";
+import { raiseUsage, type Usage } from "../../usage/usage.ts";
 import { AnswerProblem, EarlyEnd, type StreamTranslation } from "../types.ts";
 import { checkFinish } from "./answer-parts.ts";
 import { argumentsWriter, looseUsage, strongestFinish, type WriteArguments } from "./loose.ts";

@@ -3,11 +3,11 @@
  * choices that are parts of one message, and a whole answer sent as a stream. Source: design decisions, section 20; shapes seen
  * at Groq, Moonshot, Copilot, Ollama and vLLM.
  */
-import { exactParts, jsonText } from "../../json-source.ts";
+import { exactParts, jsonText } from "../../json/json-source.ts";
+import { listOf, numberOf, objectOf, parsedJson, stringOf, type Values } from "../../json/json-values.ts";
 import { SseSplitter } from "../../sse.ts";
-import type { Usage } from "../../usage.ts";
-import { normaliseUsage } from "../../usage-normalise.ts";
-import { listOf, numberOf, objectOf, parsedJson, stringOf, type Values } from "../../values.ts";
+import type { Usage } from "../../usage/usage.ts";
+import { normaliseUsage } from "../../usage/usage-normalise.ts";
 import { AnswerProblem, EarlyEnd } from "../types.ts";
 
 export type WriteArguments = (written: unknown) => unknown;

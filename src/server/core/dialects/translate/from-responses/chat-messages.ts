@@ -2,11 +2,20 @@
  * Translates the conversation of a `responses` request to messages of a chat completion. Source: responses reference, 3.1 to
  * 3.3, 4.6.
  */
-import { listOf, objectOf } from "../../values.ts";
+import { listOf, objectOf } from "../../json/json-values.ts";
 import { refuse } from "../required.ts";
 import type { ChannelTerms } from "../types.ts";
-import type { Call, Content, Output, Part, Round, Said, Spoken, Talk } from "./talk.ts";
-import { endOfDeeds, type Thoughts } from "./thoughts.ts";
+import type {
+  AssistantText,
+  Call,
+  ClientMessage,
+  Content,
+  ItemConversation,
+  Output,
+  Part,
+  Round,
+} from "./item-conversation.ts";
+import { endBeforeTrailingThoughts, type Thoughts } from "./thoughts.ts";
 
 type Claims = ChannelTerms["claims"];
 
@@ -27,7 +36,11 @@ interface Media {
 
 const DOCUMENT_NAME = "document.pdf";
 
-export function messagesOf({ system, rounds }: Talk, thoughts: Thoughts, claims: Claims): readonly Message[] {
+export function messagesOf(
+  { system, rounds }: ItemConversation,
+  thoughts: Thoughts,
+  claims: Claims,
+): readonly Message[] {
   const writing: Writing = { claims, thoughts, system: [...system], messages: [] };
   for (const round of rounds) addRound(round, writing);
   const { messages } = writing;
@@ -60,7 +73,11 @@ function addRound(round: Round, writing: Writing): void {
   if (media.parts.length > 0) messages.push({ role: "user", content: media.parts });
 }
 
-function addSaid({ role, content }: Said, media: readonly Message[], { claims, system, messages }: Writing): void {
+function addSaid(
+  { role, content }: ClientMessage,
+  media: readonly Message[],
+  { claims, system, messages }: Writing,
+): void {
   if (role === "system") {
     const message = systemMessage([content], claims);
     if (message === undefined) return;
@@ -77,11 +94,11 @@ function addSaid({ role, content }: Said, media: readonly Message[], { claims, s
 
 /** Returns the message of a round, or `undefined` if nothing of it can be sent. */
 function assistantMessage({ steps }: Round, { claims, thoughts }: Writing): Message | undefined {
-  const texts: Spoken[] = [];
+  const texts: AssistantText[] = [];
   const calls: Message[] = [];
   const details: unknown[] = [];
   let thought = "";
-  const end = endOfDeeds(steps);
+  const end = endBeforeTrailingThoughts(steps);
   for (const [index, step] of steps.entries()) {
     if (step.kind === "spoken") {
       if (step.text !== "") texts.push(step);

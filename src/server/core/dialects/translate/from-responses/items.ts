@@ -4,7 +4,7 @@
  * The list may have any order that an agent gave it: each output is assigned to the nearest earlier call with its id and no
  * output yet, and messages between the two come after it. Items for work of the provider's own tools are left out.
  */
-import type { Values } from "../../values.ts";
+import type { Values } from "../../json/json-values.ts";
 import {
   isAbsent,
   optionalText,
@@ -14,8 +14,8 @@ import {
   requiredObject,
   requiredText,
 } from "../required.ts";
-import { contentOf, spokenIn } from "./parts.ts";
-import type { Call, Content, Output, Round, Said, Step, Talk } from "./talk.ts";
+import type { Call, ClientMessage, Content, ItemConversation, Output, Round, Step } from "./item-conversation.ts";
+import { assistantTexts, contentOf } from "./parts.ts";
 import type { ToolNames } from "./tool-names.ts";
 
 /** Placeholder for an image made by the provider's own tool: the assistant's next message refers to it. */
@@ -48,7 +48,7 @@ interface Draft {
   calls: number;
 }
 
-export function talkOf(request: Values, names: ToolNames): Talk {
+export function itemConversation(request: Values, names: ToolNames): ItemConversation {
   const draft: Draft = {
     names,
     system: [],
@@ -121,7 +121,7 @@ function addMessage(draft: Draft, item: Values, place: string): void {
       say(draft, "user", contentOf(content, `${place}.content`));
       break;
     case "assistant":
-      for (const spoken of spokenIn(content, `${place}.content`)) step(draft, spoken);
+      for (const spoken of assistantTexts(content, `${place}.content`)) step(draft, spoken);
       break;
     default:
       if (role === undefined && item["type"] !== "message" && typeof item["id"] === "string") addReference(item, place);
@@ -135,7 +135,7 @@ function addReference({ id }: Values, place: string): void {
   refuse(place, "refers to an item that is not stored for this model: send the item itself");
 }
 
-function say(draft: Draft, role: Said["role"], content: Content): void {
+function say(draft: Draft, role: ClientMessage["role"], content: Content): void {
   draft.hasBegun = true;
   lastRound(draft).said.push({ role, content });
 }

@@ -3,7 +3,7 @@
  * 3.3.
  */
 
-import { isHttpsUrl } from "../../fidelity/forms.ts";
+import { isHttpsUrl } from "../../fidelity/dialect-forms.ts";
 import { refuse } from "../required.ts";
 import {
   type Block,
@@ -30,8 +30,17 @@ import { openToolIds, type ToolIds } from "../to-messages/ids.ts";
 import { fileDataSource, imageUrlSource, isBlank, isDocument } from "../to-messages/media.ts";
 import { inputOf } from "../to-messages/tool-calls.ts";
 import type { SealedBlock } from "../types.ts";
-import type { Call, Content, FilePart, Output, Part, Round, Said, Talk } from "./talk.ts";
-import { endOfDeeds, type Thoughts } from "./thoughts.ts";
+import type {
+  Call,
+  ClientMessage,
+  Content,
+  FilePart,
+  ItemConversation,
+  Output,
+  Part,
+  Round,
+} from "./item-conversation.ts";
+import { endBeforeTrailingThoughts, type Thoughts } from "./thoughts.ts";
 
 interface Writing {
   readonly draft: Draft;
@@ -41,7 +50,11 @@ interface Writing {
   readonly scope: Scope;
 }
 
-export function conversationOf({ system, rounds, callIds }: Talk, thoughts: Thoughts, scope: Scope): Conversation {
+export function conversationOf(
+  { system, rounds, callIds }: ItemConversation,
+  thoughts: Thoughts,
+  scope: Scope,
+): Conversation {
   const draft = openDraft();
   const writing: Writing = { draft, ids: openToolIds(() => callIds), sentIds: new Map(), thoughts, scope };
   for (const content of system) append(draft.system, textsOf(content, scope));
@@ -74,7 +87,7 @@ function addRound(round: Round, isLast: boolean, writing: Writing): void {
   for (const said of round.said) addSaid(isClosing ? { ...said, role: "user" } : said, draft, scope);
 }
 
-function addSaid({ role, content }: Said, draft: Draft, scope: Scope): void {
+function addSaid({ role, content }: ClientMessage, draft: Draft, scope: Scope): void {
   if (role === "user") {
     const blocks = blocksOf(content, scope);
     add(draft, "user", blocks);
@@ -91,7 +104,7 @@ function answerOf({ steps }: Round, writing: Writing): readonly Block[] {
   const { draft, ids, sentIds, thoughts, scope } = writing;
   const blocks: Block[] = [];
   const uses: ToolUseBlock[] = [];
-  const end = endOfDeeds(steps);
+  const end = endBeforeTrailingThoughts(steps);
   for (const [index, step] of steps.entries()) {
     switch (step.kind) {
       case "thought":

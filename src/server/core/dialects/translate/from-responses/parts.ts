@@ -2,10 +2,10 @@
  * Reads the content of an item: a text, or parts. Source: responses reference, 3.3. Content that no provider can be sent gives
  * no part.
  */
-import { fileUri } from "../../fidelity/forms.ts";
-import { objectOf, type Values } from "../../values.ts";
+import { fileUri } from "../../fidelity/dialect-forms.ts";
+import { objectOf, type Values } from "../../json/json-values.ts";
 import { isAbsent, optionalText, refuse, requiredList, requiredObject, requiredText } from "../required.ts";
-import type { Content, FilePart, ImagePart, Part, Spoken } from "./talk.ts";
+import type { AssistantText, Content, FilePart, ImagePart, Part } from "./item-conversation.ts";
 
 /** Returns the content. `place` is the content's path. */
 export function contentOf(content: unknown, place: string): Content {
@@ -14,7 +14,7 @@ export function contentOf(content: unknown, place: string): Content {
 }
 
 /** Returns the texts and refusals of an assistant message. */
-export function spokenIn(content: unknown, place: string): readonly Spoken[] {
+export function assistantTexts(content: unknown, place: string): readonly AssistantText[] {
   if (isAbsent(content)) return [];
   if (typeof content === "string") return [{ kind: "spoken", text: content, isRefusal: false }];
   return partsOf(content, place, spokenOf);
@@ -36,7 +36,7 @@ function partsOf<Of>(
   return parts;
 }
 
-function spokenOf(part: Values, type: string, at: string): Spoken | undefined {
+function spokenOf(part: Values, type: string, at: string): AssistantText | undefined {
   const isRefusal = type === "refusal";
   if (!isRefusal && !isTextType(type)) return undefined;
   return {

@@ -7,19 +7,19 @@
  */
 import type { Loss } from "../../fidelity/losses.ts";
 import { type Additions, additionsOf } from "../../fidelity/response-tools.ts";
-import { configured } from "../../fidelity/uses-responses.ts";
-import { type JsonSource, writeJson } from "../../json-source.ts";
-import { objectOf, type Values } from "../../values.ts";
+import { configured } from "../../fidelity/uses/uses-responses.ts";
+import { type JsonSource, writeJson } from "../../json/json-source.ts";
+import { objectOf, type Values } from "../../json/json-values.ts";
 import { isAbsent, optionalList, refuse, requiredObject } from "../required.ts";
 import type { ResponsesTerms } from "../responses-terms.ts";
 import { endUserId } from "../to-compat/user-id.ts";
 import { writeRequest } from "../to-messages/request.ts";
 import type { AnswerTerms, ChannelTerms, SealedBlock } from "../types.ts";
 import { messagesOf } from "./chat-messages.ts";
-import { talkOf } from "./items.ts";
+import type { ItemConversation } from "./item-conversation.ts";
+import { itemConversation } from "./items.ts";
 import { conversationOf } from "./messages-turns.ts";
 import { echoOf, settingsOf, showsSummary, wantsLogprobs } from "./settings.ts";
-import type { Talk } from "./talk.ts";
 import { openThoughts } from "./thoughts.ts";
 import { type Tools, toolsOf } from "./tools.ts";
 
@@ -43,7 +43,7 @@ interface Read {
   readonly request: Values;
   readonly settings: Values;
   readonly tools: Tools;
-  readonly talk: Talk;
+  readonly talk: ItemConversation;
 }
 
 /** Throws `RequestProblem`. */
@@ -112,7 +112,7 @@ function readRequest(value: unknown, maxNameLength: number): Read {
   const request = configured(given, additions);
   const settings = settingsOf(request);
   const tools = toolsOf(request, additions, maxNameLength);
-  return { given, request, settings, tools, talk: talkOf(request, tools.names) };
+  return { given, request, settings, tools, talk: itemConversation(request, tools.names) };
 }
 
 function termsOf(

@@ -2,7 +2,7 @@
  * Converts the settings of a `responses` request to those of a chat completion, and returns the members that the response
  * repeats. Source: responses reference, 2 and 6. Schemas stay the same objects, so that their text can be found again.
  */
-import { objectOf, type Values } from "../../values.ts";
+import { objectOf, type Values } from "../../json/json-values.ts";
 import {
   isAbsent,
   optionalFlag,

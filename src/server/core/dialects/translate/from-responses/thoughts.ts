@@ -5,7 +5,7 @@
  */
 import type { Loss } from "../../fidelity/losses.ts";
 import type { ChannelTerms, SealedBlock } from "../types.ts";
-import type { Step, Thought } from "./talk.ts";
+import type { Step, Thought } from "./item-conversation.ts";
 
 export interface Thoughts {
   /** Returns the blocks to send to the provider; empty if there are none. */
@@ -37,6 +37,6 @@ export function openThoughts({ claims, seal }: ChannelTerms, kinds: ReadonlySet<
 }
 
 /** Returns the index of the first trailing thought, behind the last message or call. */
-export function endOfDeeds(steps: readonly Step[]): number {
+export function endBeforeTrailingThoughts(steps: readonly Step[]): number {
   return steps.findLastIndex((step) => (step.kind === "spoken" ? /\S/.test(step.text) : step.kind === "call")) + 1;
 }

@@ -3,7 +3,7 @@
  * Source: responses reference, 4.
  */
 import { type Additions, choiceOf, type OwnTool, offeredTools, toolKey } from "../../fidelity/response-tools.ts";
-import { objectOf, type Values } from "../../values.ts";
+import { objectOf, type Values } from "../../json/json-values.ts";
 import {
   optionalFlag,
   optionalList,

@@ -4,8 +4,8 @@
  *
  * An answer that violates the grammar in a way that changes its content is an `AnswerProblem`, whose message quotes nothing.
  */
-import { exactParts, type JsonSource, jsonText } from "../../json-source.ts";
-import { objectOf, parsedJson, stringOf, type Values } from "../../values.ts";
+import { exactParts, type JsonSource, jsonText } from "../../json/json-source.ts";
+import { objectOf, parsedJson, stringOf, type Values } from "../../json/json-values.ts";
 import { notJson } from "../chat-answers/answer-parts.ts";
 import { isEventText } from "../chat-answers/loose.ts";
 import { AnswerProblem } from "../types.ts";

@@ -5,10 +5,10 @@
  * reports usage, as some providers send it. Blocks that interleave, or are never closed, are passed on as they arrive; a delta
  * without its block, or of another kind than its block, makes the answer invalid.
  */
-import { type JsonSource, readJson } from "../../json-source.ts";
-import { raiseUsage, type Usage } from "../../usage.ts";
-import { countsOf, mergeCounts, type UsageCounts, usageOf } from "../../usage-normalise.ts";
-import { listOf, objectOf, parsedJson, type Values } from "../../values.ts";
+import { type JsonSource, readJson } from "../../json/json-source.ts";
+import { listOf, objectOf, parsedJson, type Values } from "../../json/json-values.ts";
+import { raiseUsage, type Usage } from "../../usage/usage.ts";
+import { countsOf, mergeCounts, type UsageCounts, usageOf } from "../../usage/usage-normalise.ts";
 import { AnswerProblem, EarlyEnd, type StreamTranslation } from "../types.ts";
 import { hasInput, readBlock, readRefusal, readText } from "./answer-parts.ts";
 

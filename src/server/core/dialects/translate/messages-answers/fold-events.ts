@@ -1,5 +1,5 @@
 /** Folds the events of an unrequested stream into a whole message. Source: dialects reference, 5.3. */
-import { listOf, numberOf, objectOf, parsedJson, stringOf, type Values } from "../../values.ts";
+import { listOf, numberOf, objectOf, parsedJson, stringOf, type Values } from "../../json/json-values.ts";
 import { eventsOf } from "../chat-answers/loose.ts";
 import { AnswerProblem, EarlyEnd } from "../types.ts";
 

@@ -2,7 +2,7 @@
  * Reads an answer of the messages dialect for a compat client, in the same way for a whole answer and a stream. Source:
  * dialects reference, 8.5.
  */
-import { objectOf, stringOf, type Values } from "../../values.ts";
+import { objectOf, stringOf, type Values } from "../../json/json-values.ts";
 import { readText, readToolName } from "../messages-answers/answer-parts.ts";
 import { finishReason } from "../reasons.ts";
 import { shownModel, shownTool } from "../shown-names.ts";

@@ -2,8 +2,9 @@
  * Translates a whole answer of the messages dialect for a compat client: to a chat completion, or to its chunks if a stream was
  * requested. Source: dialects reference, 8.5 and 9.1.
  */
-import { normaliseUsage } from "../../usage-normalise.ts";
-import { stringOf, type Values } from "../../values.ts";
+
+import { stringOf, type Values } from "../../json/json-values.ts";
+import { normaliseUsage } from "../../usage/usage-normalise.ts";
 import {
   readArguments,
   readMessage,

@@ -3,8 +3,8 @@
  *
  * Thinking is sent only to a provider that claims to accept it again: none requires it.
  */
-import { jsonText } from "../../json-source.ts";
-import type { Values } from "../../values.ts";
+import { jsonText } from "../../json/json-source.ts";
+import type { Values } from "../../json/json-values.ts";
 import {
   isAbsent,
   optionalText,

@@ -4,7 +4,7 @@
  * A provider uses the last four marks of a request, or three in addition to the one that it sets itself. The client's marks say
  * where it wants to cache, so the provider's own mark is disabled unless the client asked for one at the top level.
  */
-import { objectOf, type Values } from "../../values.ts";
+import { objectOf, type Values } from "../../json/json-values.ts";
 import type { ChatMessage, Part } from "./chat.ts";
 
 const MAX_MARKS = { explicit: 4, implicit: 3 } as const;

@@ -1,5 +1,5 @@
 /** Types of a compat request, and of the functions that build it. Source: dialects reference, 3.1. */
-import type { JsonSource } from "../../json-source.ts";
+import type { JsonSource } from "../../json/json-source.ts";
 import type { ChannelTerms } from "../types.ts";
 import type { ToolNames } from "./tool-names.ts";
 

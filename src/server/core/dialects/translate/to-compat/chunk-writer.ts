@@ -4,10 +4,10 @@
  * Tool calls are numbered from 0 in the order in which they begin, whatever the index of their blocks. A client that speaks
  * of functions knows one call in an answer: the first. Frames are text and gather until they are taken.
  */
-import { stringOf, type Values } from "../../values.ts";
-import { translateErrorEvent } from "../errors.ts";
+import { stringOf, type Values } from "../../json/json-values.ts";
 import { readArguments, readText } from "../messages-answers/answer-parts.ts";
 import type { EventEnding, EventSink } from "../messages-answers/event-reader.ts";
+import { translateErrorEvent } from "../translate-errors.ts";
 import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
 import { compatUsage } from "../usage-shape.ts";
 import { encryptedDetail, readCall, readFinish, readHead, signedDetail } from "./answer-reading.ts";

@@ -4,7 +4,7 @@
  * Offsets count characters, not UTF-16 units, from the start of the message's content. Other kinds of citation have no
  * equivalent.
  */
-import { listOf, objectOf, stringOf, type Values } from "../../values.ts";
+import { listOf, objectOf, stringOf, type Values } from "../../json/json-values.ts";
 
 /** Returns a function that takes each text block of an answer in order, with its text, and returns its annotations. */
 export function openAnnotations(): (block: Values, text: string) => readonly object[] {

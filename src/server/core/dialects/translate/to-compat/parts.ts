@@ -3,7 +3,7 @@
  *
  * A block without a counterpart gives no part: the guard has reported it. Neither does an empty text, which providers refuse.
  */
-import { objectOf, type Values } from "../../values.ts";
+import { objectOf, type Values } from "../../json/json-values.ts";
 import { optionalText, requiredList, requiredObject, requiredText } from "../required.ts";
 import type { CacheBreakpoint, ImagePart, Part, Scope, TextPart } from "./chat.ts";
 

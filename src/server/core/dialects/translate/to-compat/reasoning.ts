@@ -1,7 +1,7 @@
 /**
  * Determines the reasoning effort for a compat provider from the client's thinking and effort. Source: dialects reference, 8.2.
  */
-import type { Values } from "../../values.ts";
+import type { Values } from "../../json/json-values.ts";
 import { effortOf } from "../effort.ts";
 import { optionalNumber, optionalObject, optionalText } from "../required.ts";
 import type { ChannelTerms } from "../types.ts";

@@ -5,9 +5,9 @@
  * operator allowed it. Schemas of tools, their input and schemas of output keep their spelling.
  */
 import { isClosedSchema } from "../../fidelity/schemas.ts";
-import { type JsonSource, writeJson } from "../../json-source.ts";
+import { type JsonSource, writeJson } from "../../json/json-source.ts";
+import type { Values } from "../../json/json-values.ts";
 import { jsonTokens } from "../../media-bounds.ts";
-import type { Values } from "../../values.ts";
 import { optionalObject, requiredObject } from "../required.ts";
 import type { AnswerTerms, ChannelTerms, TranslatedRequest } from "../types.ts";
 import { cacheModeOf, keepLastMarks } from "./cache-marks.ts";

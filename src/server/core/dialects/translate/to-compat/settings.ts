@@ -4,7 +4,7 @@
  *
  * Fields that the channel does not claim, or that have no counterpart, are left out: the guard has reported them.
  */
-import type { Values } from "../../values.ts";
+import type { Values } from "../../json/json-values.ts";
 import { optionalFlag, optionalList, optionalNumber, optionalObject, optionalText, requiredText } from "../required.ts";
 import type { ChannelTerms } from "../types.ts";
 import { reasoningEffort } from "./reasoning.ts";

@@ -4,8 +4,8 @@
  * A provider refuses a choice, or a flag about calls, without a tool: if no function is left to send, neither is sent.
  */
 import { isClosedSchema } from "../../fidelity/schemas.ts";
-import type { JsonSource } from "../../json-source.ts";
-import { listOf, objectOf, type Values } from "../../values.ts";
+import type { JsonSource } from "../../json/json-source.ts";
+import { listOf, objectOf, type Values } from "../../json/json-values.ts";
 import {
   optionalFlag,
   optionalList,

@@ -4,7 +4,7 @@
  * Consecutive turns of one role are one, as in the dialect: results of the tools of one turn may come in several messages, and
  * nothing may be between them.
  */
-import type { Values } from "../../values.ts";
+import type { Values } from "../../json/json-values.ts";
 import { isAbsent, refuse, requiredList, requiredObject } from "../required.ts";
 import { openAssistantTurn } from "./assistant-turn.ts";
 import type { ChatMessage, Scope, Turn } from "./chat.ts";

@@ -3,7 +3,7 @@
  * telephone number. Source: dialects reference, 8.1 and 8.2.
  */
 import { createHash } from "node:crypto";
-import { isOpaqueId } from "../../fidelity/forms.ts";
+import { isOpaqueId } from "../../fidelity/dialect-forms.ts";
 
 const MAX_LENGTH = 64;
 

@@ -5,7 +5,7 @@
  * turn, and one user message follows with the rest. A tool message has text only: media of a result move to the head of that
  * user message, and a text in the result says so.
  */
-import type { Values } from "../../values.ts";
+import type { Values } from "../../json/json-values.ts";
 import { isAbsent, optionalFlag, refuse, requiredList, requiredName, requiredObject } from "../required.ts";
 import type { ChatMessage, Part, Scope, TextPart, Turn } from "./chat.ts";
 import { partOf, textPartOf } from "./parts.ts";

@@ -4,8 +4,8 @@
  *
  * Arguments of calls keep the provider's spelling.
  */
-import { Verbatim, writeJson } from "../../json-source.ts";
-import { objectOf, parsedJson } from "../../values.ts";
+import { Verbatim, writeJson } from "../../json/json-source.ts";
+import { objectOf, parsedJson } from "../../json/json-values.ts";
 import {
   type CallPart,
   callsOf,

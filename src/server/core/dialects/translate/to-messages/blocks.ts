@@ -1,5 +1,5 @@
 /** Types of a messages request, as far as a compat request can be expressed in it. Source: dialects reference, 5.1. */
-import type { JsonSource } from "../../json-source.ts";
+import type { JsonSource } from "../../json/json-source.ts";
 import type { ChannelTerms } from "../types.ts";
 
 /** Context of every part of a translation: the channel's claims, and the texts of parts that pass unchanged. */

@@ -4,8 +4,8 @@
  * A compat part is marked by `prompt_cache_breakpoint`, or by the messages dialect's own `cache_control`, which several compat
  * providers accept. A mark lives 30 minutes or longer in the one, and five minutes or an hour in the other.
  */
-import type { Values } from "../../values.ts";
-import { objectOf } from "../../values.ts";
+import type { Values } from "../../json/json-values.ts";
+import { objectOf } from "../../json/json-values.ts";
 import type { Block, CacheControl, Markable, Scope, Turn } from "./blocks.ts";
 
 /** Maximum number of marks; the API refuses more. */

@@ -1,5 +1,5 @@
 /** Converts the ending of an answer, and its usage, to the messages dialect. Source: dialects reference, 8.5 and 9.2. */
-import { NO_USAGE, type Usage } from "../../usage.ts";
+import { NO_USAGE, type Usage } from "../../usage/usage.ts";
 import { checkFinish } from "../chat-answers/answer-parts.ts";
 import type { Arguments } from "../chat-answers/arguments-scan.ts";
 import { stopReason } from "../reasons.ts";

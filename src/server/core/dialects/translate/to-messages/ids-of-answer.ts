@@ -1,5 +1,5 @@
 /** Creates ids in an answer for a messages client: the provider's own, and those that it left out. */
-import { stringOf } from "../../values.ts";
+import { stringOf } from "../../json/json-values.ts";
 import type { AnswerStamp } from "../types.ts";
 
 /**

@@ -5,7 +5,7 @@
  * it; any other is encoded. No two calls of a request get the same id, since some providers restart the numbers of their calls
  * in each answer.
  */
-import { listOf, objectOf } from "../../values.ts";
+import { listOf, objectOf } from "../../json/json-values.ts";
 
 const OF_ALPHABET = /^[A-Za-z0-9_-]+$/;
 

@@ -4,7 +4,7 @@
  * The functions return `undefined` if the messages dialect has no form for it: another media type, or an address that is not
  * https.
  */
-import { dataUriType, isHttpsUrl, isKnownImageType } from "../../fidelity/forms.ts";
+import { dataUriType, isHttpsUrl, isKnownImageType } from "../../fidelity/dialect-forms.ts";
 import type { DocumentSource, ImageSource } from "./blocks.ts";
 
 const PDF = "application/pdf";

@@ -7,9 +7,9 @@
  * The text is changed and not the parsed values, so that unchanged parts keep their spelling and order.
  */
 import { isBound, isMoot, isNarrow, isOfObjects, NAMED_SCHEMAS, NESTED_SCHEMAS } from "../../fidelity/schemas.ts";
-import { JsonCursor } from "../../json-cursor.ts";
-import { type JsonSource, jsonText, Verbatim } from "../../json-source.ts";
-import { listOf, objectOf, stringOf, type Values } from "../../values.ts";
+import { JsonCursor } from "../../json/json-cursor.ts";
+import { type JsonSource, jsonText, Verbatim } from "../../json/json-source.ts";
+import { listOf, objectOf, stringOf, type Values } from "../../json/json-values.ts";
 
 const NAMED: ReadonlySet<string> = new Set(NAMED_SCHEMAS);
 const NESTED: ReadonlySet<string> = new Set(NESTED_SCHEMAS);

@@ -3,7 +3,7 @@
  *
  * Content that the channel has no form for gives no block: the guard has reported it, and the operator allowed the loss.
  */
-import type { Values } from "../../values.ts";
+import type { Values } from "../../json/json-values.ts";
 import { isAbsent, optionalText, refuse, requiredObject, requiredText } from "../required.ts";
 import { type ContentBlock, type Scope, type TextBlock, textBlock } from "./blocks.ts";
 import { markOf } from "./cache-marks.ts";

@@ -6,8 +6,8 @@
  */
 
 import type { Loss } from "../../fidelity/losses.ts";
-import { type JsonSource, writeJson } from "../../json-source.ts";
-import type { Values } from "../../values.ts";
+import { type JsonSource, writeJson } from "../../json/json-source.ts";
+import type { Values } from "../../json/json-values.ts";
 import { optionalFlag, optionalObject, requiredObject } from "../required.ts";
 import type { AnswerTerms, ChannelTerms, TranslatedRequest } from "../types.ts";
 import type { Scope } from "./blocks.ts";

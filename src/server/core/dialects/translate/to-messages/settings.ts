@@ -1,7 +1,7 @@
 /** Translates independent settings of a compat request. Source: dialects reference, 8.1; 10.3 (1, 21, 22). */
-import { isToldUserId } from "../../fidelity/forms.ts";
+import { isToldUserId } from "../../fidelity/dialect-forms.ts";
 import { isNarrowable } from "../../fidelity/schemas.ts";
-import type { Values } from "../../values.ts";
+import type { Values } from "../../json/json-values.ts";
 import {
   isAbsent,
   optionalNumber,

@@ -5,7 +5,7 @@
  * that collected them from a stream may have the signature separate from the text (9.1), which then is in `reasoning_content`.
  * `thinking_blocks` is another gateway's form. Unsigned thinking is refused by the API and gives no block.
  */
-import { listOf, objectOf, stringOf, type Values } from "../../values.ts";
+import { listOf, objectOf, stringOf, type Values } from "../../json/json-values.ts";
 import type { ThinkingBlock } from "./blocks.ts";
 
 interface Detail {

@@ -4,7 +4,7 @@
  *
  * A channel that claims `effort` decides itself how long it thinks; any other is sent a budget.
  */
-import type { Values } from "../../values.ts";
+import type { Values } from "../../json/json-values.ts";
 import { effortOf } from "../effort.ts";
 import { isAbsent, optionalFlag, optionalNumber, optionalObject, optionalText, refuse } from "../required.ts";
 import type { Scope } from "./blocks.ts";

@@ -1,6 +1,6 @@
 /** Converts tool calls of an assistant message to `tool_use` blocks. Source: dialects reference, 8.3. */
-import { type JsonSource, Verbatim } from "../../json-source.ts";
-import { objectOf, parsedJson, type Values } from "../../values.ts";
+import { type JsonSource, Verbatim } from "../../json/json-source.ts";
+import { objectOf, parsedJson, type Values } from "../../json/json-values.ts";
 import { isAbsent, optionalList, optionalObject, refuse, requiredName, requiredObject } from "../required.ts";
 import type { ToolUseBlock } from "./blocks.ts";
 import type { ToolIds } from "./ids.ts";

@@ -4,8 +4,8 @@
  * constraints of the alternatives move into the description. Arguments keep their form, so that answers need no conversion
  * back. Source: dialects reference, 8.1; design decisions, section 20.
  */
-import type { JsonSource } from "../../json-source.ts";
-import { listOf, objectOf, stringOf, type Values } from "../../values.ts";
+import type { JsonSource } from "../../json/json-source.ts";
+import { listOf, objectOf, stringOf, type Values } from "../../json/json-values.ts";
 
 const UNIONS = ["anyOf", "oneOf"] as const;
 const COMBINED: ReadonlySet<string> = new Set([...UNIONS, "allOf", "$ref"]);

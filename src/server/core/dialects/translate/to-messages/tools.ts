@@ -5,8 +5,8 @@
  */
 import type { Loss } from "../../fidelity/losses.ts";
 import { isNarrowable } from "../../fidelity/schemas.ts";
-import { jsonText, Verbatim } from "../../json-source.ts";
-import type { Values } from "../../values.ts";
+import { jsonText, Verbatim } from "../../json/json-source.ts";
+import type { Values } from "../../json/json-values.ts";
 import {
   isAbsent,
   optionalFlag,

@@ -2,7 +2,7 @@
  * Translates the messages of a compat request to the system prompt and the turns of the messages dialect. Source: dialects
  * reference, 8.3 and 5.1; 10.3 (9, 15, 18, 20, 24).
  */
-import { objectOf, type Values } from "../../values.ts";
+import { objectOf, type Values } from "../../json/json-values.ts";
 import { optionalText, refuse, requiredList, requiredName, requiredObject } from "../required.ts";
 import { type Block, type Scope, type ToolResultBlock, textBlock } from "./blocks.ts";
 import { add, append, beginCalls, type Conversation, type Draft, finished, openDraft, turnOf } from "./draft.ts";

@@ -1,6 +1,7 @@
 /** Converts an answer of chat completions to a response. Source: responses reference, 5.3, 6 and 7.4. */
-import type { Usage } from "../../usage.ts";
-import { listOf, stringOf, type Values } from "../../values.ts";
+
+import { listOf, stringOf, type Values } from "../../json/json-values.ts";
+import type { Usage } from "../../usage/usage.ts";
 import {
   type CallPart,
   callsOf,
@@ -15,12 +16,12 @@ import { ArrivingCalls, type Call } from "../chat-answers/arriving-calls.ts";
 import { BlockQueue, type BlockWriter } from "../chat-answers/block-queue.ts";
 import type { ChunkSink } from "../chat-answers/chunk-reader.ts";
 import type { WriteArguments } from "../chat-answers/loose.ts";
-import { failureOf } from "../errors.ts";
+import { failureOf } from "../translate-errors.ts";
 import { shortageOf } from "./endings.ts";
 import { COMMENT } from "./event-log.ts";
 import { logprobsOf } from "./logprobs.ts";
 import { addDetail, tellsDetail } from "./reasoning-details.ts";
-import type { ResponseWriter } from "./writer.ts";
+import type { ResponseWriter } from "./response-writer.ts";
 
 interface TextBlock {
   readonly kind: "text" | "refusal";

@@ -1,14 +1,14 @@
 /** Converts an answer of the messages dialect to a response. Source: responses reference, 5.3, 6 and 7.3. */
-import type { JsonSource } from "../../json-source.ts";
-import { normaliseUsage } from "../../usage-normalise.ts";
-import { objectOf, stringOf, type Values } from "../../values.ts";
-import { failureOf } from "../errors.ts";
+import type { JsonSource } from "../../json/json-source.ts";
+import { objectOf, stringOf, type Values } from "../../json/json-values.ts";
+import { normaliseUsage } from "../../usage/usage-normalise.ts";
 import { readArguments, readMessage, readRefusal, readText, readToolName } from "../messages-answers/answer-parts.ts";
 import type { EventEnding, EventSink } from "../messages-answers/event-reader.ts";
 import { finishReason } from "../reasons.ts";
+import { failureOf } from "../translate-errors.ts";
 import { AnswerProblem } from "../types.ts";
 import { shortageOf } from "./endings.ts";
-import type { ResponseWriter } from "./writer.ts";
+import type { ResponseWriter } from "./response-writer.ts";
 
 type Block =
   | { readonly kind: "text" }

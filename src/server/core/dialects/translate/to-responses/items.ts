@@ -3,7 +3,7 @@
  *
  * `close` returns the item as JSON text, exactly as it appears in the response.
  */
-import { objectOf, parsedJson, stringOf } from "../../values.ts";
+import { objectOf, parsedJson, stringOf } from "../../json/json-values.ts";
 import type { ClientTool } from "../responses-terms.ts";
 import type { ReasoningSeal, SealedBlock } from "../types.ts";
 import type { EventLog } from "./event-log.ts";

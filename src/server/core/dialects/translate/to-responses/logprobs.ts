@@ -1,5 +1,5 @@
 /** Log probabilities of a chat answer's tokens, whose members are those of a response. Source: responses reference, 2. */
-import { listOf, numberOf, objectOf, stringOf, type Values } from "../../values.ts";
+import { listOf, numberOf, objectOf, stringOf, type Values } from "../../json/json-values.ts";
 
 /**
  * Returns the JSON texts of the log probabilities, one for each token. `choice` is that of a whole answer or of a chunk.

@@ -2,7 +2,7 @@
  * Keeps `reasoning_details` of a chat answer, which a provider expects back unchanged. A stream sends one in pieces of the same
  * type and index; they are joined, so that the result is the same as for a whole answer.
  */
-import { objectOf, type Values } from "../../values.ts";
+import { objectOf, type Values } from "../../json/json-values.ts";
 
 /** Members whose pieces form one text. */
 const JOINED: ReadonlySet<string> = new Set(["text", "summary", "data"]);

@@ -1,7 +1,7 @@
 /** Writes the response as JSON text, which events and a whole answer contain. Source: responses reference, 6. */
-import { writeJson } from "../../json-source.ts";
-import type { Usage } from "../../usage.ts";
-import type { Values } from "../../values.ts";
+import { writeJson } from "../../json/json-source.ts";
+import type { Values } from "../../json/json-values.ts";
+import type { Usage } from "../../usage/usage.ts";
 import { responsesUsage } from "../usage-shape.ts";
 
 export interface ResponseHead {

@@ -13,5 +13,5 @@ export {
   RestoreLimit,
   type Restoring,
   restore,
-  turnedIn,
+  restoredValues,
 } from "./restore.ts";

@@ -43,7 +43,7 @@ export type Proof = "issued" | "check" | "form" | "none";
 const ORDER: readonly Proof[] = ["issued", "check", "form", "none"];
 
 /** Value in a text that is restored. */
-export interface Turned {
+export interface RestoredValue {
   readonly start: number;
   readonly end: number;
   readonly type: string;
@@ -81,12 +81,12 @@ const rankOf = (proof: Proof, text: string, start: number): number =>
     : ORDER.indexOf(proof);
 
 /** Restores values. `types` are in the order of the document, which breaks ties. Throws `RestoreLimit`. */
-export function turnedIn(
+export function restoredValues(
   text: string,
   types: readonly Restored[],
   restoring: Restoring,
   budget: RestoreBudget = { left: Number.POSITIVE_INFINITY },
-): readonly Turned[] {
+): readonly RestoredValue[] {
   const { fpe, formatOf, issued } = restoring;
   const candidates: Candidate[] = [];
   for (const one of types) {
@@ -103,7 +103,7 @@ export function turnedIn(
     });
   }
   candidates.sort((a, b) => a.rank - b.rank || a.start - b.start || b.end - a.end);
-  const taken: Turned[] = [];
+  const taken: RestoredValue[] = [];
   /** Valid values, no part of which can be another value. */
   const genuine: { readonly start: number; readonly end: number }[] = [];
   for (const { type, alphabet, start, end, proof } of candidates) {
@@ -134,7 +134,7 @@ export function restore(
   const counts: Record<string, number> = {};
   let restored = "";
   let at = 0;
-  for (const { start, end, type, value } of turnedIn(text, types, restoring, budget)) {
+  for (const { start, end, type, value } of restoredValues(text, types, restoring, budget)) {
     counts[type] = (counts[type] ?? 0) + 1;
     restored += text.slice(at, start) + value;
     at = end;

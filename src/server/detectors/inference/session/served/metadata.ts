@@ -1,6 +1,6 @@
 /** Metadata of a v2 server and of a model. Source: kserve-v2 reference, "Model metadata". */
 
-import { GraphError, type Tensor } from "../shapes.ts";
+import { GraphError, type Tensor } from "../graph-shapes.ts";
 
 export interface ServedModel {
   readonly inputs: readonly Tensor[];

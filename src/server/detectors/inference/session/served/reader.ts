@@ -3,9 +3,9 @@
  * changed.
  */
 
-import type { OpenedReader, ReadTexts } from "../reading.ts";
-import { ModelChanged } from "../reading.ts";
-import { GraphError } from "../shapes.ts";
+import type { OpenedReader, ReadTexts } from "../graph-reader.ts";
+import { ModelChanged } from "../graph-reader.ts";
+import { GraphError } from "../graph-shapes.ts";
 
 /** Time that a mismatch is remembered, in milliseconds, so that not every text queries the server. */
 const REFUSED_FOR_MS = 10_000;

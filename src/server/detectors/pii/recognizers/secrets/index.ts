@@ -1,9 +1,9 @@
 /** Recognizers of secrets. */
 
 import type { Pattern, Recognizer } from "../../types.ts";
-import { GENERIC_SECRET } from "./generic.ts";
+import { GENERIC_SECRET } from "./generic-secrets.ts";
 import { BASIC_AUTH_URL, DATABASE_URL, JWT, PRIVATE_KEY, PUTTY_KEY } from "./structures.ts";
-import { FORMS, patternOf } from "./tokens.ts";
+import { FORMS, patternOf } from "./token-recognizers.ts";
 
 const recognizer = (entity: string, patterns: readonly Pattern[]): Recognizer => ({
   name: `${entity

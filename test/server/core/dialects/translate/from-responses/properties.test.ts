@@ -6,8 +6,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { CLAIMABLE_NAMES } from "../../../../../../src/server/core/dialects/fidelity/capabilities.ts";
+import { listOf, objectOf, type Values } from "../../../../../../src/server/core/dialects/json/json-values.ts";
 import { RequestProblem } from "../../../../../../src/server/core/dialects/translate/types.ts";
-import { listOf, objectOf, type Values } from "../../../../../../src/server/core/dialects/values.ts";
 import { randomFloor, randomRuns } from "../../../../../support/random-length.ts";
 import { guarded, TARGETS, type Target, translate } from "./support.ts";
 

@@ -2,8 +2,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { claimableIn, type Way } from "../../../../../../src/server/core/dialects/fidelity/capabilities.ts";
 import { losses } from "../../../../../../src/server/core/dialects/fidelity/losses.ts";
-import { usesOf } from "../../../../../../src/server/core/dialects/fidelity/uses.ts";
-import { readJson } from "../../../../../../src/server/core/dialects/json-source.ts";
+import { usesOf } from "../../../../../../src/server/core/dialects/fidelity/uses/uses.ts";
+import { readJson } from "../../../../../../src/server/core/dialects/json/json-source.ts";
+import type { Values } from "../../../../../../src/server/core/dialects/json/json-values.ts";
 import {
   responsesToChat,
   responsesToMessages,
@@ -14,7 +15,6 @@ import type {
   ReasoningSeal,
   SealedBlock,
 } from "../../../../../../src/server/core/dialects/translate/types.ts";
-import type { Values } from "../../../../../../src/server/core/dialects/values.ts";
 
 export const TARGETS = ["messages", "chat"] as const;
 export type Target = (typeof TARGETS)[number];

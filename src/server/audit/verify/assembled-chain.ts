@@ -1,0 +1,52 @@
+/** A chain of the input: its records, and the signatures that wait for its key. */
+
+import type { ChainAssembler } from "./assemble-chain.ts";
+import type { Signed } from "./examine.ts";
+import type { ReadRecord } from "./read-record.ts";
+import type { Place } from "./types.ts";
+
+export interface Unchecked extends Signed, Pick<ReadRecord, "seq"> {
+  readonly place: Place;
+}
+
+/**
+ * Checks the order of a chain's records in the files. A gateway writes them in the order of their numbers, and repeats the last
+ * ones after a crash. A collector that resends, or sends in parallel, does not keep that order, so records out of order are
+ * reported but are no finding: the numbers, which are signed, define the order.
+ */
+export interface Order {
+  misplaced: number;
+  firstMisplaced: Place | undefined;
+  /** The file that was read last, and the highest number in it. */
+  file: string | undefined;
+  highest: number;
+}
+
+export function createOrder(): Order {
+  return { misplaced: 0, firstMisplaced: undefined, file: undefined, highest: -1 };
+}
+
+/** Notes a record that is not a copy. */
+export function noteOrder(order: Order, seq: number, place: Place): void {
+  if (order.file !== place.file) {
+    order.file = place.file;
+    order.highest = -1;
+  }
+  if (seq > order.highest) {
+    order.highest = seq;
+    return;
+  }
+  order.misplaced += 1;
+  order.firstMisplaced ??= place;
+}
+
+export interface AssembledChain {
+  readonly node: string;
+  readonly kid: string;
+  readonly book: ChainAssembler;
+  readonly order: Order;
+  hasKey: boolean;
+  readonly unchecked: Unchecked[];
+  /** The first record that was seen, for findings on the chain as a whole. */
+  readonly firstPlace: Place;
+}

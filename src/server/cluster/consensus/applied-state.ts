@@ -1,0 +1,210 @@
+/**
+ * The state machine of this node between the log and everyone who reads it: applies entries, carries what they changed
+ * to the disk and to the main thread, and is replaced whole by a snapshot or a restore.
+ */
+
+import { createReadStream } from "node:fs";
+import type { ConfChange, Configuration, Entry, HardState, SnapshotMeta } from "../../core/raft/index.ts";
+import {
+  type CommandResult,
+  createStateDecoder,
+  loadState,
+  type Mutation,
+  type State,
+} from "../../core/state/index.ts";
+import { idsOf } from "../members/membership.ts";
+import { isPublicRow } from "../state-view.ts";
+import type { SnapshotRecord, StateStore, Storage } from "../storage/types.ts";
+import type { StateWriter, WrittenPosition } from "./state-writer.ts";
+
+/** Rows in one message to the main thread or one batch to the disk. */
+const SLICE_ROWS = 2_000;
+
+export type Row = readonly [key: string, value: string];
+
+export interface MachineEvents {
+  /** `now`: time by which the entry at `index` was decided. */
+  onApplied(mutations: readonly Mutation[], index: number, now: number): void;
+  onReplaced(slices: Iterable<readonly Row[]>, index: number, now: number): void;
+  /** The configuration, or everything, is another. */
+  onConfiguration(configuration: Configuration, index: number): void;
+  /** Rows were replaced by a restore: the log before it is of no use to anyone. */
+  onRestored(): void;
+  /** The rows of this node are not those of the leader. */
+  onDiverged(index: number): void;
+  onFault(error: unknown): void;
+}
+
+export interface Machine {
+  readonly state: State;
+  readonly configuration: Configuration;
+  /** See `DriverPorts.apply`. */
+  apply(
+    entry: Entry,
+    change: { readonly change: ConfChange; readonly configuration: Configuration } | undefined,
+  ): CommandResult | undefined;
+  /** Makes a received file the state and the begin of the log. */
+  install(record: SnapshotRecord, path: string, hardState: HardState): Promise<void>;
+  /** Everything, for a reader that begins. */
+  announce(): void;
+  /** Reports applied changes now instead of at the end of this turn of the event loop. */
+  flush(): void;
+  /** Resolves true once `index` is applied, false after `ms`. */
+  whenApplied(index: number, ms: number): Promise<boolean>;
+}
+
+export interface MachineOptions {
+  readonly storage: Storage;
+  readonly state: State;
+  readonly configuration: Configuration;
+  readonly writer: StateWriter;
+  readonly events: MachineEvents;
+}
+
+export function createMachine(options: MachineOptions): Machine {
+  const { storage, writer, events } = options;
+  let { state, configuration } = options;
+  let untold: Mutation[] = [];
+  let isTelling = false;
+  const waiting = new Set<{ readonly index: number; readonly done: (isApplied: boolean) => void }>();
+
+  const flush = (): void => {
+    if (!isTelling) return;
+    isTelling = false;
+    const mutations = untold;
+    untold = [];
+    events.onApplied(mutations, state.applied.index, state.decidedAt);
+  };
+
+  const tell = (mutations: readonly Mutation[]): void => {
+    for (const mutation of mutations) if (isPublicRow(mutation.key)) untold.push(mutation);
+    if (isTelling) return;
+    isTelling = true;
+    setImmediate(flush);
+  };
+
+  const settleWaiting = (): void => {
+    for (const waiter of waiting) {
+      if (waiter.index > state.applied.index) continue;
+      waiting.delete(waiter);
+      waiter.done(true);
+    }
+  };
+
+  const standing = (): WrittenPosition => ({ applied: state.applied, digest: state.digest, configuration });
+
+  const announce = (): void => {
+    untold = [];
+    isTelling = false;
+    events.onReplaced(slicesOf(state), state.applied.index, state.decidedAt);
+  };
+
+  /** The rows in memory as a generation of their own on the disk. */
+  const writeGeneration = async (
+    of: State,
+    at: WrittenPosition,
+  ): Promise<{ store: StateStore; standing: WrittenPosition }> => {
+    const build = await storage.build();
+    for (const slice of slicesOf(of, () => true)) await build.add(slice);
+    await build.finish(at.applied, at.digest);
+    await storage.adopt(build.generation);
+    return { store: await storage.reopenState(), standing: at };
+  };
+
+  return {
+    get state() {
+      return state;
+    },
+    get configuration() {
+      return configuration;
+    },
+    apply(entry, change) {
+      const committed = { index: entry.index, term: entry.term, data: entry.data };
+      if (change !== undefined) configuration = change.configuration;
+      const outcome =
+        change === undefined
+          ? state.apply(committed)
+          : state.applyConfiguration({ ...committed, data: EMPTY }, change.change.context, idsOf(configuration));
+      if (outcome.replaced) {
+        const at = standing();
+        // A copy, since entries that follow change the rows while they are written.
+        const copy = loadState({ applied: at.applied, rows: state.scan("") });
+        writer.replace(() => writeGeneration(copy, at)).then(events.onRestored, events.onFault);
+        announce();
+        events.onConfiguration(configuration, entry.index);
+      } else {
+        writer.add(outcome.mutations, standing());
+        tell(outcome.mutations);
+        if (change !== undefined) events.onConfiguration(configuration, entry.index);
+      }
+      if (isUnequal(outcome.result)) events.onDiverged(entry.index);
+      if (waiting.size > 0) settleWaiting();
+      return outcome.result;
+    },
+    async install(record, path, hardState) {
+      await writer.replace(async () => {
+        const build = await storage.build();
+        const rows: Row[] = [];
+        const decoder = createStateDecoder();
+        for await (const chunk of createReadStream(path, { highWaterMark: 256 * 1024 })) {
+          const decoded = decoder.push(chunk);
+          rows.push(...decoded);
+          await build.add(decoded);
+        }
+        decoder.end();
+        const applied = { index: record.index, term: record.term, now: record.now };
+        await build.finish(applied, record.digest);
+        await storage.log.install(record, hardState, build.generation);
+        const store = await storage.reopenState();
+        state = loadState({ applied, rows });
+        configuration = record.configuration;
+        return { store, standing: standing() };
+      });
+      announce();
+      events.onConfiguration(configuration, record.index);
+      settleWaiting();
+    },
+    announce,
+    flush,
+    whenApplied(index, ms) {
+      if (state.applied.index >= index) return Promise.resolve(true);
+      return new Promise((resolve) => {
+        const waiter = {
+          index,
+          done: (isApplied: boolean) => {
+            clearTimeout(timer);
+            waiting.delete(waiter);
+            resolve(isApplied);
+          },
+        };
+        const timer = setTimeout(() => waiter.done(false), ms);
+        waiting.add(waiter);
+      });
+    },
+  };
+}
+
+const EMPTY = new Uint8Array(0);
+
+function* slicesOf(state: State, mayTell: (key: string) => boolean = isPublicRow): Iterable<readonly Row[]> {
+  let slice: Row[] = [];
+  for (const row of state.scan("")) {
+    if (!mayTell(row[0])) continue;
+    slice.push(row);
+    if (slice.length < SLICE_ROWS) continue;
+    yield slice;
+    slice = [];
+  }
+  if (slice.length > 0) yield slice;
+}
+
+/** The answer of `state.check` on a node whose rows are others than the leader's. */
+function isUnequal(result: CommandResult | undefined): boolean {
+  if (result?.kind !== "ok" || typeof result.value !== "object" || result.value === null) return false;
+  return "equal" in result.value && result.value.equal === false;
+}
+
+/** A snapshot's place in maps of received and sent files. */
+export function nameOf({ term, index }: Pick<SnapshotMeta, "term" | "index">): string {
+  return `${term}-${index}`;
+}

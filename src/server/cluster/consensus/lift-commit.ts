@@ -1,0 +1,21 @@
+/** The log as consensus reads it at a start. */
+
+import type { LogReader } from "../../core/raft/index.ts";
+
+/**
+ * The commit index is written lazily and the applied rows are not synced with it, so after a crash the rows may be
+ * ahead: what was applied was committed.
+ */
+export function liftCommit(log: LogReader, applied: number): LogReader {
+  return {
+    initialState() {
+      const { hardState, configuration } = log.initialState();
+      return { hardState: { ...hardState, commit: Math.max(hardState.commit, applied) }, configuration };
+    },
+    firstIndex: () => log.firstIndex(),
+    lastIndex: () => log.lastIndex(),
+    term: (index) => log.term(index),
+    entries: (low, high, maxBytes) => log.entries(low, high, maxBytes),
+    snapshot: () => log.snapshot(),
+  };
+}

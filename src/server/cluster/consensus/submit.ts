@@ -1,0 +1,152 @@
+/**
+ * Submits a command to the leader until it is applied, refused or out of time. Source: cluster reference, 2.8, 4.3.
+ *
+ * Every retry has the same bytes, and so the same client and sequence: the state machine applies it once. A command that was
+ * handed to a leader and not answered has an unknown outcome, and is reported as such.
+ */
+
+import type { RaftStatus } from "../../core/raft/index.ts";
+import type { CommandResult } from "../../core/state/index.ts";
+import { ClusterError } from "../cluster-error.ts";
+import type { ReadOutcome, WriteOutcome } from "./driver-types.ts";
+
+export interface SubmitPorts {
+  status(): Pick<RaftStatus, "role" | "lead">;
+  /** On this node, which leads; stamps the time. */
+  propose(command: Uint8Array): Promise<WriteOutcome>;
+  read(): Promise<ReadOutcome>;
+  /** On the leader, by its forward address. Never rejects: `unreachable` was certainly not sent. */
+  forward(leader: string, command: Uint8Array, timeoutMs: number): Promise<WriteOutcome | { kind: "unreachable" }>;
+  /** Resolves once this much is applied here, or after `ms`, whichever is first. */
+  applied(index: number, ms: number): Promise<boolean>;
+  /** Resolves at the next change of role, leader or configuration, or after `ms`. */
+  nextChange(ms: number): Promise<void>;
+  /** Calls once after `ms`, unless the function given back is called first. */
+  after(ms: number, run: () => void): () => void;
+  isRemoved(): boolean;
+  isDiskLow(): boolean;
+  /** Milliseconds, monotonic. */
+  now(): number;
+}
+
+const RETRY_MS = 50;
+const LEADERLESS_WAIT_MS = 250;
+
+/**
+ * Nobody waits longer than this for a leader to take what is asked; an election takes two seconds. Whatever a leader has
+ * taken may go on for as long as its caller waits.
+ */
+export const LEADER_WAIT_MS = 5_000;
+
+/** Time left to find a leader, in milliseconds. `found` starts it again: a leader took the request. */
+export function createLeaderWait(now: () => number): { left(): number; found(): void } {
+  let since = now();
+  return {
+    left: () => since + LEADER_WAIT_MS - now(),
+    found() {
+      since = now();
+    },
+  };
+}
+
+export interface Submitted {
+  readonly index: number;
+  /** `undefined` for an entry without a command. */
+  readonly result: CommandResult | undefined;
+}
+
+/** `isReadHere`: answered once its effect can be read on this node. */
+export async function submit(
+  command: Uint8Array,
+  timeoutMs: number,
+  ports: SubmitPorts,
+  isReadHere = true,
+): Promise<Submitted> {
+  const until = ports.now() + timeoutMs;
+  const left = (): number => until - ports.now();
+  const search = createLeaderWait(ports.now);
+  let isUnknown = false;
+  for (;;) {
+    if (ports.isRemoved()) throw removed();
+    const outcome = await tryOnce(command, left(), ports);
+    switch (outcome.kind) {
+      case "applied":
+        if (!isReadHere || (await ports.applied(outcome.index, Math.max(1, left())))) return outcome;
+        throw unanswered(true, "the write is done, and this node has not seen it yet");
+      case "unknown":
+        isUnknown = true;
+        search.found();
+        break;
+      case "refused":
+        if (outcome.code === "disk_low") throw diskLow();
+        if (outcome.code === "busy" && left() <= RETRY_MS) {
+          throw new ClusterError("busy", "the cluster has more writes under way than it takes: ask again");
+        }
+        search.found();
+        break;
+      case "not-leader":
+      case "unreachable":
+      case "leaderless":
+        break;
+      default:
+        outcome satisfies never;
+    }
+    const wait = Math.min(left(), search.left());
+    if (wait <= 0) throw unanswered(isUnknown, "no leader took the write in time");
+    await ports.nextChange(Math.min(wait, outcome.kind === "leaderless" ? LEADERLESS_WAIT_MS : RETRY_MS));
+  }
+}
+
+type Attempt = WriteOutcome | { readonly kind: "unreachable" } | { readonly kind: "leaderless" };
+
+async function tryOnce(command: Uint8Array, leftMs: number, ports: SubmitPorts): Promise<Attempt> {
+  const { role, lead } = ports.status();
+  if (role === "leader") {
+    if (ports.isDiskLow()) return { kind: "refused", code: "disk_low" };
+    return await within(leftMs, ports.propose(command), { kind: "unknown" }, ports);
+  }
+  if (lead === undefined) return { kind: "leaderless" };
+  return await ports.forward(String(lead), command, Math.max(1, leftMs));
+}
+
+/** The leader's commit as of now, or later, applied here. Resolves with the index. */
+export async function readBarrier(timeoutMs: number, ports: SubmitPorts): Promise<number> {
+  const until = ports.now() + Math.min(timeoutMs, LEADER_WAIT_MS);
+  for (;;) {
+    if (ports.isRemoved()) throw removed();
+    const left = until - ports.now();
+    if (left <= 0)
+      throw new ClusterError("no_leader", "no leader confirmed the read in time: ask again, or read locally");
+    const outcome: ReadOutcome =
+      ports.status().lead === undefined
+        ? { kind: "unknown" }
+        : await within(left, ports.read(), { kind: "unknown" }, ports);
+    if (outcome.kind === "readable") return outcome.index;
+    await ports.nextChange(Math.min(Math.max(1, until - ports.now()), LEADERLESS_WAIT_MS));
+  }
+}
+
+/** `late` where the work takes longer; what it comes to then is not looked at. */
+function within<Value>(ms: number, work: Promise<Value>, late: Value, ports: SubmitPorts): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const cancel = ports.after(Math.max(1, ms), () => resolve(late));
+    work.then(resolve, reject).finally(cancel);
+  });
+}
+
+function unanswered(isUnknown: boolean, what: string): ClusterError {
+  return new ClusterError("no_leader", isUnknown ? `${what}; it may yet be applied` : `${what}: ask again`, {
+    details: { outcome: isUnknown ? "unknown" : "not-applied" },
+  });
+}
+
+function removed(): ClusterError {
+  return new ClusterError(
+    "removed",
+    "this node was removed from the cluster and takes no writes: restart it to ask back in, with `join` in its node file",
+  );
+}
+
+export function diskLow(): ClusterError {
+  return new ClusterError("disk_low", "the leader's disk is nearly full: free space on it; nothing was written");
+}

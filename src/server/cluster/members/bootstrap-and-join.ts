@@ -1,0 +1,177 @@
+/**
+ * How a blank data directory becomes part of a cluster, and how a member that lost its cluster asks back in. Source:
+ * specification document 1 (cluster membership).
+ */
+
+import type { Log } from "../../../base/index.ts";
+import type { Configuration } from "../../core/raft/index.ts";
+import { createState, type Member, type State, unknownMember } from "../../core/state/index.ts";
+import { type Network, type NetworkReply, NO_BODY } from "../network.ts";
+import type { Storage } from "../storage/index.ts";
+import type { ClusterOptions } from "../types.ts";
+import { type JoinAnswer, type JoinOutcome, join } from "./joining.ts";
+import type { JoinRequest } from "./membership.ts";
+
+/** A follower names its leader, which may have changed by then. */
+const MAX_HOPS = 4;
+
+const FIRST = { index: 1, term: 1, now: 0 } as const;
+
+/**
+ * Writes the first configuration: the same bytes on every node that is given the same peers. A crash between the two
+ * writes leaves a blank log, and the next start does both again.
+ */
+export async function found(storage: Storage, members: readonly Member[]): Promise<State> {
+  const ids = members.map(({ id }) => id).sort();
+  const configuration: Configuration = {
+    voters: ids,
+    votersOutgoing: [],
+    learners: [],
+    learnersNext: [],
+    autoLeave: false,
+  };
+  const state = createState();
+  const context = new TextEncoder().encode(JSON.stringify({ added: members }));
+  const entry = { index: FIRST.index, term: FIRST.term, data: new Uint8Array(0) };
+  const { mutations } = state.applyConfiguration(entry, context, ids);
+  await storage.state().write(mutations, state.applied, state.digest);
+  await storage.log.bootstrap(configuration);
+  return state;
+}
+
+/** The members that a node's own file names: itself alone, or its peers. */
+export function firstMembers(self: Member, start: ClusterOptions["start"]): readonly Member[] {
+  if (start.kind !== "peers") return [self];
+  // Only addresses are written, so that every bootstrapping node writes the same rows.
+  return start.peers.map(({ id, raftAddr, forwardAddr }) => ({
+    ...unknownMember(id),
+    raft_addr: raftAddr,
+    forward_addr: forwardAddr,
+  }));
+}
+
+export interface AskIn {
+  readonly network: Network;
+  readonly request: JoinRequest;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  now(): number;
+}
+
+/** The way of a blank node with a join list. */
+export async function joinCluster(
+  addresses: readonly string[],
+  bootstrapAfterMs: number | undefined,
+  ports: AskIn,
+): Promise<JoinOutcome> {
+  let reported = "";
+  return await join(addresses, bootstrapAfterMs, {
+    ask: (address, timeoutMs) => askToJoin(address, "join", timeoutMs, ports),
+    pause: (ms) => pause(ms, ports.signal),
+    now: ports.now,
+    onAnswer(address, answer) {
+      const line = `${address} ${answer.kind === "admitted" ? "" : answer.why}`;
+      if (answer.kind === "admitted") ports.log.info("admitted to the cluster", { through: address });
+      else if (line !== reported) ports.log.info("not admitted yet", { address, why: answer.why });
+      reported = line;
+    },
+  });
+}
+
+/** Asks one address, and the leaders that it names. Rejects only with the signal's reason. */
+export async function askToJoin(
+  address: string,
+  kind: "join" | "rejoin",
+  timeoutMs: number,
+  ports: AskIn,
+): Promise<JoinAnswer> {
+  const until = ports.now() + timeoutMs;
+  let target = address;
+  for (let hop = 0; hop < MAX_HOPS; hop += 1) {
+    ports.signal.throwIfAborted();
+    const left = Math.max(1, until - ports.now());
+    const asked = { kind, header: { ...ports.request }, body: NO_BODY } as const;
+    const reply = await ports.network.ask(target, asked, left);
+    const answer = readJoinReply(reply);
+    if (answer.kind !== "redirect") return answer;
+    target = answer.address;
+  }
+  return { kind: "refused", why: "its members name each other as leader: ask again" };
+}
+
+type JoinReply = JoinAnswer | { readonly kind: "redirect"; readonly address: string };
+
+function readJoinReply(reply: NetworkReply): JoinReply {
+  if (reply.kind === "unreachable") return { kind: reply.isSilent ? "silent" : "refused", why: reply.why };
+  if (reply.kind === "unknown") return { kind: "refused", why: reply.why };
+  const { outcome, members, epoch, forward_addr: address, code, message } = reply.header;
+  if (outcome === "admitted" && Array.isArray(members)) {
+    return {
+      kind: "admitted",
+      members: members as readonly Member[],
+      recoveryEpoch: typeof epoch === "number" ? epoch : 0,
+    };
+  }
+  if (outcome === "redirect" && typeof address === "string" && address !== "") return { kind: "redirect", address };
+  if (code === "no_cluster") return { kind: "silent", why: "it holds no cluster yet" };
+  return { kind: "refused", why: typeof message === "string" ? message.slice(0, 300) : "it gave no reason" };
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", onAbort);
+      resolve();
+    }, ms);
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+export interface RejoinPorts extends AskIn {
+  readonly addresses: readonly string[];
+  readonly afterTicks: number;
+  /** Whether this node knows a leader, or need not ask. */
+  isSettled(): boolean;
+  /** Called with the members named in the answer. */
+  onAdmitted(members: readonly Member[]): void;
+}
+
+/**
+ * Call at every tick. A member that has known no leader for the whole time asks its join list, once per period. If the cluster
+ * lost its quorum, no leader can answer, and nothing changes.
+ */
+export function rejoinWhenAlone(ports: RejoinPorts): () => void {
+  let alone = 0;
+  let isAsking = false;
+
+  const askAll = async (): Promise<void> => {
+    for (const address of ports.addresses) {
+      if (ports.isSettled()) return;
+      const answer = await askToJoin(address, "rejoin", ASK_LIMIT_MS, ports);
+      if (answer.kind === "admitted") {
+        ports.log.info("re-admitted to the cluster", { through: address });
+        ports.onAdmitted(answer.members);
+        return;
+      }
+      ports.log.info("not re-admitted", { address, why: answer.why });
+    }
+  };
+
+  return () => {
+    alone = ports.isSettled() ? 0 : alone + 1;
+    if (alone < ports.afterTicks || isAsking) return;
+    alone = 0;
+    isAsking = true;
+    askAll()
+      .catch(() => undefined)
+      .finally(() => {
+        isAsking = false;
+      });
+  };
+}
+
+const ASK_LIMIT_MS = 10_000;

@@ -1,0 +1,149 @@
+/**
+ * Finds out whether the cluster has removed this node. The leader tells a member that it removes, but not one that was stopped,
+ * cut off or restarted on its old directory. So a node that hears no leader asks the members that it knows, and they answer by
+ * a confirmed read (`requests.ts`). The result is stored in the data directory, and withdrawn once a later entry makes the node
+ * a member again.
+ */
+
+import type { Log } from "../../../base/index.ts";
+import type { Configuration } from "../../core/raft/index.ts";
+import { ELECTION_TICKS } from "../consensus/ticker.ts";
+import { type Network, NO_BODY } from "../network.ts";
+import type { Storage } from "../storage/index.ts";
+import { idsOf } from "./membership.ts";
+
+export interface RemovalPorts {
+  readonly nodeId: string;
+  readonly storage: Pick<Storage, "removedAt" | "setRemovedAt">;
+  /** Whether this node asks for admission by itself (`cluster.join`). */
+  readonly canRejoin: boolean;
+  /** Configuration as of this start. */
+  readonly configuration: Configuration;
+  readonly appliedIndex: number;
+  readonly log: Log;
+  onChange(): void;
+  onFault(error: unknown): void;
+}
+
+export interface Removal {
+  /** The node was removed, and is not a member again. */
+  isKnown(): boolean;
+  /** Whether the removal is final: the node takes no part in consensus until it is restarted. */
+  isFinal(): boolean;
+  /** Notes that the leader reported the removal while this process ran. */
+  told(index: number): void;
+  /** Notes that a member reported the removal when it was asked. */
+  found(index: number): void;
+  /** The configuration at `index` is applied. */
+  adopted(configuration: Configuration, index: number): void;
+}
+
+export function createRemoval(ports: RemovalPorts): Removal {
+  const { nodeId, storage, log, canRejoin } = ports;
+  let removedAt = storage.removedAt();
+  let isTold = false;
+  let writing: Promise<void> = Promise.resolve();
+
+  const keep = (index: number | undefined): void => {
+    removedAt = index;
+    writing = writing.then(() => storage.setRemovedAt(index)).catch(ports.onFault);
+    ports.onChange();
+  };
+
+  const learn = (index: number): void => {
+    log.error(
+      "this node was removed from its cluster: it is not ready, and its data plane refuses requests from 10 s on, since keys " +
+        `that are revoked stay valid here. ${canRejoin && !isTold ? REJOINS : STOP}`,
+      { index },
+    );
+    keep(index);
+  };
+
+  const adopted = (configuration: Configuration, index: number): void => {
+    if (removedAt === undefined || index <= removedAt || !idsOf(configuration).includes(nodeId)) return;
+    log.info("this node is a member of its cluster again", { index });
+    keep(undefined);
+  };
+
+  if (removedAt !== undefined) {
+    // The node was admitted again, and ended before that was stored.
+    if (ports.appliedIndex > removedAt && idsOf(ports.configuration).includes(nodeId)) {
+      removedAt = undefined;
+      writing = storage.setRemovedAt(undefined).catch(ports.onFault);
+    } else {
+      log.error(
+        `this node was removed from its cluster before it started: it does not serve. ${canRejoin ? REJOINS : STOP}`,
+        { index: removedAt },
+      );
+    }
+  }
+
+  return {
+    isKnown: () => removedAt !== undefined,
+    isFinal: () => removedAt !== undefined && (isTold || !canRejoin),
+    told(index) {
+      isTold = true;
+      if (removedAt === undefined) learn(index);
+      else ports.onChange();
+    },
+    found(index) {
+      if (removedAt === undefined) learn(index);
+    },
+    adopted,
+  };
+}
+
+const STOP =
+  "Stop it; to bring it back, start it with an empty data directory and `cluster.join`, or with `cluster.join` alone";
+const REJOINS = "It asks the addresses of `cluster.join` to be admitted again";
+
+/** Between two rounds of questions. */
+const ASK_TICKS = 2 * ELECTION_TICKS;
+const ASK_MS = 6_000;
+/** Members that are asked in a round, and that answer as of a read that a leader confirms. */
+const MAX_ASKED = 16;
+
+export interface RemovalCheckPorts {
+  readonly nodeId: string;
+  readonly storageId: string;
+  ask: Network["ask"];
+  /** Forward addresses of members, as far as this node knows them. */
+  addresses(): readonly string[];
+  /** Whether no leader is heard of and no removal is known. */
+  isInDoubt(): boolean;
+  onRemoved(index: number): void;
+}
+
+/** Call at every tick. */
+export function createRemovalCheck(ports: RemovalCheckPorts): () => void {
+  let doubtful = 0;
+  let isAsking = false;
+
+  const askOne = async (address: string): Promise<number | undefined> => {
+    const header = { member: { id: ports.nodeId, storage: ports.storageId } };
+    const reply = await ports.ask(address, { kind: "status", header, body: NO_BODY }, ASK_MS);
+    // A build that does not know the question answers without `membership`.
+    const answer = reply.kind === "reply" ? reply.header["membership"] : undefined;
+    const { is_member, index } = (answer ?? {}) as { readonly is_member?: unknown; readonly index?: unknown };
+    return is_member === false && typeof index === "number" && Number.isSafeInteger(index) ? index : undefined;
+  };
+
+  const askAll = async (): Promise<void> => {
+    const answers = await Promise.all(ports.addresses().slice(0, MAX_ASKED).map(askOne));
+    const known = answers.filter((index) => index !== undefined);
+    // A node that was admitted again meanwhile hears its leader.
+    if (known.length > 0 && ports.isInDoubt()) ports.onRemoved(Math.max(...known));
+  };
+
+  return () => {
+    doubtful = ports.isInDoubt() ? doubtful + 1 : 0;
+    if (doubtful < ASK_TICKS || isAsking) return;
+    doubtful = 0;
+    isAsking = true;
+    askAll()
+      .catch(() => undefined)
+      .finally(() => {
+        isAsking = false;
+      });
+  };
+}

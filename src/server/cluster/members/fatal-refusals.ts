@@ -1,0 +1,36 @@
+/** Refusals by a peer after which a node must not go on: what it has on its disk would do harm. */
+
+import { forgot, StorageError } from "../storage-error.ts";
+
+export interface Refused {
+  /** The data directory. */
+  readonly path: string;
+  /** Refusing peer. */
+  readonly peerId: string;
+  /** End of the log. */
+  readonly lastIndex: number;
+}
+
+/** Returns the error that ends the process, with status 11; `undefined` for a refusal that may pass. */
+export function endOf(code: string, { path, peerId, lastIndex }: Refused): StorageError | undefined {
+  switch (code) {
+    case "stale_recovery_epoch":
+      return new StorageError(
+        "superseded",
+        `the data directory ${path} is from before a recovery of its cluster (${peerId} refuses it: ${code}): what it ` +
+          "holds beyond that is not part of the cluster any more, and together with others of its kind it could decide " +
+          "against the cluster. Move it away and start this node with an empty one that joins (cluster.join)",
+      );
+    case "duplicate_node":
+      return new StorageError(
+        "duplicate",
+        `another process of this node id is connected to ${peerId} and answers (${code}): the data directory ${path} is ` +
+          "used beside a copy of it. Keep one of the two; for one node more, give it a cluster.node_id of its own and " +
+          "an empty data directory that joins (cluster.join)",
+      );
+    case "forgot":
+      return forgot(path, `it ends with entry ${lastIndex}, and ${peerId} knows of later entries that it had`);
+    default:
+      return undefined;
+  }
+}

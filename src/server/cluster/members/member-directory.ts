@@ -1,0 +1,144 @@
+/**
+ * Directory of members as a replica knows them: their rows in the state, and facts from an admission or from the peers
+ * themselves. It decides which peers to connect to, which to accept, and whose answers count.
+ *
+ * A member is a node id together with the identity of its data directory. Another directory under a known id has none of the
+ * votes and entries of the first, so its answers do not count. Its connection is kept all the same, since this node's knowledge
+ * may be outdated.
+ */
+
+import type { Configuration, Message } from "../../core/raft/index.ts";
+import { type Member, readMember, type State } from "../../core/state/index.ts";
+import type { Network } from "../network.ts";
+import { idsOf } from "./membership.ts";
+
+export interface MemberDirectoryOptions {
+  readonly nodeId: string;
+  readonly network: Network;
+  state(): State;
+  /** Members learned from admissions and peers, by id; modified here. */
+  readonly learned: Map<string, Member>;
+  readonly self: Member;
+  /** The configuration at this start, and how far it is applied. */
+  readonly configuration: Configuration;
+  readonly applied: number;
+}
+
+export interface MemberDirectory {
+  /** Ids of the present configuration, sorted. */
+  ids(): readonly string[];
+  members(): readonly Member[];
+  find(id: string): Member | undefined;
+  /** Takes a configuration over; gives the ids that are gone. */
+  adopt(configuration: Configuration, index: number): readonly string[];
+  learn(members: readonly Member[]): void;
+  /** Index from which a snapshot knows the member as it is now. */
+  knownSince(id: string): number;
+  /** Returns the forward addresses of other members, as far as they are known. */
+  forwardAddresses(): readonly string[];
+  /** A code to refuse a raft connection with. `hearsLeader`: whether this node is not itself the one left behind. */
+  judge(peer: PeerHello, hearsLeader: boolean): string | undefined;
+  isFrom(message: Message): boolean;
+  /** The directory whose answers count for the member; undefined while none is known. */
+  storageOf(id: string): string | undefined;
+  /** Whether the directory is that one. */
+  isOf(id: string, storageId: string): boolean;
+  connect(): void;
+}
+
+/** Fields of a peer's hello. */
+export interface PeerHello {
+  readonly nodeId: string;
+  readonly storageId: string;
+  readonly raftAddr: string;
+  readonly hasJoined: boolean;
+}
+
+/** Answers, which depend on what is on the sender's disk. */
+const ANSWERS: ReadonlySet<Message["type"]> = new Set([
+  "MsgAppResp",
+  "MsgVoteResp",
+  "MsgPreVoteResp",
+  "MsgHeartbeatResp",
+]);
+
+export function createMemberDirectory(options: MemberDirectoryOptions): MemberDirectory {
+  const { nodeId, network, learned } = options;
+  const storages = new Map<string, string>();
+  /** Members by whose word their directory is not the first one under their id, or need not be. */
+  const joined = new Set<string>();
+  const since = new Map<string, number>();
+  let ids = idsOf(options.configuration);
+
+  const find = (id: string): Member | undefined => {
+    const row = options.state().get(`member/${id}`);
+    const member = row === undefined ? undefined : readMember(row);
+    // A row without addresses is of a member that has not reported itself yet.
+    return member === undefined || member.raft_addr === "" ? (learned.get(id) ?? member) : member;
+  };
+
+  const members = (): readonly Member[] => {
+    const known = new Set(learned.keys());
+    for (const [, value] of options.state().scan("member/")) known.add(readMember(value).id);
+    return [...known].flatMap((id) => find(id) ?? []);
+  };
+
+  const connect = (): void => {
+    const wanted = members().filter(({ id, raft_addr }) => id !== nodeId && raft_addr !== "");
+    const reached = ids.length === 0 ? wanted : wanted.filter(({ id }) => ids.includes(id));
+    network.setPeers(new Map(reached.map((it) => [it.id, it.raft_addr])));
+  };
+
+  const hear = ({ nodeId: id, raftAddr, storageId, hasJoined }: PeerHello): void => {
+    storages.set(id, storageId);
+    if (hasJoined) joined.add(id);
+    else joined.delete(id);
+    const known = find(id);
+    if (raftAddr === "" || known?.raft_addr === raftAddr) return;
+    if (known !== undefined && known.raft_addr !== "" && ids.includes(id)) return;
+    learned.set(id, { ...options.self, id, raft_addr: raftAddr, forward_addr: "", storage: "", incarnation: 0 });
+    connect();
+  };
+
+  return {
+    ids: () => ids,
+    members,
+    find,
+    adopt(configuration, index) {
+      const now = idsOf(configuration);
+      const gone = ids.filter((id) => !now.includes(id));
+      for (const id of now) if (!ids.includes(id)) since.set(id, index);
+      for (const id of gone) {
+        learned.delete(id);
+        since.delete(id);
+      }
+      ids = now;
+      return gone;
+    },
+    learn(more) {
+      for (const member of more) learned.set(member.id, member);
+      connect();
+    },
+    forwardAddresses: () =>
+      members().flatMap(({ id, forward_addr }) => (id === nodeId || forward_addr === "" ? [] : [forward_addr])),
+    knownSince: (id) => since.get(id) ?? options.applied,
+    judge(peer, hearsLeader) {
+      if (hearsLeader && ids.length > 0 && !ids.includes(peer.nodeId)) return "not_a_member";
+      hear(peer);
+      return undefined;
+    },
+    isFrom({ from, type }) {
+      if (!ANSWERS.has(type)) return true;
+      const known = find(String(from))?.storage ?? "";
+      // Only a founder of the cluster is heard before it has reported its directory. A node that joined got its row by its
+      // admission, and a member that has not applied that may know the id from an earlier member.
+      return known === "" ? !joined.has(String(from)) : storages.get(String(from)) === known;
+    },
+    storageOf: (id) => find(id)?.storage || storages.get(id),
+    isOf(id, storageId) {
+      const known = find(id)?.storage ?? "";
+      return known === "" || known === storageId;
+    },
+    connect,
+  };
+}

@@ -1,0 +1,137 @@
+/**
+ * Reactions to a peer's hello and to refusals by peers: who may take part, who has lost what it acknowledged, and which
+ * refusals end this node.
+ */
+
+import type { Log } from "../../../base/index.ts";
+import type { RaftStatus } from "../../core/raft/index.ts";
+import type { LogStore } from "../storage/index.ts";
+import { type Clocks, createClocks } from "../time/clocks.ts";
+import type { ClockReading, PulsePeer } from "../transport/index.ts";
+import { endOf } from "./fatal-refusals.ts";
+import type { MemberDirectory, PeerHello } from "./member-directory.ts";
+import { createRollbackDetector, type Forgotten, type PeerLogEnd } from "./rollback-detection.ts";
+
+/** The network's side of a replica. */
+export interface Peers {
+  /** A code to refuse a peer's raft connection with, for what the members tell of it. */
+  judge(words: PeerHello): string | undefined;
+  /** The same for what is known of its disk; asked once of each new connection for messages. */
+  recall(words: PeerLogEnd): string | undefined;
+  /** Whether this node's word on two processes of one node id is final. */
+  arbitrates(nodeId: string): boolean;
+  /** A peer refuses this node. */
+  onRefused(code: string, peerId: string): void;
+  /** This node refuses a peer. */
+  onRefusing(code: string, peerId: string): void;
+  /** Returns where this node's log ends on its disk, and its term. */
+  position(): { readonly lastIndex: number; readonly term: number };
+  /** Returns this node's last entry that is both committed and on its disk. */
+  safeIndex(): number;
+  onSafeIndex(peer: PulsePeer, index: number): void;
+  onClock(peerId: string, reading: ClockReading): void;
+}
+
+export interface PeersOptions {
+  readonly path: string;
+  readonly log: Log;
+  readonly store: Pick<LogStore, "lastIndex">;
+  readonly book: Pick<MemberDirectory, "ids" | "isOf" | "judge" | "storageOf">;
+  status(): RaftStatus;
+  /** Milliseconds. */
+  monotonic(): number;
+  /** This node must not go on. */
+  onEnd(error: Error): void;
+}
+
+export interface OwnPeers extends Peers {
+  readonly clocks: Clocks;
+  /** Returns members that lost acknowledged entries, by node id. */
+  forgotten(): ReadonlyMap<string, Forgotten>;
+  /** Returns the safe index of a member, as reported by itself or to this leader; `undefined` if none is known. */
+  safeIndexOf(nodeId: string): number | undefined;
+  /** Call once a second. */
+  look(): void;
+  /** The members are others. */
+  keepOnly(nodeIds: readonly string[]): void;
+}
+
+export function createPeers({ path, log, store, book, status, monotonic, onEnd }: PeersOptions): OwnPeers {
+  const memory = createRollbackDetector();
+  const clocks = createClocks({
+    wall: Date.now,
+    monotonic,
+    onStep: (byMs) =>
+      log.warn(
+        "the clock of this machine was set: windows, suspensions and expiries go by the clock as it was and by the other " +
+          "members', until one of them confirms the new time or it has stayed for 10 s",
+        { by_ms: byMs },
+      ),
+  });
+  const told = new Map<string, string>();
+
+  const tell = (id: string, { lastIndex, hadIndex }: Forgotten): void => {
+    const words = `its log ends with entry ${lastIndex}, and entry ${hadIndex} was on its disk`;
+    if (told.get(id) === words) return;
+    told.set(id, words);
+    log.error(
+      `a member has forgotten what it acknowledged (${words}): its data directory was put back from an old copy, or its ` +
+        "disk lost writes. It is refused; move the directory away there and let the node join with an empty one",
+      { member: id },
+    );
+  };
+
+  return {
+    judge: (words) => book.judge(words, status().lead !== undefined),
+    recall(words) {
+      const { role, term, progress } = status();
+      const match = progress.get(words.nodeId)?.match;
+      const counts = role === "leader" && match !== undefined && book.isOf(words.nodeId, words.storageId);
+      const found = memory.judge(words, counts ? { term, index: match } : undefined);
+      if (found === undefined) {
+        told.delete(words.nodeId);
+        return undefined;
+      }
+      tell(words.nodeId, found);
+      return "forgot";
+    },
+    arbitrates(nodeId) {
+      const { role, lead } = status();
+      return role === "leader" || lead === nodeId;
+    },
+    onRefused(code, peerId) {
+      const end = endOf(code, { path, peerId, lastIndex: store.lastIndex() });
+      if (end !== undefined) onEnd(end);
+    },
+    onRefusing(code, peerId) {
+      // The peer has seen a recovery that this directory has not.
+      if (code !== "newer_recovery_epoch") return;
+      const end = endOf("stale_recovery_epoch", { path, peerId, lastIndex: store.lastIndex() });
+      if (end !== undefined) onEnd(end);
+    },
+    // The term may be ahead of the disk's, never behind: who reads it then concludes less.
+    position: () => ({ lastIndex: store.lastIndex(), term: status().term }),
+    safeIndex: () => Math.min(store.lastIndex(), status().commit),
+    onSafeIndex({ nodeId, storageId }, index) {
+      if (storageId !== undefined && book.ids().includes(nodeId)) memory.note(nodeId, storageId, index);
+    },
+    onClock(peerId, reading) {
+      if (book.ids().includes(peerId)) clocks.note(peerId, reading);
+    },
+    clocks,
+    forgotten: memory.forgotten,
+    safeIndexOf: (id) => memory.safeIndexOf(id, book.storageOf(id)),
+    look() {
+      const { role, id: self, commit, progress } = status();
+      if (role !== "leader") return;
+      for (const [id, { match }] of progress) {
+        const storageId = book.storageOf(String(id));
+        if (id !== self && storageId !== undefined) memory.note(String(id), storageId, Math.min(match, commit));
+      }
+    },
+    keepOnly(nodeIds) {
+      memory.keepOnly(nodeIds);
+      clocks.keepOnly(nodeIds);
+    },
+  };
+}

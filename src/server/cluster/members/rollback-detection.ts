@@ -1,0 +1,82 @@
+/**
+ * Detects members that came back with an old copy of their data directory, by what they are known to have had on their disks.
+ * Such a member must not take part: its votes would count for entries that it has lost, and with a majority of such nodes,
+ * acknowledged entries are lost.
+ *
+ * Two facts about a healthy member stay true whatever happens to the leaders. An entry that is committed and on its disk is
+ * never replaced. An entry that it acknowledged to the leader of the present term is not replaced either, until the member
+ * has reached a later term.
+ * So a log that ends before either has been rolled back, and no healthy one has (the simulator checks this at every
+ * reconnection of every run).
+ */
+
+export interface PeerLogEnd {
+  readonly nodeId: string;
+  readonly storageId: string;
+  /** `undefined` if the member runs an earlier version, which does not report it. */
+  readonly log: { readonly lastIndex: number; readonly term: number } | undefined;
+}
+
+export interface Forgotten {
+  readonly storageId: string;
+  /** End of its log, and an entry that it had. */
+  readonly lastIndex: number;
+  readonly hadIndex: number;
+}
+
+/** Acknowledgements of the member with this directory to the leader of `term`. */
+export interface Acknowledged {
+  readonly term: number;
+  readonly index: number;
+}
+
+export interface RollbackDetector {
+  /** Notes a member's safe index, which covers committed entries. */
+  note(nodeId: string, storageId: string, safeIndex: number): void;
+  /** Returns what the member has lost; `undefined` if nothing shows a loss. `acknowledged`: set if this node leads. */
+  judge(words: PeerLogEnd, acknowledged: Acknowledged | undefined): Forgotten | undefined;
+  safeIndexOf(nodeId: string, storageId: string | undefined): number | undefined;
+  /** Members found rolled back when they last connected, by node id. */
+  forgotten(): ReadonlyMap<string, Forgotten>;
+  /** Members that are none any more. */
+  keepOnly(nodeIds: readonly string[]): void;
+}
+
+/** Facts about a member's directory. */
+export interface Known {
+  readonly storageId: string;
+  readonly safeIndex: number;
+}
+
+export function createRollbackDetector(known: Map<string, Known> = new Map()): RollbackDetector {
+  const forgotten = new Map<string, Forgotten>();
+  return {
+    note(nodeId, storageId, safeIndex) {
+      const before = known.get(nodeId);
+      if (before?.storageId === storageId && before.safeIndex >= safeIndex) return;
+      known.set(nodeId, { storageId, safeIndex });
+    },
+    judge({ nodeId, storageId, log }, acknowledged) {
+      forgotten.delete(nodeId);
+      if (log === undefined) return undefined;
+      const { lastIndex, term } = log;
+      const before = known.get(nodeId);
+      const safe = before?.storageId === storageId ? before.safeIndex : 0;
+      const promised = acknowledged !== undefined && term <= acknowledged.term ? acknowledged.index : 0;
+      const hadIndex = Math.max(safe, promised);
+      if (lastIndex >= hadIndex) return undefined;
+      const found = { storageId, lastIndex, hadIndex };
+      forgotten.set(nodeId, found);
+      return found;
+    },
+    safeIndexOf(nodeId, storageId) {
+      const before = known.get(nodeId);
+      return before?.storageId === storageId ? before?.safeIndex : undefined;
+    },
+    forgotten: () => forgotten,
+    keepOnly(nodeIds) {
+      for (const id of known.keys()) if (!nodeIds.includes(id)) known.delete(id);
+      for (const id of forgotten.keys()) if (!nodeIds.includes(id)) forgotten.delete(id);
+    },
+  };
+}

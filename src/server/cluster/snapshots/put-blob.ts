@@ -1,0 +1,57 @@
+/** Puts content that is too large for one command into the log in parts. */
+
+import { createHash } from "node:crypto";
+import { open } from "node:fs/promises";
+import { mapWithLimit } from "../../../base/index.ts";
+import { ClusterError } from "../cluster-error.ts";
+import type { Cluster, WriteOptions } from "../types.ts";
+
+/** Bytes of a restored state per command, before base64 makes it a third larger. */
+const BLOB_PART_BYTES = 512 * 1024;
+
+/** Parts of a document under way at once. */
+const BLOB_PARALLEL = 4;
+
+/** Puts a file into the log in parts, a few at a time. Resolves with their number. */
+export async function writeParts(
+  path: string,
+  sha256: string,
+  write: Cluster["write"],
+  options: WriteOptions,
+): Promise<number> {
+  const file = await open(path, "r");
+  try {
+    const { size } = await file.stat();
+    const of = Math.max(1, Math.ceil(size / BLOB_PART_BYTES));
+    const parts = Array.from({ length: of }, (_, part) => part);
+    const { signal = new AbortController().signal } = options;
+    await mapWithLimit(parts, BLOB_PARALLEL, signal, async (part, until) => {
+      const length = Math.min(BLOB_PART_BYTES, size - part * BLOB_PART_BYTES);
+      const { buffer } = await file.read(Buffer.alloc(length), 0, length, part * BLOB_PART_BYTES);
+      await putPart({ sha256, part, of, data: buffer.toString("base64") }, write, { ...options, signal: until });
+    });
+    return of;
+  } finally {
+    await file.close();
+  }
+}
+
+/** A document too large for one command, as parts of at most 512 KiB that a later command names by the digest. */
+export async function putBlob(
+  cluster: Pick<Cluster, "write">,
+  bytes: Uint8Array,
+  options: WriteOptions,
+): Promise<{ readonly sha256: string; readonly parts: number }> {
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  const of = Math.max(1, Math.ceil(bytes.length / BLOB_PART_BYTES));
+  for (let part = 0; part < of; part += 1) {
+    const data = Buffer.from(bytes.subarray(part * BLOB_PART_BYTES, (part + 1) * BLOB_PART_BYTES)).toString("base64");
+    await putPart({ sha256, part, of, data }, cluster.write, options);
+  }
+  return { sha256, parts: of };
+}
+
+async function putPart(p: unknown, write: Cluster["write"], { by, timeoutMs, signal }: WriteOptions): Promise<void> {
+  const result = await write({ t: "blob.put", p }, { by, timeoutMs, ...(signal && { signal }) });
+  if (result.kind === "refused") throw new ClusterError("refused", result.message);
+}

@@ -1,0 +1,93 @@
+/**
+ * Replaces the state of the cluster by that of an archive. Source: specification document 1 (snapshot restore); design
+ * decisions, section 20 (restoring into a cluster of another secret).
+ */
+
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type SealedRow, sealedRow } from "../../core/state/index.ts";
+import { ClusterError } from "../cluster-error.ts";
+import type { Cluster } from "../types.ts";
+import { readArchive } from "./archive.ts";
+import { writeParts } from "./put-blob.ts";
+
+const OTHER_SECRET =
+  "the archive is refused, and nothing was changed: its secrets were sealed under another cluster secret or kek_file. " +
+  "Restore it where they are set, or run 'gateway snapshot restore -without-secrets', which restores all but what is " +
+  "sealed and lists the names to seal again";
+
+export interface RestorePorts {
+  /** Throws where the node keeps its state in memory. */
+  dataDir(): string;
+  readonly write: Cluster["write"];
+  /** Whether this node can open a data key of the keyring row. */
+  readonly canOpenRing: ((row: string) => boolean) | undefined;
+}
+
+export function createRestore({ dataDir, write, canOpenRing }: RestorePorts): Cluster["restore"] {
+  return async (archive, { withoutSecrets = false, ...options }) => {
+    const path = join(dataDir(), `restore-${randomBytes(6).toString("hex")}.tmp`);
+    const sealed = collectSealed();
+    try {
+      const { meta, state } = await readArchive(
+        archive,
+        path,
+        sealed.visit,
+        options.signal ?? new AbortController().signal,
+        withoutSecrets ? sealed.has : undefined,
+      );
+      const malformed = sealed.malformed();
+      if (malformed !== undefined) {
+        throw new ClusterError(
+          "refused",
+          `the archive is refused, and nothing was changed: its row \`${malformed}\` is malformed`,
+        );
+      }
+      if (!withoutSecrets && canOpenRing !== undefined && sealed.isLocked(canOpenRing)) {
+        throw new ClusterError("refused", OTHER_SECRET);
+      }
+      const { sha256, size, rows, digest } = state;
+      const parts = await writeParts(path, sha256, write, options);
+      const result = await write({ t: "state.restore", p: { sha256, parts, rows, digest } }, options);
+      if (result.kind === "refused") throw new ClusterError("refused", result.message);
+      const { index, term } = meta;
+      return { index, term, size, ...(withoutSecrets && { leftOut: sealed.names() }) };
+    } finally {
+      await rm(path, { force: true });
+    }
+  };
+}
+
+/** Collects the sealed values of an archive while it is read. */
+function collectSealed() {
+  const keys = new Set<string>();
+  let malformed: string | undefined;
+  const dataKeys = new Map<string, string>();
+  const values: Exclude<SealedRow, { kind: "ring" }>[] = [];
+  const namesOf = (kind: SealedRow["kind"]) => values.filter((it) => it.kind === kind).map(({ name }) => name);
+  return {
+    visit(key: string, value: string): void {
+      let row: SealedRow | undefined;
+      try {
+        row = sealedRow(key, value);
+      } catch {
+        malformed ??= key;
+      }
+      if (row === undefined) return;
+      keys.add(key);
+      if (row.kind === "ring") dataKeys.set(row.name, value);
+      else values.push(row);
+    },
+    has: (key: string): boolean => keys.has(key),
+    /** Returns the key of a sealed row that cannot be read, if there is one. */
+    malformed: (): string | undefined => malformed,
+    /** Whether a data key that seals something cannot be opened, or none of those that seal nothing can. */
+    isLocked(canOpen: (row: string) => boolean): boolean {
+      const used = new Set(values.map(({ dataKey }) => dataKey));
+      const locked = [...dataKeys].filter(([, row]) => !canOpen(row)).map(([id]) => id);
+      return locked.some((id) => used.has(id)) || (locked.length > 0 && locked.length === dataKeys.size);
+    },
+    names: () => ({ secrets: namesOf("secret").sort(), certificates: namesOf("cert").sort() }),
+  };
+}

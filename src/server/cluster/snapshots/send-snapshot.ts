@@ -1,0 +1,47 @@
+/**
+ * Sends the newest snapshot to a member whose log ends before this one begins.
+ *
+ * The first configuration has no file. And a snapshot from before the member was added may know another member of its
+ * id, whose place the receiver would take itself for. In both cases one is made now, and the next message names it.
+ */
+
+import type { Log } from "../../../base/index.ts";
+import type { Message } from "../../core/raft/index.ts";
+import type { Network } from "../network.ts";
+import type { Storage } from "../storage/index.ts";
+import type { Snapshots } from "./snapshot-schedule.ts";
+
+export interface SnapshotSenderOptions {
+  readonly storage: Storage;
+  readonly network: Network;
+  readonly snapshots: Snapshots;
+  /** Index from which a snapshot knows the member as it is now. */
+  knownSince(id: string): number;
+  report(to: string, isInstalled: boolean): void;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** Takes a MsgSnap; never rejects. */
+export function createSnapshotSender(options: SnapshotSenderOptions): (message: Message) => Promise<void> {
+  const { storage, network, snapshots, log, signal } = options;
+  return async (message) => {
+    const to = String(message.to);
+    const record = storage.log.snapshotRecord;
+    const isUsable = record !== undefined && record.size > 0 && record.index >= options.knownSince(to);
+    const isMeant = isUsable && record.index === message.snapshot?.index;
+    try {
+      if (isMeant) {
+        await network.sendSnapshot(message, record, storage.snapshotPath(record), signal);
+        log.info("a snapshot was sent", { to, index: record.index, bytes: record.size });
+      } else if (!isUsable) {
+        await snapshots.make();
+      }
+    } catch (error) {
+      if (!signal.aborted) log.warn("a snapshot was not sent", { to, error });
+      options.report(to, false);
+      return;
+    }
+    options.report(to, isMeant);
+  };
+}

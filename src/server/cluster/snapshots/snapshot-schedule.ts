@@ -1,0 +1,140 @@
+/** Decides when a snapshot is made, and which part of the log is dropped with it. Source: cluster reference, section 2.9. */
+
+import type { Member } from "../../core/state/index.ts";
+import { ClusterError } from "../cluster-error.ts";
+import type { StateWriter } from "../consensus/state-writer.ts";
+import type { SnapshotRecord, Storage } from "../storage/types.ts";
+import type { SavedSnapshot } from "../worker-protocol.ts";
+import type { ArchiveMeta } from "./archive.ts";
+
+/** Applied entries since the last one. */
+const EVERY_ENTRIES = 8_192;
+const EVERY_BYTES = 64 * 1024 * 1024;
+
+/** Entries kept behind a snapshot, so that a member that was away shortly needs none. */
+const TRAILING_ENTRIES = 10_240;
+
+/** A member further behind than this gets a snapshot instead. */
+const MAX_KEPT_FOR_MEMBER = 100_000;
+
+export interface SnapshotPorts {
+  readonly storage: Storage;
+  readonly writer: StateWriter;
+  /** Returns the lowest index that a reachable member has; the highest number if there is none. */
+  lowestMatch(): number;
+  /** A received file waits to be installed, and no record names it yet. */
+  isInstalling(): boolean;
+  /** The log begins later than before. */
+  onCompacted(): void;
+  onFault(error: unknown): void;
+  readonly signal: AbortSignal;
+}
+
+export interface Snapshots {
+  /** Begins one when it is due; cheap. */
+  consider(): void;
+  /** Makes a snapshot of everything applied until now. `isWhole`: keeps nothing of the log before it. */
+  make(options?: { readonly isWhole: boolean }): Promise<SnapshotRecord>;
+}
+
+export function createSnapshots(ports: SnapshotPorts): Snapshots {
+  const { storage, writer, signal } = ports;
+  let running: Promise<SnapshotRecord> | undefined;
+
+  const produce = async (isWhole: boolean): Promise<SnapshotRecord> => {
+    await writer.flush();
+    let writing: Promise<SnapshotRecord> | undefined;
+    await writer.between(async (store) => {
+      const { applied, configuration } = writer.standing();
+      const last = storage.log.snapshotRecord;
+      if (last !== undefined && last.size > 0 && last.index === applied.index) {
+        writing = Promise.resolve(last);
+        return;
+      }
+      if (applied.index === 0) throw new ClusterError("no_leader", "this node has no state yet");
+      // The rows are those of this moment: they are taken before the call returns.
+      writing = store.writeSnapshot({ index: applied.index, term: applied.term, configuration }, signal);
+      writing.catch(() => undefined);
+    });
+    if (writing === undefined) throw new Error("no snapshot was begun");
+    const record = await writing;
+    const { log } = storage;
+    const isLarge = isWhole || log.byteLength >= EVERY_BYTES;
+    const kept = isLarge ? record.index : record.index - TRAILING_ENTRIES;
+    const behind = Math.max(ports.lowestMatch(), record.index - MAX_KEPT_FOR_MEMBER);
+    const compactTo = isWhole ? record.index : Math.max(0, Math.min(kept, behind));
+    await log.recordSnapshot(record, compactTo);
+    ports.onCompacted();
+    if (!ports.isInstalling()) await storage.removeOldSnapshots();
+    return record;
+  };
+
+  const begin = (isWhole: boolean): Promise<SnapshotRecord> => {
+    const begun = produce(isWhole).finally(() => {
+      running = undefined;
+    });
+    running = begun;
+    return begun;
+  };
+
+  return {
+    consider() {
+      if (running !== undefined || signal.aborted) return;
+      const { log } = storage;
+      const since = writer.standing().applied.index - (log.snapshotRecord?.index ?? 0);
+      if (since < EVERY_ENTRIES && !(log.byteLength >= EVERY_BYTES && since > 0)) return;
+      begin(false).catch((error: unknown) => {
+        if (!signal.aborted) ports.onFault(error);
+      });
+    },
+    async make({ isWhole } = { isWhole: false }) {
+      // A snapshot that is already running may have begun too early for the caller.
+      while (running !== undefined) await running.catch(() => undefined);
+      return await begin(isWhole);
+    },
+  };
+}
+
+export function doesNotLead(lead: string | number | undefined): ClusterError {
+  return new ClusterError(
+    "conflict",
+    `this node does not lead: ask ${lead ?? "the leader"}, or take a snapshot of this node that may trail (stale)`,
+  );
+}
+
+export function savedSnapshot(record: SnapshotRecord, path: string, of: SnapshotSurroundings): SavedSnapshot {
+  const { index, term, size, sha256 } = record;
+  return { info: { index, term, size }, path, sha256, meta: describeSnapshot(record, of) };
+}
+
+export interface SnapshotSurroundings {
+  readonly members: readonly Member[];
+  readonly featureLevel: number;
+  readonly clusterId: string | undefined;
+  readonly version: string;
+  readonly node: string;
+  readonly leads: boolean;
+}
+
+/** `meta.json` of the archive, without the time at which it is made. */
+export function describeSnapshot(record: SnapshotRecord, of: SnapshotSurroundings): Omit<ArchiveMeta, "created_at"> {
+  const { voters, learners } = record.configuration;
+  return {
+    format: 1,
+    id: `${record.term}-${record.index}-${record.now}`,
+    index: record.index,
+    term: record.term,
+    configuration: {
+      voters: of.members.filter(({ id }) => voters.includes(id)),
+      learners: of.members.filter(({ id }) => learners.includes(id)),
+    },
+    feature_level: of.featureLevel,
+    cluster_id: of.clusterId ?? null,
+    gateway_version: of.version,
+    node: of.node,
+    leader: of.leads,
+    size: record.size,
+    digest: record.digest,
+    rows: record.rows,
+  };
+}

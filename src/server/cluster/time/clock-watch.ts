@@ -1,0 +1,107 @@
+/**
+ * Reacts to differing clocks: reports when a difference begins and ends, and makes a node with a far-off clock hand over
+ * leadership if another node can lead. Runs once a second.
+ */
+
+import type { Log } from "../../../base/index.ts";
+import type { RaftStatus } from "../../core/raft/index.ts";
+import { LOG_TIME_LEVEL, MAX_STAMP_LAG_MS } from "../../core/state/index.ts";
+import { type Clocks, MAX_LEADER_OFFSET_MS, TOLD_OFFSET_MS } from "./clocks.ts";
+
+export interface ClockWatchPorts {
+  readonly nodeId: string;
+  readonly clocks: Clocks;
+  readonly log: Log;
+  memberIds(): readonly string[];
+  /** Latest time of the log, in milliseconds since 1970. */
+  logNow(): number;
+  featureLevel(): number;
+  status(): Pick<RaftStatus, "role" | "configuration">;
+  /** Whether the member was heard of lately. */
+  isHeard(nodeId: string): boolean;
+  setReluctant(isReluctant: boolean): void;
+  /** Gives leadership to one of these. */
+  handOverTo(nodeIds: readonly string[]): void;
+}
+
+/** Among the names of members, of which none is empty. */
+const LOG = "";
+
+/** Looks between two attempts to give leadership away. */
+const HAND_OVER_EVERY = 5;
+/** The difference has ended once it is within this fraction of the reported limit. */
+const ENDED = 0.5;
+
+/**
+ * Returns by how many milliseconds the time of the log is ahead of the members' clocks; 0 within what two leaders may
+ * stamp apart.
+ */
+export function logAheadOf(clocks: Pick<Clocks, "now">, logNow: number): number {
+  const ahead = logNow - clocks.now();
+  return ahead > MAX_STAMP_LAG_MS ? ahead : 0;
+}
+
+/** Whether a member's clock is near enough to the median; one that is not known is. */
+export function maySetTime(clocks: Clocks, nodeId: string): boolean {
+  return Math.abs(clocks.aheadOf(nodeId) ?? 0) <= MAX_LEADER_OFFSET_MS;
+}
+
+export function createClockWatch(ports: ClockWatchPorts): () => void {
+  const { nodeId, clocks, log } = ports;
+  const told = new Set<string>();
+  let looks = 0;
+
+  const tell = (member: string, ahead: number | undefined): void => {
+    if (ahead === undefined) return;
+    const seconds = Math.round(ahead / 100) / 10;
+    if (!told.has(member) && Math.abs(ahead) > TOLD_OFFSET_MS) {
+      told.add(member);
+      log.warn(
+        `the clock of a member is ${Math.abs(seconds)} s ${ahead > 0 ? "ahead of" : "behind"} the median of the members' ` +
+          "clocks: see that its machine keeps time (chrony, systemd-timesyncd)",
+        { member, ahead_ms: ahead },
+      );
+    } else if (told.has(member) && Math.abs(ahead) < ENDED * TOLD_OFFSET_MS) {
+      told.delete(member);
+      log.info("the clock of a member agrees with the others again", { member, ahead_ms: ahead });
+    }
+  };
+
+  const tellLog = (): void => {
+    const ahead = logAheadOf(clocks, ports.logNow());
+    const isTold = told.has(LOG);
+    if (ahead > 0 && !isTold) {
+      told.add(LOG);
+      const until = new Date(ports.logNow()).toISOString();
+      const goesBy =
+        ports.featureLevel() >= LOG_TIME_LEVEL
+          ? "until then windows, suspensions and expiries go by the members' clocks"
+          : "until then shared budgets are not served (that needs every member at this version)";
+      log.warn(
+        `the time of the log is ${Math.round(ahead / 1_000)} s ahead of the members' clocks, which reach it at ${until}: ` +
+          `a clock was ahead when it led, or all were set back; ${goesBy}`,
+        { ahead_ms: ahead },
+      );
+    } else if (ahead === 0 && isTold) {
+      told.delete(LOG);
+      log.info("the members' clocks have reached the time of the log");
+    }
+  };
+
+  return () => {
+    looks += 1;
+    tellLog();
+    const lead = clocks.lead();
+    tell(nodeId, lead);
+    for (const id of ports.memberIds()) if (id !== nodeId) tell(id, clocks.aheadOf(id));
+
+    const isFarOff = Math.abs(lead) > MAX_LEADER_OFFSET_MS;
+    ports.setReluctant(isFarOff);
+    const { role, configuration } = ports.status();
+    if (!isFarOff || role !== "leader" || looks % HAND_OVER_EVERY !== 0) return;
+    const able = configuration.voters
+      .map(String)
+      .filter((id) => id !== nodeId && ports.isHeard(id) && maySetTime(clocks, id));
+    if (able.length > 0) ports.handOverTo(able);
+  };
+}

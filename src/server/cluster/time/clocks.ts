@@ -1,0 +1,137 @@
+/**
+ * Time of the cluster: the median of the members' clocks, as measured on the links, so one wrong clock cannot move it. It is
+ * stored as an origin, the time at which this machine's monotonic clock was zero. So a step of the wall clock has no immediate
+ * effect: it is detected against the monotonic clock, and the clock keeps its earlier value until another member confirms the
+ * new time or it has lasted for ten seconds.
+ */
+
+import type { ClockReading } from "../transport/index.ts";
+
+/** Offset from the median, in either direction, beyond which a node uses the median, in milliseconds. */
+export const MAX_LEAD_MS = 2_000;
+/** A node whose clock is further from the median, either way, leaves leading to others. */
+export const MAX_LEADER_OFFSET_MS = 30_000;
+/** Offset above which a warning is logged, in milliseconds. */
+export const TOLD_OFFSET_MS = 1_000;
+
+/** Readings of a peer that are looked at, of which the quickest counts: it is off by half its round trip at most. */
+const KEPT = 4;
+/**
+ * Lifetime of a reading, in milliseconds. Peers are asked every 2.5 seconds. A clock runs on while its node is away, so its
+ * reading stays valid, and the median does not depend on the two remaining members.
+ */
+const FRESH_MS = 600_000;
+/** Difference that two round trips cannot explain, so the clock was set, in milliseconds. */
+const SET_MS = 100;
+/** Between two looks a wall clock that is slewed moves by microseconds against the monotonic clock. */
+const STEP_MS = 500;
+/** Duration after which a step counts as the right time, if no other member can tell, in milliseconds. */
+const SETTLE_MS = 10_000;
+
+export interface ClockPorts {
+  /** Milliseconds since 1970, by the clock of this machine, which may be set. */
+  wall(): number;
+  /** Milliseconds of a clock that is never set. */
+  monotonic(): number;
+  /** Called when the wall clock was set by `byMs` milliseconds, before that is accepted. */
+  onStep?(byMs: number): void;
+}
+
+export interface Clocks {
+  note(nodeId: string, reading: ClockReading): void;
+  /** Milliseconds by which its clock is ahead of this node's; undefined while it is not known. */
+  offsetOf(nodeId: string): number | undefined;
+  /** Milliseconds by which this node's clock, as it is now, is ahead of the median of all that are known. */
+  lead(): number;
+  /** Returns milliseconds between this node's time and its monotonic clock; changes when a clock is read. */
+  origin(): number;
+  /** Returns this node's time in whole milliseconds since 1970, which a leader stamps. */
+  now(): number;
+  /** Milliseconds by which a member's clock is ahead of the median; undefined while it is not known. */
+  aheadOf(nodeId: string): number | undefined;
+  /** Members that are none any more. */
+  keepOnly(nodeIds: readonly string[]): void;
+}
+
+/** An origin, as of when it was read. */
+interface Kept {
+  readonly originMs: number;
+  readonly roundTripMs: number;
+  readonly at: number;
+}
+
+export function createClocks({ wall, monotonic, onStep }: ClockPorts): Clocks {
+  const readings = new Map<string, readonly Kept[]>();
+  /** Origin of this node's clock, without a step that is not confirmed yet. */
+  let own = wall() - monotonic();
+  let stepped: { readonly originMs: number; readonly since: number } | undefined;
+
+  /** Returns the origin of the wall clock as it is now. */
+  const look = (): number => {
+    const since = monotonic();
+    const originMs = wall() - since;
+    if (Math.abs(originMs - own) <= STEP_MS) {
+      own = originMs;
+      stepped = undefined;
+    } else if (stepped === undefined || Math.abs(originMs - stepped.originMs) > STEP_MS) {
+      stepped = { originMs, since };
+      onStep?.(Math.round(originMs - own));
+    } else if (since - stepped.since >= SETTLE_MS) {
+      own = originMs;
+      stepped = undefined;
+    }
+    return originMs;
+  };
+
+  const originOf = (id: string): number | undefined => {
+    const now = monotonic();
+    const fresh = (readings.get(id) ?? []).filter(({ at }) => now - at <= FRESH_MS);
+    return fresh.toSorted((a, b) => a.roundTripMs - b.roundTripMs)[0]?.originMs;
+  };
+
+  const median = (): number => {
+    const origins = [own, ...[...readings.keys()].flatMap((id) => originOf(id) ?? [])].sort((a, b) => a - b);
+    // The lower of two: a log that is behind harms less than one that is ahead, and catches up.
+    return origins[Math.floor((origins.length - 1) / 2)] ?? own;
+  };
+
+  const origin = (): number => {
+    look();
+    const middle = median();
+    return Math.abs(own - middle) > MAX_LEAD_MS ? middle : own;
+  };
+
+  return {
+    note(id, { atMs, monotonicMs, roundTripMs }) {
+      const originMs = atMs - monotonicMs;
+      const kept = (readings.get(id) ?? []).filter(
+        (it) => Math.abs(it.originMs - originMs) <= (it.roundTripMs + roundTripMs) / 2 + SET_MS,
+      );
+      readings.set(id, [...kept, { originMs, roundTripMs, at: monotonic() }].slice(-KEPT));
+      look();
+      if (stepped === undefined) return;
+      // Another member's clock shows which of the two is right, if it is closer to one of them.
+      const near = Math.min(MAX_LEAD_MS, Math.abs(stepped.originMs - own) / 2);
+      if (Math.abs(originMs - stepped.originMs) >= near) return;
+      own = stepped.originMs;
+      stepped = undefined;
+    },
+    offsetOf(id) {
+      const originMs = originOf(id);
+      return originMs === undefined ? undefined : Math.round(originMs - look());
+    },
+    lead() {
+      const originMs = look();
+      return Math.round(originMs - median());
+    },
+    origin,
+    now: () => Math.max(0, Math.round(origin() + monotonic())),
+    aheadOf(id) {
+      const originMs = originOf(id);
+      return originMs === undefined ? undefined : Math.round(originMs - median());
+    },
+    keepOnly(ids) {
+      for (const id of readings.keys()) if (!ids.includes(id)) readings.delete(id);
+    },
+  };
+}

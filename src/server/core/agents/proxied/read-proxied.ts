@@ -1,0 +1,293 @@
+/**
+ * A request of MCP or A2A that another proxy routes, of whatever revision: what its texts are, and what rules may read of
+ * it. Nothing is asked of a version here, which is between client and server; what two readers could take for different
+ * messages is refused as the hops refuse it. Source: mcp reference, 3 to 8; a2a reference, 3 to 7; design decisions,
+ * sections 7, 11 and 19.
+ */
+import { isUtf8 } from "node:buffer";
+import { memberOf, type Placed, placedIn, stringIn } from "../../dialects/index.ts";
+import { asksForPush, doubtInMessage, isA2aMethod, readA2aParams } from "../a2a/index.ts";
+import {
+  HEADER_MISMATCH,
+  type McpRequestTexts,
+  mcpAliasIn,
+  mcpDisagreement,
+  mcpNameIn,
+  readMcpParams,
+  readMcpReply,
+  withMirrors,
+} from "../mcp/index.ts";
+import {
+  aliasIn,
+  envelopeOf,
+  hasRepeated,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  isJsonType,
+  MAX_VALUES,
+  MEMBERS,
+  PARSE_ERROR,
+} from "../rpc-envelope.ts";
+import type { AgentProtocol } from "../rpc-refusal.ts";
+import { TextCollector } from "../text-collector.ts";
+import type { ProxiedShape } from "./proxied-refusal.ts";
+import { NO_IDS, type ProxiedArrival, protocolInHeaders, protocolOfMethod, saysA2a } from "./recognise.ts";
+import { restMethod } from "./rest.ts";
+
+/** Maximum messages of a batch; each is judged separately. */
+const MAX_BATCH = 100;
+
+/** Besides those of a request, in what a client answers. */
+const REPLY = ["result", "error"];
+
+export interface ProxiedCall {
+  /** Empty for an answer to the server's own request. */
+  readonly method: string;
+  /** Tool, prompt or resource; empty: it names none. */
+  readonly name: string;
+}
+
+export interface ProxiedTexts extends McpRequestTexts {
+  /** Index after the last text of each call. */
+  readonly ends: readonly number[];
+}
+
+export interface ProxiedRequest {
+  readonly shape: ProxiedShape;
+  /** Single call, or the calls of a batch in order. */
+  readonly calls: readonly ProxiedCall[];
+  /** Whether it asks an agent to post its results to a URL. */
+  readonly asksForPush: boolean;
+  /** Throws `TooManyTexts`. */
+  readonly texts: () => ProxiedTexts;
+}
+
+export type ProxiedReading =
+  /** The request belongs to neither protocol. */
+  | { readonly kind: "other" }
+  | { readonly kind: "read"; readonly request: ProxiedRequest }
+  /** The message quotes nothing of the request. `shape` contains the number of the fault. */
+  | { readonly kind: "refused"; readonly shape: ProxiedShape; readonly message: string };
+
+/** `body`: after decompression. */
+export function readProxied(arrival: ProxiedArrival, body: Buffer): ProxiedReading {
+  const { verb, path, headers } = arrival;
+  const rest = restMethod(verb, path, saysA2a(headers));
+  if (rest !== undefined) return readRest(rest, body);
+  const announced = protocolInHeaders(headers);
+  if (body.length === 0 || (announced === undefined && !MAY_BE_RPC.some((part) => body.includes(part)))) return OTHER;
+  const text = isUtf8(body) ? body.toString("utf8") : undefined;
+  const root = text === undefined ? undefined : placedIn(text, MAX_VALUES);
+  if (text === undefined || root === undefined) {
+    // Its meaning is unknown; a message of the protocol would contain other texts than its strings.
+    const isMeant = announced !== undefined && isJsonType(String(headers["content-type"] ?? ""));
+    if (!isMeant && !(text !== undefined && isRpcWritten(text))) return OTHER;
+    const shape = { protocol: announced ?? "mcp", binding: "rpc", ...NO_IDS, code: PARSE_ERROR } as const;
+    return refused(shape, "the body is no JSON in UTF-8, is nested too deep, or holds too many values");
+  }
+  const isBatch = root.kind === "array";
+  const nodes = isBatch ? root.items : [root];
+  const protocol = protocolOf(text, nodes, announced);
+  if (protocol === undefined) return OTHER;
+  const messages: Message[] = [];
+  const ids: string[] = [];
+  if (nodes.length > MAX_BATCH) {
+    return refused(
+      { protocol, binding: "rpc", ...NO_IDS, code: INVALID_REQUEST },
+      `the batch has more than ${MAX_BATCH} messages`,
+    );
+  }
+  for (const node of nodes) {
+    const message = messageIn(text, node, protocol);
+    if ("fault" in message) {
+      const { code, id, fault } = message;
+      return refused({ protocol, binding: "rpc", ids: [...ids, id], isBatch, code }, fault);
+    }
+    if (message.id !== undefined) ids.push(message.id);
+    messages.push(message);
+  }
+  const shape = { protocol, binding: "rpc", ids, isBatch } as const;
+  const [only] = messages;
+  if (protocol === "mcp" && !isBatch && only !== undefined && !only.isReply) {
+    const header = mcpDisagreement(headers, text, only.method, only.said);
+    if (header !== undefined)
+      return refused({ ...shape, code: HEADER_MISMATCH }, `the header ${header} and the body disagree`);
+  }
+  return {
+    kind: "read",
+    request: {
+      shape,
+      calls: messages.map(({ method, name }) => ({ method, name })),
+      asksForPush: protocol === "a2a" && messages.some(({ method, said }) => asksForPush(text, method, said)),
+      texts: () => textsOf(text, messages, protocol, protocol === "mcp" ? headers : {}),
+    },
+  };
+}
+
+const OTHER: ProxiedReading = { kind: "other" };
+
+/** The name may also contain an escape. */
+const MAY_BE_RPC = ['"jsonrpc"', "\\u"];
+
+function refused(shape: ProxiedShape, message: string): ProxiedReading {
+  return { kind: "refused", shape, message: `Guardrails cannot inspect the request: ${message}.` };
+}
+
+interface Message {
+  /** JSON text; `undefined` for a notification, which gets no answer. */
+  readonly id: string | undefined;
+  readonly method: string;
+  readonly name: string;
+  /** Parameters; of a reply its result or error. */
+  readonly said: Placed | undefined;
+  readonly isReply: boolean;
+  /** Members that the protocol does not define. */
+  readonly beside: readonly Placed[];
+}
+
+/** Returns `undefined` if none of the messages belongs to either protocol. */
+function protocolOf(
+  text: string,
+  nodes: readonly Placed[],
+  announced: AgentProtocol | undefined,
+): AgentProtocol | undefined {
+  let isRpc = false;
+  for (const node of nodes) {
+    if (stringIn(text, memberOf(node, "jsonrpc")) !== "2.0") continue;
+    isRpc = true;
+    const method = stringIn(text, memberOf(node, "method"));
+    if (method === undefined) continue;
+    const isOfTask = memberOf(memberOf(node, "params"), "taskId") !== undefined;
+    const protocol = protocolOfMethod(method, isOfTask);
+    if (protocol !== undefined) return protocol;
+  }
+  const asks = nodes.some((node) => stringIn(text, memberOf(node, "method")) !== undefined);
+  // Clients send other things beside messages, such as registrations, with the same headers.
+  if (announced !== undefined && (isRpc || asks)) return announced;
+  // A client's answer to a server, which exists only in MCP.
+  const isReply = nodes.some((node) => REPLY.some((name) => memberOf(node, name) !== undefined));
+  return isRpc && isReply && !asks ? "mcp" : undefined;
+}
+
+interface Fault {
+  readonly fault: string;
+  readonly code: number;
+  /** JSON text. */
+  readonly id: string;
+}
+
+function messageIn(text: string, node: Placed, protocol: AgentProtocol): Message | Fault {
+  const isReply = node.kind === "object" && memberOf(node, "method") === undefined && repliedIn(node) !== undefined;
+  if (isReply) {
+    const alias = aliasIn(node, [...MEMBERS, ...REPLY]);
+    if (alias !== undefined || hasRepeated(node)) {
+      return { fault: "a name appears twice in it, or almost", code: INVALID_PARAMS, id: "null" };
+    }
+    const said = repliedIn(node);
+    return { id: undefined, method: "", name: "", said, isReply, beside: besideIn(node, REPLY) };
+  }
+  const reading = envelopeOf(text, node, "lenient");
+  if (reading.kind === "refused") {
+    const { message, code, id } = reading.fault;
+    return { fault: message.replace(/\.$/, ""), code, id };
+  }
+  const { method, params, id } = reading.envelope;
+  const doubt = protocol === "mcp" ? doubtInParams(params) : doubtInA2a(text, method, params);
+  if (doubt !== undefined) return { fault: doubt, code: INVALID_PARAMS, id: id ?? "null" };
+  const name = protocol === "mcp" ? mcpNameIn(text, method, params) : "";
+  return { id, method, name, said: params, isReply, beside: besideIn(node, ["params"]) };
+}
+
+const repliedIn = (node: Placed): Placed | undefined => memberOf(node, "result") ?? memberOf(node, "error");
+
+function doubtInParams(params: Placed | undefined): string | undefined {
+  const alias = mcpAliasIn(params);
+  return alias && `a member of \`params\` is spelled almost like "${alias}"`;
+}
+
+const doubtInA2a = (text: string, method: string, params: Placed | undefined): string | undefined =>
+  method === "SendMessage" || method === "SendStreamingMessage" ? doubtInMessage(text, params) : undefined;
+
+/** `read`: members that are read by their meaning. */
+function besideIn(node: Placed, read: readonly string[]): readonly Placed[] {
+  if (node.kind !== "object") return [];
+  const own = ["jsonrpc", "id", "method", ...read];
+  return node.members.flatMap(({ name, value }) => (own.includes(name) ? [] : [value]));
+}
+
+const BESIDE = { kind: "tool_args", ref: "", isReadOnly: false } as const;
+
+function textsOf(
+  text: string,
+  messages: readonly Message[],
+  protocol: AgentProtocol,
+  headers: ProxiedArrival["headers"],
+): ProxiedTexts {
+  const collector = new TextCollector(text);
+  const ends: number[] = [];
+  for (const { method, said, isReply, beside } of messages) {
+    if (isReply && said !== undefined) readMcpReply(collector, text, said);
+    else if (protocol === "mcp") readMcpParams(collector, text, method, said);
+    else readA2aParams(collector, text, isA2aMethod(method), said);
+    for (const node of beside) collector.addAll(node, BESIDE);
+    ends.push(collector.length);
+  }
+  const all = withMirrors(
+    text,
+    messages.map(({ said, isReply }) => (isReply ? undefined : said)),
+    collector.texts(),
+    headers,
+  );
+  // Texts of headers belong to the last message.
+  ends[ends.length - 1] = all.texts.length;
+  return { ...all, ends };
+}
+
+function readRest(method: string, body: Buffer): ProxiedReading {
+  const shape = { protocol: "a2a", binding: "rest", ...NO_IDS } as const;
+  const calls = [{ method, name: "" }];
+  const isPlain = isUtf8(body);
+  const text = isPlain ? body.toString("utf8") : "";
+  if (isPlain && text.trim() === "") {
+    return {
+      kind: "read",
+      request: {
+        shape,
+        calls,
+        asksForPush: asksForPush(text, method, undefined),
+        texts: () => ({ ...withMirrors("", [], new TextCollector("").texts(), {}), ends: [0] }),
+      },
+    };
+  }
+  const root = isPlain ? placedIn(text, MAX_VALUES) : undefined;
+  if (root?.kind !== "object") {
+    return refused(shape, "the body is not a JSON object, is nested too deep, or holds too many values");
+  }
+  const doubt = hasRepeated(root) ? "a name appears twice in one object" : doubtInA2a(text, method, root);
+  if (doubt !== undefined) return refused(shape, doubt);
+  return {
+    kind: "read",
+    request: {
+      shape,
+      calls,
+      asksForPush: asksForPush(text, method, root),
+      texts() {
+        const collector = new TextCollector(text);
+        readA2aParams(collector, text, true, root);
+        const all = withMirrors(text, [], collector.texts(), {});
+        return { ...all, ends: [all.texts.length] };
+      },
+    },
+  };
+}
+
+/** Whether JSON that has too many places to be read is a message of JSON-RPC. */
+function isRpcWritten(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    const messages: readonly unknown[] = Array.isArray(value) ? value : [value];
+    return messages.some((one) => typeof one === "object" && one !== null && "jsonrpc" in one && one.jsonrpc === "2.0");
+  } catch {
+    return false;
+  }
+}

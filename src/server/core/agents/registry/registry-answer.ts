@@ -1,0 +1,116 @@
+/**
+ * Answers of the registry API v0.1, for reading alone. Source: mcp-registry reference, 1, 2, 4 and 5; RFC 9457 for errors.
+ */
+import type { RegistryEntry } from "./registry-entries.ts";
+
+const ROOT = "/registry/v0.1";
+const DEFAULT_LIMIT = 30;
+const MAX_LIMIT = 100;
+const MAX_SEARCH_LENGTH = 200;
+const LATEST = "latest";
+
+/** Every answer's: what consumers in browsers need. */
+export const REGISTRY_HEADERS: readonly (readonly [string, string])[] = [
+  ["access-control-allow-origin", "*"],
+  ["access-control-allow-methods", "GET, OPTIONS"],
+  ["access-control-allow-headers", "Authorization, Content-Type"],
+];
+
+export interface RegistryAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  /** JSON text; empty without a body. */
+  readonly body: string;
+}
+
+/** Whether a path is of the registry. */
+export const isOfRegistry = (path: string): boolean => path === ROOT || path.startsWith(`${ROOT}/`);
+
+/** `entries`: those that the caller may see, by name. `query`: without question mark. */
+export function answerRegistry(
+  entries: readonly RegistryEntry[],
+  { method, path, query }: { readonly method: string; readonly path: string; readonly query: string },
+): RegistryAnswer {
+  if (method !== "GET" && method !== "HEAD") return fault(501, "Not Implemented", "this registry can only be read");
+  const segments = decodedSegments(path.slice(ROOT.length));
+  if (segments === undefined) return fault(400, "Bad Request", "the path contains an invalid escape");
+  const [root, ...named] = segments;
+  if (root !== "servers") return fault(404, "Not Found", "Not found");
+  if (named.length === 0) return list(entries, new URLSearchParams(query));
+  // A name has one slash, which clients encode and people do not.
+  const [first = "", ...others] = named;
+  const [name, rest] = first.includes("/") ? [first, others] : [`${first}/${others[0] ?? ""}`, others.slice(1)];
+  const entry = entries.find((one) => one.name === name);
+  const [versions, version, ...beyond] = rest;
+  if (entry === undefined || versions !== "versions" || beyond.length > 0) return NOT_FOUND;
+  if (version === undefined) return found(`{"servers":[${entry.json}],"metadata":{"count":1}}`);
+  return version === LATEST || version === entry.version ? found(entry.json) : NOT_FOUND;
+}
+
+function list(entries: readonly RegistryEntry[], query: URLSearchParams): RegistryAnswer {
+  const limit = query.get("limit");
+  const most = limit === null || limit === "" ? DEFAULT_LIMIT : Number(limit);
+  if (!Number.isInteger(most) || most < 1 || most > MAX_LIMIT) {
+    return fault(422, "Unprocessable Entity", `\`limit\` is a whole number from 1 to ${MAX_LIMIT}`);
+  }
+  const since = query.get("updated_since");
+  const from = since === null || since === "" ? Number.NEGATIVE_INFINITY : timeOf(since);
+  if (Number.isNaN(from)) return fault(400, "Bad Request", "`updated_since` is a time of RFC 3339");
+  const cursor = query.get("cursor") ?? "";
+  const after = cursor === "" ? "" : Buffer.from(cursor, "base64url").toString("utf8");
+  if (cursor !== "" && cursorAfter(after) !== cursor)
+    return fault(400, "Bad Request", "`cursor` was not issued by this registry");
+  const search = (query.get("search") ?? "").slice(0, MAX_SEARCH_LENGTH).toLowerCase();
+  const version = query.get("version") ?? "";
+  const matching = entries.filter(
+    (entry) =>
+      entry.name > after &&
+      entry.searched.includes(search) &&
+      (version === "" || version === LATEST || version === entry.version) &&
+      Date.parse(entry.updatedAt) >= from,
+  );
+  const page = matching.slice(0, most);
+  const last = matching.length > page.length ? page.at(-1) : undefined;
+  const metadata = { count: page.length, ...(last !== undefined && { nextCursor: cursorAfter(last.name) }) };
+  return found(`{"servers":[${page.map(({ json }) => json).join(",")}],"metadata":${JSON.stringify(metadata)}}`);
+}
+
+const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/;
+
+/** An unencoded plus sign arrives as a blank. */
+function timeOf(text: string): number {
+  const written = text.replace(" ", "+");
+  return RFC_3339.test(written) ? Date.parse(written) : Number.NaN;
+}
+
+/** Some clients put it into the address as it is. */
+const cursorAfter = (name: string): string => Buffer.from(name).toString("base64url");
+
+function decodedSegments(path: string): readonly string[] | undefined {
+  try {
+    return path
+      .split("/")
+      .slice(1)
+      .map((segment) => decodeURIComponent(segment))
+      .filter((segment, at, all) => segment !== "" || at < all.length - 1);
+  } catch {
+    return undefined;
+  }
+}
+
+const found = (body: string): RegistryAnswer => ({ status: 200, contentType: "application/json", body });
+
+/** Both forms that readers expect: a problem, and an error. */
+function fault(status: number, title: string, detail: string): RegistryAnswer {
+  const body = JSON.stringify({ title, status, detail, error: detail });
+  return { status, contentType: "application/problem+json", body };
+}
+
+const NOT_FOUND = fault(404, "Not Found", "Server not found");
+
+/** Answer if the addresses of servers are unknown. */
+export const NO_PUBLIC_URL = fault(
+  503,
+  "Service Unavailable",
+  "the registry needs `public_url` in the deployment document",
+);

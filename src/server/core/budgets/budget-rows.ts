@@ -1,0 +1,121 @@
+/**
+ * Rows of the admin list `budgets`: a bucket in its current window, from what is replicated and what only this node
+ * knows. Source: decisions, section 3 (columns); `admin-api/columns.ts`.
+ */
+
+import { formatDuration } from "../../../base/index.ts";
+import { resetsAt, windowAt } from "./budget-windows.ts";
+import type { Ledger, Share } from "./ledger.ts";
+
+/** Replicated usage of the bucket in its window; see the state's `UsageRow`. */
+export interface ReplicatedUsage {
+  readonly limit: number;
+  readonly limit_rev: number;
+  /** Charged to holders that are closed. */
+  readonly used: number;
+  /** Granted to current holders and not returned. */
+  readonly granted: number;
+  /** Reported as spent by current holders. */
+  readonly spent: number;
+  /** Part of `used` for which nobody reported whether it was spent. */
+  readonly untold?: number;
+}
+
+/** A node's share of a bucket; see the state's `HoldingRow`. */
+export interface ReplicatedHolding {
+  readonly node: string;
+  readonly inc: number;
+  readonly granted: number;
+  readonly returned: number;
+  readonly spent: number;
+  /** Units that it may have spent by now if it is silent. `heard`: its last report, in log time. */
+  readonly pledge?: number;
+  readonly heard?: number;
+}
+
+export interface BucketQuestion {
+  readonly budget: string;
+  /** Name of the bucket, as `bucketName` gives it. */
+  readonly name: string;
+  /** Id and name of the key that has the bucket for itself; undefined for a shared one. */
+  readonly key?: { readonly id: string; readonly name: string } | undefined;
+  readonly windowMs: number;
+  readonly limit: number;
+  readonly usage?: ReplicatedUsage | undefined;
+  /** Shares of all nodes, in the current window. */
+  readonly holdings: readonly ReplicatedHolding[];
+}
+
+/** Row with the columns of `budgets`. */
+export interface BudgetRow {
+  readonly budget: string;
+  readonly bucket: string;
+  readonly key: string | null;
+  readonly limit: number;
+  readonly used: number;
+  readonly unaccounted: number;
+  readonly reserved: number;
+  readonly granted: number;
+  readonly remaining: number;
+  readonly window: string;
+  readonly resets_at: string;
+  readonly status: "ok" | "low" | "exhausted";
+}
+
+export function budgetRow(ledger: Ledger, question: BucketQuestion, now: number): BudgetRow {
+  const { budget, name, key, windowMs, limit, usage, holdings } = question;
+  const window = windowAt(now, windowMs);
+  const bucket = ledger.buckets.get(name);
+  const share = bucket?.windowMs === windowMs ? bucket.shares.get(window) : undefined;
+  const own = holdings.find(({ node, inc }) => node === ledger.node && inc === ledger.incarnation);
+  const unreported = Math.max(0, (share?.spent ?? 0) - (own?.spent ?? 0));
+  const gone = holdings.filter((holding) => holding !== own && isSilent(holding, now));
+  const pledged = gone.reduce((sum, holding) => sum + pledgedBy(holding), 0);
+  const unaccounted = (usage?.untold ?? 0) + pledged;
+  const used = (usage?.used ?? 0) + (usage?.spent ?? 0) + unreported + pledged;
+  const reserved = share === undefined ? 0 : reservedIn(share);
+  const remaining = Math.max(0, limit - used - reserved);
+  return {
+    budget,
+    bucket: key?.id ?? "shared",
+    key: key?.name ?? null,
+    limit,
+    used,
+    unaccounted,
+    reserved,
+    granted: grantedUnspent(holdings, unreported, own),
+    remaining,
+    window: formatDuration(windowMs),
+    resets_at: new Date(resetsAt(window, windowMs)).toISOString(),
+    status: remaining === 0 ? "exhausted" : remaining * 10 < limit ? "low" : "ok",
+  };
+}
+
+/** For a share with loans, what requests of the borrowers hold; their pledges are larger. */
+function reservedIn({ loans, reserved }: Share): number {
+  if (loans.size === 0) return reserved;
+  let sum = 0;
+  for (const loan of loans) sum += loan.reserved;
+  return sum;
+}
+
+/** Returns whether its grant is taken back, except what it may have spent; see the command `usage.report`. */
+const isSilent = ({ heard }: ReplicatedHolding, now: number): boolean =>
+  heard !== undefined && now - heard >= SILENT_MS;
+const SILENT_MS = 60_000;
+
+/** Returns what it may have spent without a report. */
+const pledgedBy = ({ granted, returned, spent, pledge = Number.POSITIVE_INFINITY }: ReplicatedHolding): number =>
+  Math.max(0, Math.min(granted - returned, pledge) - spent);
+
+/** Summed a holder at a time: one that spent above its grant takes nothing from what others hold. */
+function grantedUnspent(
+  holdings: readonly ReplicatedHolding[],
+  unreported: number,
+  own: ReplicatedHolding | undefined,
+): number {
+  return holdings.reduce((sum, holding) => {
+    const spent = holding.spent + (holding === own ? unreported : 0);
+    return sum + Math.max(0, holding.granted - holding.returned - spent);
+  }, 0);
+}

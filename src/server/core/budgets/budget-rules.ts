@@ -1,0 +1,83 @@
+/**
+ * A budget of the deployment document, compiled: what a limit is, how usage is priced, and which bucket pays.
+ * Source: document 3, `budgets[]`; cluster reference, 7.2 (bucket ids).
+ */
+
+import { windowLength } from "./budget-windows.ts";
+import {
+  type CompileCost,
+  type CostOf,
+  type CostType,
+  constantUnits,
+  expressionCost,
+  tokenCost,
+} from "./cost-expression.ts";
+import { MAX_UNITS } from "./cost-units.ts";
+
+/** Configuration as in the document, with defaults. */
+export interface BudgetConfig {
+  readonly name: string;
+  readonly cost?: { readonly type: CostType; readonly cel?: string | undefined } | undefined;
+  readonly limit: number;
+  readonly window: string;
+  readonly shared: boolean;
+}
+
+/** Part of a budget that the ledger enforces. */
+export interface Limit {
+  readonly windowMs: number;
+  /** Cost units in a window. */
+  readonly limit: number;
+  /**
+   * Revision of the configuration with this limit. Equal on every node, and higher with every configuration, even if an older
+   * document is restored: a limit of a lower revision does not replace one of a higher.
+   */
+  readonly limitRev: number;
+}
+
+export interface BudgetRule extends Limit {
+  readonly name: string;
+  readonly isShared: boolean;
+  readonly costType: CostType;
+  readonly cost: CostOf;
+  /** Cost of any request, whatever it uses; absent if that depends on usage. */
+  readonly constantCost?: number;
+}
+
+export type CompiledBudget =
+  | { readonly kind: "rule"; readonly rule: BudgetRule }
+  /** `key`: key of `budgets[]` with the problem. */
+  | { readonly kind: "invalid"; readonly key: "window" | "cost"; readonly message: string };
+
+export function compileBudget(config: BudgetConfig, limitRev: number, compileCost: CompileCost): CompiledBudget {
+  const length = windowLength(config.window);
+  if (length.kind === "invalid") return { kind: "invalid", key: "window", message: length.message };
+  const costType = config.cost?.type ?? "TotalToken";
+  let cost: CostOf;
+  let constant: number | undefined;
+  if (costType === "CEL") {
+    const compiled = compileCost(config.cost?.cel ?? "");
+    if (compiled.kind === "invalid") return { kind: "invalid", key: "cost", message: compiled.message };
+    cost = expressionCost(compiled.evaluate);
+    constant = constantUnits(compiled.constant);
+  } else {
+    cost = tokenCost(costType);
+  }
+  const limit = Math.min(config.limit, MAX_UNITS);
+  const { name, shared: isShared } = config;
+  const rule = { name, isShared, windowMs: length.windowMs, limit, limitRev, costType, cost };
+  return { kind: "rule", rule: constant === undefined ? rule : { ...rule, constantCost: constant } };
+}
+
+/**
+ * Returns the bucket's name: one for everybody with a shared budget, otherwise one per principal. A principal is the id of a
+ * virtual key, or a digest of a token's issuer and subject, which may have any length and any character. Call it once per
+ * caller, not per request.
+ */
+export function bucketName(budget: string, isShared: boolean, principal: string): string {
+  const shared = `b/${segment(budget)}`;
+  return isShared ? shared : `${shared}/k/${segment(principal)}`;
+}
+
+/** Without a slash, so that no name of a budget makes the bucket of another. */
+const segment = (name: string): string => name.replaceAll("%", "%25").replaceAll("/", "%2F");

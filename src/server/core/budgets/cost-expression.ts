@@ -1,0 +1,94 @@
+/**
+ * Cost of usage by the type of a budget: one class of tokens, or an expression over all of them.
+ *
+ * The expression engine is passed in as a function (`CompileCost`) by the module that compiles budgets. Source: document 3,
+ * `budgets[].cost`; decisions, section 6 (`cost.cel` variables).
+ */
+
+import type { Usage } from "../dialects/index.ts";
+import { MAX_UNITS } from "./cost-units.ts";
+
+/** A class of tokens counts as it is. */
+const CLASSES = {
+  InputToken: (usage) => usage.inputTokens,
+  OutputToken: (usage) => usage.outputTokens,
+  TotalToken: (usage) => usage.totalTokens,
+  CachedInputToken: (usage) => usage.cachedInputTokens,
+  CacheCreationInputToken: (usage) => usage.cacheCreationInputTokens,
+  ReasoningToken: (usage) => usage.reasoningTokens,
+} as const satisfies Record<string, (usage: Usage) => number>;
+
+export type TokenClass = keyof typeof CLASSES;
+export type CostType = TokenClass | "CEL";
+
+/** Variables of an expression, under their names. Counts are CEL ints. */
+export interface CostVariables {
+  readonly model: string;
+  /** Name of the provider. */
+  readonly backend: string;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly total_tokens: number;
+  readonly cached_input_tokens: number;
+  readonly cache_creation_input_tokens: number;
+  readonly reasoning_tokens: number;
+}
+
+/** A value that is not a number is an error of the expression. `message` must not repeat anything of the request. */
+export type CostValue =
+  | { readonly kind: "value"; readonly value: number | bigint }
+  | { readonly kind: "error"; readonly message: string };
+export type EvaluateCost = (variables: CostVariables) => CostValue;
+
+export type CompiledCost =
+  /** `constant`: value that does not depend on usage; absent if it does. */
+  | { readonly kind: "compiled"; readonly evaluate: EvaluateCost; readonly constant?: number }
+  | { readonly kind: "invalid"; readonly message: string };
+/** The port to the CEL engine: type-checks against `CostVariables`, bounds what an evaluation may cost. */
+export type CompileCost = (expression: string) => CompiledCost;
+
+/** In units; if the cost cannot be computed, the reserved amount is charged. */
+export type Cost =
+  | { readonly kind: "units"; readonly units: number }
+  | { readonly kind: "error"; readonly message: string };
+
+/** Target of a request, which its price may depend on. */
+export interface PricedAt {
+  readonly model: string;
+  readonly backend: string;
+}
+export type CostOf = (usage: Usage, at: PricedAt) => Cost;
+
+export function tokenCost(type: TokenClass): CostOf {
+  const count = CLASSES[type];
+  return (usage) => unitsOf(count(usage));
+}
+
+export function expressionCost(evaluate: EvaluateCost): CostOf {
+  return (usage, { model, backend }) => {
+    const result = evaluate({
+      model,
+      backend,
+      input_tokens: usage.inputTokens,
+      output_tokens: usage.outputTokens,
+      total_tokens: usage.totalTokens,
+      cached_input_tokens: usage.cachedInputTokens,
+      cache_creation_input_tokens: usage.cacheCreationInputTokens,
+      reasoning_tokens: usage.reasoningTokens,
+    });
+    return result.kind === "error" ? result : unitsOf(Number(result.value));
+  };
+}
+
+/** Units of a cost that is the same whatever is used. */
+export function constantUnits(value: number | undefined): number | undefined {
+  const cost = value === undefined ? undefined : unitsOf(value);
+  return cost?.kind === "units" ? cost.units : undefined;
+}
+
+/** A fraction is rounded up. A negative cost would hand budget out, and one beyond all bounds is a mistake. */
+function unitsOf(value: number): Cost {
+  if (!(value >= 0)) return { kind: "error", message: "the cost is negative or not a number" };
+  if (value > MAX_UNITS) return { kind: "error", message: "the cost is larger than a budget can count" };
+  return { kind: "units", units: Math.ceil(value) };
+}

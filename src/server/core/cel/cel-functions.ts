@@ -1,0 +1,25 @@
+/** Every function by name; where the number of arguments decides, by `name/number` too. */
+
+import { OPERATORS } from "./cel-operators.ts";
+import { CONVERSIONS } from "./conversions.ts";
+import type { Run } from "./evaluation-frame.ts";
+import { FORMAT_FUNCTIONS } from "./format.ts";
+import { LIST_FUNCTIONS } from "./list-functions.ts";
+import { PATTERN_FUNCTIONS } from "./patterns.ts";
+import { STRING_FUNCTIONS } from "./string-functions.ts";
+import { TIME_FUNCTIONS } from "./time.ts";
+
+const FUNCTIONS: ReadonlyMap<string, Run> = new Map(
+  [
+    OPERATORS,
+    CONVERSIONS,
+    STRING_FUNCTIONS,
+    PATTERN_FUNCTIONS,
+    FORMAT_FUNCTIONS,
+    LIST_FUNCTIONS,
+    TIME_FUNCTIONS,
+  ].flatMap((table) => Object.entries(table)),
+);
+
+export const functionOf = (name: string, args: number): Run | undefined =>
+  FUNCTIONS.get(`${name}/${args}`) ?? FUNCTIONS.get(name);

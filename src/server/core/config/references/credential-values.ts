@@ -1,0 +1,44 @@
+/**
+ * Rules for the values of credentials and headers. Source: design decisions, section 20, "Credential values"; RFC 9110, section
+ * 5.5. Surrounding white space comes from files and pasted values and is not part of the value.
+ */
+import type { JsonSchema } from "../schema/schema.ts";
+
+/** Whether the text is sent in a header or in a request for a token, so that it is trimmed and checked. */
+export const isSentValue = (schema: JsonSchema): boolean =>
+  schema["x-references"] === "header" || (schema["x-secret"] !== undefined && schema["x-secret"] !== "verbatim");
+
+/** Trims only white space. Other invisible characters at the ends are refused, since nobody can say whether they are meant. */
+export const trimmedValue = (text: string): string => text.trim();
+
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/u;
+/** Outside Latin-1: no header carries it. */
+const FOREIGN = /[^\u0000-\u00ff]/u;
+/** Characters that are typed or pasted by mistake; what else is in a credential stays unsaid. */
+const TYPOGRAPHY = /[\p{Cc}\p{Cf}\p{Z}\p{P}\p{M}]/u;
+
+/** Describes what is wrong with a value, or returns `undefined`. Reveals only which control character or mark it contains. */
+export function valueProblem(text: string, schema: JsonSchema): string | undefined {
+  const allowsTab = schema["x-references"] === "header" && schema["x-secret"] === undefined;
+  const found = CONTROL.exec(allowsTab ? text.replaceAll("\t", " ") : text)?.[0] ?? FOREIGN.exec(text)?.[0];
+  if (found === undefined) return undefined;
+  return `holds ${named(found)}, which no header carries; set the value again without it`;
+}
+
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ["\t", "a tab"],
+  ["\n", "a line break"],
+  ["\r", "a line break"],
+  ["\u200b", "a zero-width space (U+200B)"],
+  ["\u2013", "an en dash (U+2013)"],
+  ["\u2014", "an em dash (U+2014)"],
+  ["\ufeff", "a byte order mark (U+FEFF)"],
+]);
+
+function named(character: string): string {
+  const known = NAMES.get(character);
+  if (known !== undefined) return known;
+  if (!TYPOGRAPHY.test(character)) return "a character outside Latin-1";
+  const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+  return `${CONTROL.test(character) ? "the control character" : "the character"} U+${code}`;
+}

@@ -1,0 +1,41 @@
+/**
+ * A schema in pieces, each of which is compiled when a value first needs it: compiling all of the deployment's takes half
+ * a second, and a document writes a few of its objects.
+ */
+
+import { isSchema } from "./schema/defaults.ts";
+import type { JsonSchema } from "./schema/schema.ts";
+
+/** Characters of JSON. What is smaller costs more as a piece than within another. */
+const LEAST_SIZE = 1_000;
+
+const sizes = new WeakMap<JsonSchema, number>();
+
+/** Returns whether a value is validated with this schema separately from its parent. */
+export function isPiece(schema: JsonSchema): boolean {
+  if (!isSchema(schema["properties"])) return false;
+  let size = sizes.get(schema);
+  if (size === undefined) {
+    size = JSON.stringify(schema).length;
+    sizes.set(schema, size);
+  }
+  return size >= LEAST_SIZE;
+}
+
+/** Returns the schema with `{}` for every piece below it. Anything behind an alternative belongs to the alternative. */
+export function withoutPieces(schema: JsonSchema): JsonSchema {
+  const { properties, items, additionalProperties } = schema;
+  return {
+    ...schema,
+    ...(isSchema(properties) && {
+      properties: Object.fromEntries(Object.entries(properties).map(([name, below]) => [name, emptied(below)])),
+    }),
+    ...(isSchema(items) && { items: emptied(items) }),
+    ...(isSchema(additionalProperties) && { additionalProperties: emptied(additionalProperties) }),
+  };
+}
+
+function emptied(schema: unknown): unknown {
+  if (!isSchema(schema)) return schema;
+  return isPiece(schema) ? {} : withoutPieces(schema);
+}

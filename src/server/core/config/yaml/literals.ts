@@ -1,0 +1,55 @@
+/**
+ * Credentials that are written out where a reference was expected.
+ *
+ * Source: spec document 3 (credentials are not written literally where the document travels) and decisions, section 3:
+ * such a literal is accepted with a warning that names its path, and refused where the key must be a reference.
+ */
+
+import type { Path } from "../problem.ts";
+import { pathKey, type Written } from "../references/value-references.ts";
+import type { JsonSchema } from "../schema/schema.ts";
+import { schemaBelow } from "../schema/schema-below.ts";
+import type { Tree } from "./located-tree.ts";
+
+export interface Literal {
+  readonly path: Path;
+  readonly isRefused: boolean;
+  /** A reference is beside it. */
+  readonly isPart: boolean;
+}
+
+/** Words that say how a credential is presented, such as `Bearer ` before a token. */
+const SCHEME = /^\s*(?:bearer|basic|token|apikey|api-key|digest|negotiate)\s+/i;
+
+/** Whether more is written than references and a scheme. */
+const holdsLiteral = (text: string): boolean =>
+  text
+    .replace(/\$\{[^{}]*\}/g, "")
+    .replace(SCHEME, "")
+    .trim() !== "";
+
+export function literalSecrets(
+  schema: JsonSchema,
+  tree: Tree,
+  written: ReadonlyMap<string, Written>,
+  path: Path = [],
+): readonly Literal[] {
+  const inside = (value: Tree, step: string | number) =>
+    literalSecrets(schemaBelow(schema, step), value, written, [...path, step]);
+  switch (tree.kind) {
+    case "refused":
+      return [];
+    case "scalar": {
+      if (schema["x-secret"] === undefined || typeof tree.value !== "string") return [];
+      const isReference = written.has(pathKey(path));
+      if (isReference ? !holdsLiteral(tree.value) : tree.value === "") return [];
+      return [{ path, isRefused: schema["x-secret"] === "reference" && !isReference, isPart: isReference }];
+    }
+    case "list":
+      return tree.items.flatMap(inside);
+    case "map":
+      return [...tree.entries].flatMap(([key, { value }]) => inside(value, key));
+    default:
+      return tree satisfies never;
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Whether a page may send a request, and what its answer says of that. Source: design decisions, section 20 (Browsers);
+ * Fetch standard, "CORS protocol"; Fetch Metadata, `Sec-Fetch-Site`.
+ */
+import { isLoopbackOrigin, isOwnAddress, type Origin, readOrigin } from "./allowed-origins.ts";
+
+/** Normalized origins of `GATEWAY_CORS_ORIGINS`. Empty allows no page; `undefined` if the variable is not set. */
+export type AllowedOrigins = ReadonlySet<string> | undefined;
+
+export interface Arrival {
+  /** Values of the request's headers. */
+  readonly origin: string | undefined;
+  readonly fetchSite: string | undefined;
+  readonly host: string | undefined;
+  /** Every caller presents a bearer credential, which a page of another site does not have. */
+  readonly needsCredential: boolean;
+  readonly allowed: AllowedOrigins;
+  /** Origin of `public_url`. */
+  readonly publicOrigin: string | undefined;
+}
+
+/**
+ * `allowed`: served, and the page may read the answer. `unlisted`: served like any request, and the page may not read the
+ * answer. `refused`: not served.
+ */
+export interface Crossing {
+  readonly kind: "allowed" | "unlisted" | "refused";
+  /** The operator named the page's origin. */
+  readonly isListed: boolean;
+  /** Header pairs of every answer, in the place of those of an upstream. */
+  readonly headers: readonly string[];
+}
+
+/** Names are listed since `*` means nothing where a page asks with credentials. */
+const EXPOSED = [
+  "x-gateway-request-id",
+  "x-gateway-provider",
+  "x-gateway-attempts",
+  "x-gateway-overhead",
+  "x-gateway-fidelity-losses",
+  "x-gateway-guardrails",
+  "x-request-id",
+  "request-id",
+  "retry-after",
+  "retry-after-ms",
+  "x-should-retry",
+].join(", ");
+
+const VARY: readonly string[] = ["vary", "Origin"];
+const UNLISTED: Crossing = { kind: "unlisted", isListed: false, headers: VARY };
+const REFUSED: Crossing = { kind: "refused", isListed: false, headers: VARY };
+const ANY: Crossing = allowing("*", false);
+
+/** Values of `Sec-Fetch-Site` that name no other site. */
+const OWN_SITES: ReadonlySet<string> = new Set(["none", "same-origin", "same-site"]);
+
+/** Returns `undefined` for a request that no page of another origin sent. */
+export function judgeCrossing(arrival: Arrival): Crossing | undefined {
+  const { origin: given, fetchSite, needsCredential, allowed } = arrival;
+  if (given === undefined) {
+    if (needsCredential || fetchSite === undefined || OWN_SITES.has(fetchSite)) return undefined;
+    return REFUSED;
+  }
+  if (needsCredential && allowed === undefined) return ANY;
+  const origin = readOrigin(given);
+  if (origin !== undefined && isServed(origin, arrival)) {
+    return allowing(given, allowed?.has(origin.text) === true);
+  }
+  return needsCredential ? UNLISTED : REFUSED;
+}
+
+function isServed(origin: Origin, { host, needsCredential, allowed, publicOrigin }: Arrival): boolean {
+  if (allowed?.has(origin.text) === true || origin.text === publicOrigin || isOwnAddress(origin, host)) return true;
+  const isNone = allowed?.size === 0;
+  return !needsCredential && !isNone && isLoopbackOrigin(origin);
+}
+
+function allowing(origin: string, isListed: boolean): Crossing {
+  const headers = ["access-control-allow-origin", origin, "access-control-expose-headers", EXPOSED, ...VARY];
+  return { kind: "allowed", isListed, headers };
+}

@@ -1,0 +1,125 @@
+/** Frames of a stream: builds frames for text that was held back, and tells whether a frame carries anything but text. */
+import type { Dialect } from "../routes/routes.ts";
+import { memberOf, type Placed, placedIn, stringIn } from "./placed.ts";
+
+/** Last frame with a text, and the offset of the text in its data. */
+export interface Template {
+  readonly data: string;
+  readonly start: number;
+  /** Name of its event; empty where it has none. */
+  readonly event: string;
+  /** Frame around the text, built once for a frame without a number of its own. */
+  frame?: { readonly event: string; readonly before: string; readonly after: string } | undefined;
+}
+
+export interface FrameNumbers {
+  /** Sequence number of the frame; only streams of `responses` have one. */
+  readonly sequence: number | undefined;
+  /** Serial number among all inserted frames, from 1. */
+  readonly serial: number;
+}
+
+/** Returns the data of a frame with `text` and nothing else. */
+export function frameOf(
+  dialect: Dialect,
+  path: string,
+  template: Template,
+  text: string,
+  numbers: FrameNumbers,
+): { readonly event: string; readonly data: string } {
+  if (dialect === "messages" && OF_BLOCKS.test(path))
+    return { event: "content_block_delta", data: blockDelta(path, text) };
+  const json = JSON.stringify(text);
+  const known = template.frame;
+  if (known !== undefined && numbers.sequence === undefined)
+    return { event: known.event, data: `${known.before}${json}${known.after}` };
+  const root = placedIn(template.data);
+  const event = stringIn(template.data, memberOf(root, "type")) ?? template.event;
+  if (root === undefined) return { event, data: "{}" };
+  const data = skeleton(template, root, json, numbers);
+  const isNumbered = ["sequence_number", "event_id"].some((name) => memberOf(root, name) !== undefined);
+  if (!isNumbered) template.frame = frameAround(template, root, event, numbers);
+  return { event, data };
+}
+
+/** Returns the parts of a frame before and after its text, which are the same for every text. */
+function frameAround(template: Template, root: Placed, event: string, numbers: FrameNumbers): Template["frame"] {
+  const [empty, one] = ['""', '"x"'].map((json) => skeleton(template, root, json, numbers));
+  if (empty === undefined || one === undefined || one.length !== empty.length + 1) return undefined;
+  let at = 0;
+  while (at < empty.length && empty[at] === one[at]) at++;
+  return { event, before: empty.slice(0, at - 1), after: empty.slice(at + 1) };
+}
+
+/** Texts of blocks whose deltas are known; a block may begin with the first of them. */
+const OF_BLOCKS = /^content\.\d+\.(?:text|thinking|input)$/;
+
+function blockDelta(path: string, text: string): string {
+  const [, index, name] = path.split(".");
+  const delta =
+    name === "input"
+      ? { type: "input_json_delta", partial_json: text }
+      : name === "thinking"
+        ? { type: "thinking_delta", thinking: text }
+        : { type: `${name}_delta`, [name ?? "text"]: text };
+  return JSON.stringify({ type: "content_block_delta", index: Number(index), delta });
+}
+
+/**
+ * Keeps `index` and `type` on the path to the text, and at the top level every member that is not a list, an object or the
+ * usage.
+ */
+function skeleton({ data, start }: Template, root: Placed, json: string, { sequence, serial }: FrameNumbers): string {
+  const kept = (node: Placed, level: number): string => {
+    if (node.start === start && node.kind === "string") return json;
+    if (node.kind === "array") {
+      const item = node.items.find((each) => each.start <= start && start < each.end);
+      return item === undefined ? "[]" : `[${kept(item, level + 1)}]`;
+    }
+    if (node.kind !== "object") return data.slice(node.start, node.end);
+    const members = node.members.flatMap(({ name, value }) => {
+      const written = JSON.stringify(name);
+      if (value.start <= start && start < value.end) return [`${written}:${kept(value, level + 1)}`];
+      if (name === "finish_reason") return [`${written}:null`];
+      if (name === "logprobs") return [`${written}:${level === 0 ? "[]" : "null"}`];
+      if (name === "sequence_number" && level === 0 && sequence !== undefined) return [`${written}:${sequence}`];
+      // Event ids are unique within a session.
+      if (name === "event_id" && level === 0 && value.kind === "string")
+        return [`${written}:${JSON.stringify(`${stringIn(data, value) ?? ""}_${serial}`)}`];
+      const isScalar = value.kind === "string" || value.kind === "scalar";
+      const isKept = name === "index" || name === "type" || (level === 0 && name !== "usage" && name !== "obfuscation");
+      return isScalar && isKept ? [`${written}:${data.slice(value.start, value.end)}`] : [];
+    });
+    return `{${members.join(",")}}`;
+  };
+  return kept(root, 0);
+}
+
+const ASIDE: ReadonlySet<string> = new Set(["index", "type", "logprobs", "token_ids"]);
+
+/** Returns whether a frame still carries anything for the client after the texts at `emptied` were removed. */
+export function carriesMore(
+  dialect: Dialect,
+  type: string,
+  data: string,
+  root: Placed,
+  emptied: ReadonlySet<Placed>,
+): boolean {
+  if (dialect === "messages") return type !== "content_block_delta";
+  const choices = memberOf(root, "choices");
+  if (choices === undefined) return !type.endsWith(".delta");
+  const tells = (node: Placed, name: string): boolean => {
+    if (ASIDE.has(name) || emptied.has(node)) return false;
+    if (node.kind === "object") return node.members.some((member) => tells(member.value, member.name));
+    if (node.kind === "array") return node.items.some((item) => tells(item, ""));
+    const written = data.slice(node.start, node.end);
+    return written !== "null" && written !== '""';
+  };
+  return (
+    root.kind === "object" &&
+    root.members.some(({ name, value }) => {
+      const isAbove = value.kind === "string" || value.kind === "scalar";
+      return !isAbove && tells(value, name);
+    })
+  );
+}

@@ -1,0 +1,82 @@
+/** Reads what the tools of a chat completion request use, and the tool choice. Source: dialects reference, 3.1 and 8.1. */
+import { listOf, objectOf } from "../../json/json-values.ts";
+import { CHAT } from "../known-fields.ts";
+import { isBounded, isNarrowable } from "../schemas.ts";
+import type { UseList } from "./use-list.ts";
+
+export function readTools(value: unknown, uses: UseList): void {
+  for (const [index, item] of listOf(value).entries()) {
+    const tool = objectOf(item);
+    if (tool === undefined) continue;
+    uses.enter("tools", index);
+    uses.add("tools");
+    uses.expect(tool, CHAT.tool);
+    uses.addCacheMark(tool.cache_control, "5m");
+    if (tool.type === "custom") uses.add("custom_tools");
+    else if (tool.type === "function" || tool.type === undefined || tool.type === null)
+      readFunction(tool.function, "function", uses);
+    else uses.lose("unknown_field", "type");
+  }
+  uses.leave();
+}
+
+/** Reads the older form of tools. */
+export function readFunctions(value: unknown, uses: UseList): void {
+  for (const [index, item] of listOf(value).entries()) {
+    uses.enter("functions", index);
+    uses.add("tools");
+    readFunction(item, "", uses);
+  }
+  uses.leave();
+}
+
+function readFunction(value: unknown, under: string, uses: UseList): void {
+  const called = objectOf(value);
+  if (called === undefined) return;
+  if (called.strict === true) readStrict(called.parameters, under === "" ? "" : `${under}.`, uses);
+  uses.addCacheMark(called.cache_control, "5m");
+  uses.expect(called, CHAT.function, under);
+}
+
+/** Reads a strict tool. A messages provider has the same limits for it as for an answer's schema. */
+export function readStrict(parameters: unknown, under: string, uses: UseList): void {
+  uses.add("strict_tools", `${under}strict`);
+  if (objectOf(parameters) === undefined) return;
+  const place = `${under}parameters`;
+  if (!isNarrowable(parameters)) uses.lose("strict_tools", place);
+  else if (isBounded(parameters)) uses.lose("hint", place);
+}
+
+/** Reads the tool choice. `none` is not a use, since no channel can lack it. */
+export function readChoice(value: unknown, uses: UseList): void {
+  if (typeof value === "string") {
+    if (value === "required") uses.add("tool_choice");
+    else if (value !== "auto" && value !== "none") uses.lose("unknown_field", "tool_choice");
+    return;
+  }
+  const choice = objectOf(value);
+  if (choice === undefined) return;
+  uses.expect(choice, CHAT.toolChoice, "tool_choice");
+  switch (choice.type) {
+    case "function": {
+      uses.add("tool_choice");
+      const named = objectOf(choice.function);
+      if (named !== undefined) uses.expect(named, CHAT.namedChoice, "tool_choice.function");
+      return;
+    }
+    case "custom":
+      uses.add("tool_choice");
+      uses.add("custom_tools");
+      return;
+    case "allowed_tools": {
+      uses.add("allowed_tools");
+      const allowed = objectOf(choice.allowed_tools);
+      if (allowed === undefined) return;
+      if (allowed.mode === "required") uses.add("tool_choice");
+      uses.expect(allowed, CHAT.allowedTools, "tool_choice.allowed_tools");
+      return;
+    }
+    default:
+      uses.lose("unknown_field", "tool_choice.type");
+  }
+}

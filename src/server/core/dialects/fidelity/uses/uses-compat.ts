@@ -1,0 +1,198 @@
+/** Reads what a chat completion request uses. Source: dialects reference, 3.1 and 7; what translation drops of it: 8.1. */
+
+import { listOf, objectOf, type Values } from "../../json/json-values.ts";
+import type { Form } from "../../routes/routes.ts";
+import type { Capability } from "../capabilities.ts";
+import { isText } from "../dialect-forms.ts";
+import { nothing, type Reading, readFields } from "../field-readings.ts";
+import { CHAT, type CHAT_FIELDS } from "../known-fields.ts";
+import type { UseList } from "./use-list.ts";
+import { readChatHistory } from "./uses-compat-history.ts";
+import {
+  hasMembers,
+  isOtherNumber,
+  readSampling,
+  readSchema,
+  readUser,
+  SHARED_READINGS,
+} from "./uses-compat-settings.ts";
+import { readBudget, readEffort, readReasoning, readSecondEffort } from "./uses-compat-thinking.ts";
+import { readChoice, readFunctions, readTools } from "./uses-compat-tools.ts";
+import { readThinking } from "./uses-thinking.ts";
+
+const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
+  ...SHARED_READINGS,
+  model: nothing,
+  messages: nothing,
+  max_completion_tokens: nothing,
+  max_tokens: nothing,
+  // Providers that have this extension disable it for values below one.
+  top_k(value, uses) {
+    if (typeof value === "number" && value > 0) uses.add("top_k");
+  },
+  n(value, uses) {
+    if (typeof value === "number" && value > 1) uses.add("n");
+  },
+  stop: readStop,
+  frequency_penalty: readPenalty,
+  presence_penalty: readPenalty,
+  logit_bias(value, uses) {
+    if (hasMembers(value)) uses.add("logit_bias");
+  },
+  logprobs(value, uses) {
+    if (value === true) uses.add("logprobs");
+  },
+  seed(value, uses) {
+    if (typeof value === "number") uses.add("seed");
+  },
+  // Padding against eavesdropping is on by default; turning it off asks for a stream without it, which every translation gives.
+  stream_options(value, uses) {
+    const options = objectOf(value);
+    if (options === undefined) return;
+    if (options.include_usage === true) uses.add("stream_usage");
+    uses.expect(options, CHAT.streamOptions, "stream_options");
+  },
+  tools: readTools,
+  tool_choice: readChoice,
+  parallel_tool_calls(value, uses) {
+    if (value === false) uses.add("parallel_tool_calls");
+  },
+  functions: readFunctions,
+  function_call(value, uses) {
+    const choice = objectOf(value);
+    if (choice === undefined) return;
+    uses.add("tool_choice");
+    uses.expect(choice, CHAT.namedChoice, "function_call");
+  },
+  response_format: readFormat,
+  reasoning_effort(value, uses) {
+    readEffort(value, "reasoning_effort", uses);
+  },
+  reasoning: readReasoning,
+  thinking: readThinking,
+  modalities(value, uses) {
+    for (const modality of listOf(value)) {
+      if (modality === "audio") uses.add("audio_output");
+      else if (typeof modality === "string" && modality !== "text") uses.lose("unknown_field", "modalities");
+    }
+  },
+  audio(value, uses) {
+    if (objectOf(value) !== undefined) uses.add("audio_output");
+  },
+  prediction(value, uses) {
+    if (objectOf(value) !== undefined) uses.add("prediction");
+  },
+  web_search_options: readSearch,
+  service_tier(value, uses) {
+    if (typeof value !== "string" || value === "auto" || value === "default") return;
+    uses.addLost("service_tier", "service_tier");
+  },
+  // The modes control cache marks: those of the other dialect are always explicit, and its provider sets none on its own.
+  prompt_cache_options(value, uses) {
+    const options = objectOf(value);
+    if (options === undefined) return;
+    if (typeof options.ttl === "string") {
+      uses.add("cache_ttl", "prompt_cache_options.ttl");
+      if (options.mode !== "implicit") uses.lose("cache_ttl", "prompt_cache_options.ttl");
+    }
+    uses.expect(options, CHAT.promptCacheOptions, "prompt_cache_options");
+  },
+  // The translated answer always contains what this extension asks for.
+  include_reasoning(_, uses) {
+    uses.lose("hint", "include_reasoning");
+  },
+  usage(_, uses) {
+    uses.lose("hint", "usage");
+  },
+};
+
+const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
+
+/** Returns the uses of a chat completion request. `sought` is explained at `UseList`. */
+export function usesOfChat(request: Values, sought: Capability | undefined, to: Form): UseList {
+  const uses = readFields(request, READING_OF, sought, to);
+  readPairs(request, uses);
+  // A thinking budget is left out for such a turn: bug 24 of the reference's list.
+  const bareTurn = readChatHistory(listOf(request.messages), uses);
+  if (bareTurn !== undefined && isByBudget(request, uses)) uses.lose("thinking_budget", bareTurn);
+  return uses;
+}
+
+/**
+ * Returns whether thinking is translated to a budget: it is requested without an effort, and the model is not to decide on its
+ * own.
+ */
+function isByBudget({ thinking }: Values, { capabilities }: UseList): boolean {
+  if (capabilities.has("thinking_budget")) return true;
+  const type = objectOf(thinking)?.type;
+  return capabilities.has("thinking") && !capabilities.has("effort") && type !== "adaptive" && type !== "between_tools";
+}
+
+/** Reads combinations of fields. */
+function readPairs(request: Values, uses: UseList): void {
+  if (isOtherNumber(request.temperature, 1) && isOtherNumber(request.top_p, 1)) uses.add("top_p_pair", "top_p");
+  const { max_tokens: older, max_completion_tokens: bound } = request;
+  if (typeof older === "number" && typeof bound === "number" && older !== bound) uses.lose("hint", "max_tokens");
+  const { capabilities } = uses;
+  if (capabilities.has("user_id")) readUser(request, uses);
+  if (capabilities.has("thinking") && capabilities.has("tool_choice")) uses.add("thinking_forced_tool", "tool_choice");
+  // A messages provider refuses a tool choice without a tool.
+  const hasTools = [request.tools, request.functions].some((tools) => listOf(tools).length > 0);
+  if (capabilities.has("tool_choice") && !hasTools && !capabilities.has("web_search")) {
+    uses.lose("tool_choice", objectOf(request.function_call) === undefined ? "tool_choice" : "function_call");
+  }
+  if (capabilities.has("thinking")) readSampling(request, uses);
+  if (capabilities.has("thinking_budget")) readBudget(request, bound ?? older, uses);
+  if (capabilities.has("effort")) readSecondEffort(request, uses);
+}
+
+/** Reads stop sequences. Empty ones have no effect; a messages provider refuses those that consist of white space. */
+function readStop(value: unknown, uses: UseList): void {
+  if (isText(value)) {
+    uses.add("stop");
+    if (value.trim() === "") uses.lose("stop", "stop");
+    return;
+  }
+  for (const [index, sequence] of listOf(value).entries()) {
+    if (!isText(sequence)) continue;
+    uses.add("stop");
+    if (sequence.trim() === "") uses.lose("stop", `stop[${index}]`);
+  }
+}
+
+function readSearch(value: unknown, uses: UseList): void {
+  const options = objectOf(value);
+  if (options === undefined) return;
+  const place = "web_search_options";
+  uses.add("web_search");
+  const { search_context_size: size } = options;
+  if (isText(size) && size !== "medium") uses.lose("hint", `${place}.search_context_size`);
+  uses.expect(options, CHAT.webSearchOptions, place);
+  const location = objectOf(options.user_location);
+  if (location === undefined) return;
+  uses.expect(location, CHAT.userLocation, `${place}.user_location`);
+  const near = objectOf(location.approximate);
+  if (near !== undefined) uses.expect(near, CHAT.approximate, `${place}.user_location.approximate`);
+}
+
+function readPenalty(value: unknown, uses: UseList): void {
+  if (isOtherNumber(value, 0)) uses.add("penalties");
+}
+
+function readFormat(value: unknown, uses: UseList): void {
+  const format = objectOf(value);
+  if (format === undefined) return;
+  uses.expect(format, CHAT.responseFormat, "response_format");
+  switch (format.type) {
+    case "text":
+      return;
+    case "json_object":
+      uses.add("json_object");
+      return;
+    case "json_schema":
+      readSchema(objectOf(format.json_schema), "response_format.json_schema", CHAT.jsonSchema, uses);
+      return;
+    default:
+      if (format.type !== undefined) uses.lose("unknown_field", "response_format.type");
+  }
+}

@@ -1,0 +1,68 @@
+/** Reads what the tools of a `responses` request use, and the tool choice. Source: responses reference, 4. */
+
+import { listOf, objectOf, type Values } from "../../json/json-values.ts";
+import type { Form } from "../../routes/routes.ts";
+import { RESPONSE } from "../known-response-fields.ts";
+import { type Additions, choiceOf, type OfferedTools, type OwnTool, offeredTools } from "../response-tools.ts";
+import type { UseList } from "./use-list.ts";
+import { readStrict } from "./uses-compat-tools.ts";
+
+export function readOffered(request: Values, additions: Additions, to: Form, uses: UseList): void {
+  const offered = offeredTools(request.tools, additions);
+  for (const tool of offered.own) readOwn(tool, to, uses);
+  for (const { tool, place } of offered.namespaces) {
+    uses.add("tool_namespaces", place);
+    uses.expect(tool, RESPONSE.namespace, place);
+  }
+  readForeign(offered, uses);
+  readChoice(request, offered, uses);
+  if (request.parallel_tool_calls === false && offered.own.length > 0) {
+    uses.add("parallel_tool_calls", "parallel_tool_calls");
+  }
+}
+
+function readOwn({ kind, tool, place }: OwnTool, to: Form, uses: UseList): void {
+  uses.add("tools", place);
+  if (kind === "custom") {
+    uses.add("custom_tools", place);
+    uses.expect(tool, RESPONSE.customTool, place);
+    const format = objectOf(tool.format);
+    if (format !== undefined && format.type !== "text") {
+      uses.add("tool_grammar", `${place}.format`);
+      uses.expect(format, RESPONSE.grammar, `${place}.format`);
+    }
+  } else {
+    uses.expect(tool, RESPONSE.functionTool, place);
+    if (tool.strict === true && to === "messages") readStrict(tool.parameters, `${place}.`, uses);
+    else if (tool.strict === true) uses.add("strict_tools", `${place}.strict`);
+  }
+  if (tool.async === true) uses.add("async_tools", `${place}.async`);
+  // The tool is loaded at once instead.
+  if (tool.defer_loading === true) uses.lose("hint", `${place}.defer_loading`);
+  const callers = listOf(tool.allowed_callers);
+  if (callers.length > 0 && !callers.includes("direct")) uses.add("programmatic_tools", `${place}.allowed_callers`);
+}
+
+/**
+ * Reads tools of the provider, which are offered and not demanded. A tool that the client runs counts as lost only if there is
+ * no other tool.
+ */
+function readForeign({ own, foreign }: OfferedTools, uses: UseList): void {
+  for (const { capability, place } of foreign) {
+    if (capability === undefined) uses.lose("unknown_field", `${place}.type`);
+    else if (capability === "builtin_tools" && own.length === 0) uses.add("builtin_tools", place);
+    else uses.add("hosted_tools", place);
+  }
+}
+
+function readChoice({ tool_choice: given }: Values, offered: OfferedTools, uses: UseList): void {
+  const { mode, allowed, lacks } = choiceOf(given, offered);
+  const place = "tool_choice";
+  if (mode === "required") uses.add("tool_choice", place);
+  if (allowed !== undefined) uses.add("allowed_tools", place);
+  if (lacks === "unknown_field") uses.lose(lacks, place);
+  else if (lacks !== undefined) uses.addLost(lacks, place);
+  const choice = objectOf(given);
+  if (choice?.type === "allowed_tools") uses.expect(choice, RESPONSE.allowedTools, place);
+  else if (choice?.type === "function" || choice?.type === "custom") uses.expect(choice, RESPONSE.choice, place);
+}

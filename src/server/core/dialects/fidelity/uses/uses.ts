@@ -1,0 +1,42 @@
+/**
+ * Reads what a request uses, of everything that a channel can lack. Source: dialects reference, section 7.
+ *
+ * One pass over the parsed request accepts any JSON: a member of a wrong type is not a use, since its provider refuses it.
+ * Neither is null, or a provider's default.
+ */
+
+import { objectOf, type Values } from "../../json/json-values.ts";
+import type { Form } from "../../routes/routes.ts";
+import type { Capability } from "../capabilities.ts";
+import { NO_USES, type Uses } from "../losses.ts";
+import type { Found, UseList } from "./use-list.ts";
+import { usesOfChat } from "./uses-compat.ts";
+import { usesOfMessages } from "./uses-messages.ts";
+import { usesOfResponses } from "./uses-responses.ts";
+
+/** `to` is the form that the channel would be sent, which matters for some requests only. `sought` is explained at `UseList`. */
+type Reader = (fields: Values, sought: Capability | undefined, to: Form) => UseList;
+
+const READERS: Readonly<Record<Form, Reader>> = {
+  chat: usesOfChat,
+  messages: usesOfMessages,
+  responses: usesOfResponses,
+};
+
+/**
+ * Returns the uses of a parsed request: a chat completion, a message, a token count, or a response. A `responses` request
+ * passes to a channel that serves the route, whatever the channel claims.
+ */
+export function usesOf(form: Form, request: unknown, to: Form): Uses {
+  if (form === "responses" && to === form) return NO_USES;
+  const fields = objectOf(request);
+  return (fields && READERS[form](fields, undefined, to)) ?? NO_USES;
+}
+
+const NOWHERE: Found = { used: new Set(), lost: new Set() };
+
+/** Returns the places where the request uses one capability. It reads the request again, for a refusal. */
+export function placesOf(form: Form, request: unknown, capability: Capability, to: Form): Found {
+  const fields = objectOf(request);
+  return (fields && READERS[form](fields, capability, to).found) ?? NOWHERE;
+}

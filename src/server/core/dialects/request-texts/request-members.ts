@@ -1,0 +1,130 @@
+/**
+ * Reads the members of a request's JSON. One table serves every route with known members; every string of a member that it does
+ * not name is a `user` text.
+ */
+import { uninspectedIn } from "../uninspected.ts";
+import type { Collector, Context } from "./collector.ts";
+import { isIdentifier, isOf, readMessage, readPart } from "./message-texts.ts";
+import { type Node, type ObjectNode, stringIn } from "./text-tree.ts";
+
+const SETTINGS = uninspectedIn("settings");
+/** Settings that contain others. */
+const HOLDERS: ReadonlySet<string> = new Set([...SETTINGS.keys()].map((name) => name.split(".", 1)[0] as string));
+const EVENTS = uninspectedIn("events");
+const OF_TOOLS = uninspectedIn("tools");
+const OF_SCHEMAS = uninspectedIn("schemas");
+
+const MESSAGES: ReadonlySet<string> = new Set(["messages", "items", "additional_messages"]);
+const SYSTEM: ReadonlySet<string> = new Set(["system", "instructions", "additional_instructions"]);
+const TOOLS: ReadonlySet<string> = new Set(["tools", "functions"]);
+const SCHEMAS: ReadonlySet<string> = new Set(["response_format", "output_config", "output_format", "text"]);
+
+/** Additional meanings of a route's members. */
+export interface Members {
+  /** Whether `input` is a conversation, not a list of texts. */
+  readonly hasItems: boolean;
+  /** Whether the body is a session event, which has such members at a deeper level. */
+  readonly isEvent: boolean;
+}
+
+export function readMembers(collector: Collector, body: ObjectNode, of: Members): void {
+  const isThread = (name: string): boolean => MESSAGES.has(name) || (name === "input" && of.hasItems);
+  const oldest = body.members.reduce(
+    (most, { name, value }) =>
+      Math.max(most, isThread(name) ? lengthOf(value) : name === "thread" ? lengthOf(messagesIn(value)) : 0),
+    0,
+  );
+  const system: Context = { kind: "system", turn: oldest };
+  for (const { name, value } of body.members) {
+    if (isThread(name)) readThread(collector, value);
+    else if (SYSTEM.has(name)) readPart(collector, value, system);
+    else if (TOOLS.has(name)) readTools(collector, value, system);
+    else if (SCHEMAS.has(name) && value.kind === "object") readTool(collector, value, system);
+    else if (name === "requests") readBatch(collector, value, of);
+    else if (of.isEvent && (name === "session" || name === "response") && value.kind === "object")
+      readMembers(collector, value, of);
+    else if (name === "thread" && value.kind === "object") readMembers(collector, value, of);
+    else if (of.isEvent && name === "item") readMessage(collector, value, 0);
+    else if (of.isEvent && isOf(EVENTS, name, value)) collector.uninspected.push("audio");
+    else if (of.isEvent && isIdentifier(name, value)) continue;
+    else if (HOLDERS.has(name)) readSetting(collector, name, value);
+    else readPart(collector, value, NEWEST);
+  }
+}
+
+/** Reads a setting. A value in an unexpected form, and unknown members of it, are texts. */
+function readSetting(collector: Collector, path: string, value: Node): void {
+  const form = SETTINGS.get(path);
+  if (form === "any") return;
+  if (value.kind === "list") for (const item of value.items) readSetting(collector, path, item);
+  else if (value.kind === "object")
+    for (const { name, value: inner } of value.members) readSetting(collector, `${path}.${name}`, inner);
+  else if (value.kind === "string" && (form === undefined || !form.test(stringIn(value)))) {
+    // The name of a model cannot be rewritten: another name is another model.
+    if (path === "model" || path === "models") collector.add(stringIn(value), undefined, NEWEST);
+    else collector.addString(value, NEWEST);
+  }
+}
+
+const NEWEST: Context = { kind: "user", turn: 0 };
+
+/** Returns the messages of a thread that is created with the request. */
+const messagesIn = (thread: Node): Node =>
+  (thread.kind === "object" && thread.members.find(({ name }) => name === "messages")?.value) || thread;
+
+const lengthOf = (value: Node): number => (value.kind === "list" ? value.items.length : 1);
+
+function readThread(collector: Collector, value: Node): void {
+  const messages = value.kind === "list" ? value.items : [value];
+  for (const [at, message] of messages.entries()) readMessage(collector, message, messages.length - 1 - at);
+}
+
+/** Reads the entries of a batch, each a request of its own. */
+function readBatch(collector: Collector, value: Node, of: Members): void {
+  for (const entry of value.kind === "list" ? value.items : [value]) {
+    if (entry.kind !== "object") {
+      readPart(collector, entry, NEWEST);
+      continue;
+    }
+    for (const { name, value: params } of entry.members) {
+      if ((name === "params" || name === "body") && params.kind === "object") readMembers(collector, params, of);
+      else if (HOLDERS.has(name)) readSetting(collector, name, params);
+      else readPart(collector, params, NEWEST);
+    }
+  }
+}
+
+const WITHIN: ReadonlySet<string> = new Set(["function", "custom", "format", "json_schema"]);
+
+function readTools(collector: Collector, value: Node, context: Context): void {
+  if (value.kind === "object") readTool(collector, value, context);
+  else if (value.kind === "list") for (const item of value.items) readTools(collector, item, context);
+  else readSchema(collector, value, context);
+}
+
+/** Reads a tool, or the format of an answer: descriptions and a schema. */
+function readTool(collector: Collector, tool: ObjectNode, context: Context): void {
+  for (const { name, value } of tool.members) {
+    if (isOf(OF_TOOLS, name, value)) continue;
+    if (WITHIN.has(name) && value.kind === "object") readTool(collector, value, context);
+    else if (name === "tools") readTools(collector, value, context);
+    else readSchema(collector, value, context);
+  }
+}
+
+function readSchema(collector: Collector, node: Node, context: Context): void {
+  if (node.kind === "string") collector.addString(node, context);
+  else if (node.kind === "list") for (const item of node.items) readSchema(collector, item, context);
+  else if (node.kind === "object") {
+    for (const { name, value } of node.members) {
+      if (isStructure(name, value)) continue;
+      // A pattern cannot be rewritten: another pattern is another schema.
+      if (name === "pattern" && value.kind === "string") collector.add(stringIn(value), undefined, context);
+      else readSchema(collector, value, context);
+    }
+  }
+}
+
+function isStructure(name: string, node: Node): boolean {
+  return node.kind === "list" ? node.items.every((item) => isOf(OF_SCHEMAS, name, item)) : isOf(OF_SCHEMAS, name, node);
+}

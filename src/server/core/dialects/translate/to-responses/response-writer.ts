@@ -1,0 +1,224 @@
+/**
+ * Writes an answer as a response: as the events of a stream, or as the final object alone, by the same steps. Source: responses
+ * reference, 5 to 7.
+ *
+ * Invariants: one item is open at a time, and a new item ends it; indexes and sequence numbers have no gaps; the ids of an item
+ * are the same in all its events; the last event repeats exactly what was sent before. Only the last item can have been cut
+ * off, which is known only at the end, so an item stays open until then.
+ */
+import type { Usage } from "../../usage/usage.ts";
+import type { ClientTool, ResponsesTerms } from "../responses-terms.ts";
+import { shownModel } from "../shown-names.ts";
+import type { AnswerStamp, SealedBlock } from "../types.ts";
+import { createCallIds } from "./call-ids.ts";
+import { EventLog } from "./event-log.ts";
+import { CallItem, type Item, type ItemStatus, MessageItem, type Place, ReasoningItem } from "./items.ts";
+import { failureFrames } from "./response-failure.ts";
+import { type Failure, type Progress, ResponseObject, type Shortage } from "./response-object.ts";
+
+/** Approximate cost of an item in addition to its text, in UTF-16 units. */
+const ITEM_COST = 512;
+
+const NO_LOGPROBS: readonly string[] = [];
+
+/** Parts of open reasoning that are sealed, in addition to its text. */
+interface Kept {
+  signature: string;
+  redacted: string | undefined;
+  details: readonly unknown[];
+}
+
+export class ResponseWriter {
+  readonly #terms: ResponsesTerms;
+  readonly #stamp: AnswerStamp;
+  readonly #events: EventLog;
+  readonly #callId: (given: string, position: number) => string;
+  /** JSON texts of the finished items. */
+  readonly #output: string[] = [];
+  #response: ResponseObject | undefined;
+  #open: Item | undefined;
+  #kept: Kept = nothingKept();
+  #begun = 0;
+  /** Whether there was a message or a call: some clients would request an answer without either again, endlessly. */
+  #hasAnswered = false;
+  /** Final response as JSON text. */
+  #last = "";
+
+  constructor(terms: ResponsesTerms, stamp: AnswerStamp, isStream: boolean) {
+    this.#terms = terms;
+    this.#stamp = stamp;
+    this.#events = new EventLog(isStream);
+    this.#callId = createCallIds(stamp, terms.takenCallIds);
+  }
+
+  /** Returns the frames written since the last call. */
+  take(): string {
+    return this.#events.take();
+  }
+
+  /** Final response as JSON text. */
+  get whole(): string {
+    return this.#last;
+  }
+
+  get isReasoning(): boolean {
+    return this.#open?.kind === "reasoning";
+  }
+
+  /** Begins the response. `model` and `serviceTier` come from the provider, the latter in the compat dialect's values. */
+  begin(model?: unknown, serviceTier = "default"): void {
+    if (this.#response !== undefined) return;
+    const { created: createdAt, seed } = this.#stamp;
+    const head = { id: `resp_${seed}`, createdAt, model: shownModel(this.#terms, model), serviceTier };
+    this.#response = new ResponseObject(head, this.#terms.echo);
+    const response = `"response":${this.#response.text({ status: "in_progress" }, [], undefined)},`;
+    this.#events.put("response.created", response);
+    this.#events.put("response.in_progress", response);
+  }
+
+  /** Writes text. `logprobs` has the JSON texts of its tokens. */
+  text(text: string, logprobs = NO_LOGPROBS): void {
+    if (text === "") return;
+    this.#events.hold(text.length);
+    for (const each of logprobs) this.#events.hold(each.length);
+    this.#message().text(text, logprobs);
+  }
+
+  refusal(text: string): void {
+    if (text === "") return;
+    this.#events.hold(text.length);
+    this.#message().refusal(text);
+  }
+
+  /** Ends the part of the open message, if there is one; further text goes into a new part. */
+  endPart(): void {
+    if (this.#open?.kind === "message") this.#open.endPart();
+  }
+
+  reasoning(text: string): void {
+    if (text === "") return;
+    this.#events.hold(text.length);
+    this.#reasoning().text(text);
+  }
+
+  sign(signature: string): void {
+    if (signature === "") return;
+    this.#events.hold(signature.length);
+    this.#reasoning();
+    this.#kept.signature += signature;
+  }
+
+  /** Writes redacted thinking as an item of its own. */
+  redacted(data: string): void {
+    this.#end("completed");
+    this.#events.hold(data.length);
+    this.#reasoning();
+    this.#kept.redacted = data;
+    this.#end("completed");
+  }
+
+  /** Sets the details of the open reasoning. `details` has all of them; `size` is the size of the new ones. */
+  details(details: readonly unknown[], size: number): void {
+    this.#events.hold(size);
+    this.#reasoning();
+    this.#kept.details = details;
+  }
+
+  /** Ends the open reasoning, so that the next reasoning is a new item. */
+  endReasoning(): void {
+    if (this.isReasoning) this.#end("completed");
+  }
+
+  /** Begins a call. `name` is the provider's name of the tool; `id` is empty if the provider gave none. */
+  call(name: string, id: string): void {
+    this.#end("completed");
+    const tool = this.#terms.tools.get(name) ?? functionOf(name);
+    this.#hasAnswered = true;
+    const place = this.#place(tool.isCustom ? "ctc" : "fc");
+    this.#open = new CallItem(place, this.#events, tool, this.#callId(id, place.index));
+  }
+
+  /** Adds a fragment of the arguments of the open call. */
+  fragment(json: string): void {
+    if (this.#open?.kind !== "call") return;
+    this.#events.hold(json.length);
+    this.#open.fragment(json);
+  }
+
+  /** Ends the open call as cut off. */
+  cutCall(): void {
+    if (this.#open?.kind === "call") this.#end("incomplete");
+  }
+
+  /** Finishes the response. `shortage` is `undefined` if the answer is complete. */
+  finish(shortage: Shortage | undefined, usage: Usage | undefined): void {
+    const status = shortage === undefined ? "completed" : "incomplete";
+    if (!this.#hasAnswered) this.#message().text("", NO_LOGPROBS);
+    this.#end(status);
+    const now = this.#stamp.now?.() ?? this.#stamp.created;
+    const progress: Progress =
+      shortage === undefined
+        ? { status: "completed", completedAt: Math.max(now, this.#stamp.created) }
+        : { status: "incomplete", reason: shortage };
+    this.#last = this.#response?.text(progress, this.#output, usage) ?? "";
+    this.#events.put(`response.${status}`, `"response":${this.#last},`);
+  }
+
+  /** Fails the response and returns the last frames. The open item stays open, since it was never completed. */
+  fail(failure: Failure, usage: Usage | undefined): string {
+    this.begin();
+    this.#last = this.#response?.text({ status: "failed", error: failure }, this.#output, usage) ?? "";
+    return this.take() + failureFrames(failure, this.#last, this.#events.sequence);
+  }
+
+  #message(): MessageItem {
+    if (this.#open?.kind === "message") return this.#open;
+    this.#end("completed");
+    this.#hasAnswered = true;
+    const message = new MessageItem(this.#place("msg"), this.#events);
+    this.#open = message;
+    return message;
+  }
+
+  #reasoning(): ReasoningItem {
+    if (this.#open?.kind === "reasoning") return this.#open;
+    this.#end("completed");
+    const reasoning = new ReasoningItem(this.#place("rs"), this.#events, this.#terms.showsSummary);
+    this.#open = reasoning;
+    return reasoning;
+  }
+
+  #place(prefix: string): Place {
+    this.#events.hold(ITEM_COST);
+    const index = this.#begun++;
+    return { id: `${prefix}_${this.#stamp.seed}_${index}`, index };
+  }
+
+  #end(status: ItemStatus): void {
+    const item = this.#open;
+    if (item === undefined) return;
+    this.#open = undefined;
+    const text =
+      item.kind === "reasoning" ? item.close(blocksOf(item.said, this.#kept), this.#terms.seal) : item.close(status);
+    this.#kept = nothingKept();
+    this.#output.push(text);
+    this.#stamp.remember?.(item.id, text);
+  }
+}
+
+function nothingKept(): Kept {
+  return { signature: "", redacted: undefined, details: [] };
+}
+
+function functionOf(name: string): ClientTool {
+  return { name, namespace: undefined, isCustom: false };
+}
+
+function blocksOf(text: string, { signature, redacted, details }: Kept): readonly SealedBlock[] {
+  if (redacted !== undefined) return [{ k: "r", x: redacted }];
+  if (signature !== "") return [{ k: "t", x: text, s: signature }];
+  const blocks: SealedBlock[] = [];
+  if (text !== "") blocks.push({ k: "c", x: text });
+  if (details.length > 0) blocks.push({ k: "d", j: details });
+  return blocks;
+}

@@ -1,0 +1,212 @@
+/**
+ * Translates a provider's error to the client's dialect. Source: dialects reference, 10.1 and 10.2.
+ *
+ * The status is kept. The error type follows from the status, not from the type in the other dialect; only the types of the
+ * messages dialect are more specific than a status. Of the provider's error, its message, its code and the field it names are
+ * shown. A body that is not JSON is a page of some proxy, and nothing of it is shown.
+ */
+
+import { listOf, objectOf, parsedJson, stringOf, type Values } from "../json/json-values.ts";
+import type { Dialect } from "../routes/routes.ts";
+import { errorFrame, messagesErrorType } from "../write-refusal.ts";
+
+/** Maximum length of a message in UTF-8 bytes, including the mark of a cut. */
+const MAX_MESSAGE_BYTES = 4_096;
+const CUT = "…";
+
+/** Maximum depth of a message; `{"error":[{"message":…}]}` is the deepest known form. */
+const MAX_DEPTH = 4;
+
+/** Members with a message, or with an object that has one, the most likely first. */
+const MESSAGES: readonly string[] = [
+  ...["error", "message", "detail", "msg", "errors", "error_msg", "error_message", "base_resp", "status_msg"],
+];
+
+const CONTROLS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g;
+
+/** Phrase by which clients of the messages dialect recognize a conversation that is too long, and shorten it. */
+const CONTEXT_CODE = "context_length_exceeded";
+const CONTEXT_WORDS = "prompt is too long";
+
+const BROKEN_OFF = "The provider broke its answer off with an error.";
+
+/** Pattern of codes and paths of fields; prose is not a code. */
+const TOKEN = /^[\w.:[\]-]{1,128}$/;
+
+/** Error types for statuses that only providers use. */
+const PROVIDER_TYPES: ReadonlyMap<number, string> = new Map([
+  [402, "billing_error"],
+  [409, "conflict_error"],
+  [529, "overloaded_error"],
+]);
+
+interface CompatKind {
+  readonly type: string;
+  readonly code: string | null;
+}
+
+const INVALID: CompatKind = { type: "invalid_request_error", code: null };
+const SERVER: CompatKind = { type: "server_error", code: null };
+
+/** Compat kinds by the error type of the messages dialect. */
+const COMPAT_KINDS: ReadonlyMap<unknown, CompatKind> = new Map([
+  ["invalid_request_error", INVALID],
+  ["authentication_error", { type: "invalid_request_error", code: "invalid_api_key" }],
+  ["billing_error", { type: "insufficient_quota", code: "insufficient_quota" }],
+  ["permission_error", { type: "invalid_request_error", code: "permission_denied" }],
+  ["not_found_error", { type: "invalid_request_error", code: "model_not_found" }],
+  ["conflict_error", { type: "invalid_request_error", code: "conflict" }],
+  ["request_too_large", INVALID],
+  ["rate_limit_error", { type: "rate_limit_error", code: "rate_limit_exceeded" }],
+  ["overloaded_error", { type: "service_unavailable_error", code: "server_is_overloaded" }],
+  ["api_error", SERVER],
+  ["timeout_error", SERVER],
+]);
+
+/** Messages types by the error type of the compat dialect, where they differ. */
+const MESSAGES_TYPES: ReadonlyMap<unknown, string> = new Map([
+  ["insufficient_quota", "billing_error"],
+  ["tokens", "rate_limit_error"],
+  ["requests", "rate_limit_error"],
+  ["service_unavailable_error", "overloaded_error"],
+  ["timeout", "timeout_error"],
+]);
+
+/** Provider's error, whatever the envelope: members may be missing or of any type. */
+interface Found {
+  readonly error: Values;
+  readonly message: string | undefined;
+}
+
+/** Translates an error. `error.body` is the provider's, of any form. `requestId` is the gateway's own. */
+export function translateError(
+  to: Dialect,
+  error: { readonly status: number; readonly body: string; readonly requestId: string },
+): { readonly status: number; readonly body: string } {
+  const { status, requestId } = error;
+  const found = errorIn(parsedJson(error.body));
+  const message = found.message ?? `The provider answered with status ${status} and no message that can be shown.`;
+  const type = to === "messages" ? typeOfStatus(status) : (namedType(found.error) ?? typeOfStatus(status));
+  return { status, body: errorBody(to, { type, message, requestId, error: found.error }) };
+}
+
+/** Returns the frame of an error that occurred within a stream and ends it. `data` is the parsed data of the provider's event. */
+export function translateErrorEvent(to: Dialect, data: unknown, requestId: string): string {
+  const { error, message = BROKEN_OFF } = errorIn(data);
+  return errorFrame(to, errorBody(to, { type: typeOfEvent(error), message, requestId, error }));
+}
+
+/** Codes of a failed response, if the provider's error has none. */
+const FAILURE_CODES: ReadonlyMap<string, string> = new Map([
+  // Errors that must not be retried unchanged: agents retry unknown codes.
+  ["invalid_request_error", "invalid_prompt"],
+  ["request_too_large", CONTEXT_CODE],
+]);
+
+/**
+ * Returns the error of a response for an error that occurred within a stream. `data` is the parsed data of the provider's
+ * event. Source: responses reference, 7.5.
+ */
+export function failureOf(data: unknown): { readonly code: string; readonly message: string } {
+  const { error, message = BROKEN_OFF } = errorIn(data);
+  const type = typeOfEvent(error);
+  if (isTooLong(message)) return { code: CONTEXT_CODE, message };
+  const kind = COMPAT_KINDS.get(type) ?? SERVER;
+  return { code: tokenOf(error.code) ?? FAILURE_CODES.get(type) ?? kind.code ?? kind.type, message };
+}
+
+function isTooLong(message: string): boolean {
+  return message.toLowerCase().includes(CONTEXT_WORDS);
+}
+
+interface Shown {
+  /** Error type of the messages dialect. */
+  readonly type: string;
+  readonly message: string;
+  readonly requestId: string;
+  readonly error: Values;
+}
+
+function errorBody(to: Dialect, { type, message, requestId, error }: Shown): string {
+  if (to === "messages") {
+    const code = tokenOf(error.code);
+    const param = tokenOf(error.param);
+    const details = { ...(code !== undefined && { error_code: code }), ...(param !== undefined && { param }) };
+    const shown = {
+      type,
+      message: code === CONTEXT_CODE ? `${CONTEXT_WORDS}: ${message}` : message,
+      ...((code ?? param) !== undefined && { details }),
+    };
+    return JSON.stringify({ type: "error", error: shown, request_id: requestId });
+  }
+  const kind = COMPAT_KINDS.get(type) ?? SERVER;
+  const param = tokenOf(error.param) ?? tokenOf(objectOf(error.details)?.param) ?? null;
+  const code = tokenOf(error.code) ?? (isTooLong(message) ? CONTEXT_CODE : kind.code);
+  return JSON.stringify({ error: { message, type: kind.type, param, code } });
+}
+
+function typeOfStatus(status: number): string {
+  return PROVIDER_TYPES.get(status) ?? messagesErrorType(status);
+}
+
+/** Returns the error type of the messages dialect, or `undefined` if the provider names none of its types. */
+function knownType(error: Values): string | undefined {
+  return COMPAT_KINDS.has(error.type) ? stringOf(error.type) : undefined;
+}
+
+/** Returns the same as `knownType`, also for the compat name of a type. */
+function namedType(error: Values): string | undefined {
+  return knownType(error) ?? MESSAGES_TYPES.get(error.type);
+}
+
+/** Returns the error type of an event. Some compat providers put the status that the error would have had into it. */
+function typeOfEvent(error: Values): string {
+  const status = [error.code, error.status].find(isStatus);
+  return namedType(error) ?? (status === undefined ? "api_error" : typeOfStatus(status));
+}
+
+function isStatus(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 400 && value <= 599;
+}
+
+/**
+ * Finds the error in its envelope: `{error:{…}}`, `{error:"…"}`, `{detail}`, `{message}`, an error of a choice, a bare text,
+ * and a list of any.
+ */
+function errorIn(value: unknown): Found {
+  const outer = objectOf(Array.isArray(value) ? listOf(value)[0] : value) ?? {};
+  const ofChoice = objectOf(listOf(outer.choices)[0])?.error;
+  const error = objectOf(outer.error) ?? objectOf(ofChoice) ?? objectOf(outer.base_resp) ?? outer;
+  return { error, message: messageIn(value, MAX_DEPTH) ?? messageIn(ofChoice, MAX_DEPTH) };
+}
+
+function messageIn(value: unknown, depth: number): string | undefined {
+  if (typeof value === "string") return shownText(value);
+  if (depth === 0) return undefined;
+  if (Array.isArray(value)) return messageIn(listOf(value)[0], depth - 1);
+  const holder = objectOf(value);
+  if (holder === undefined) return undefined;
+  for (const inner of MESSAGES.map((name) => holder[name])) {
+    const message = messageIn(inner, depth - 1);
+    if (message !== undefined) return message;
+  }
+  return undefined;
+}
+
+/** Returns the text in a form that is safe to show, or `undefined` if nothing is left of it. */
+function shownText(text: string): string | undefined {
+  // At most as many code units fit as the bound has bytes, so the rest is skipped.
+  const clean = text
+    .slice(0, MAX_MESSAGE_BYTES + 1)
+    .replaceAll(CONTROLS, " ")
+    .trim()
+    .toWellFormed();
+  if (clean === "") return undefined;
+  if (text.length <= MAX_MESSAGE_BYTES && Buffer.byteLength(clean) <= MAX_MESSAGE_BYTES) return clean;
+  const room = new Uint8Array(MAX_MESSAGE_BYTES - Buffer.byteLength(CUT));
+  return `${clean.slice(0, new TextEncoder().encodeInto(clean, room).read)}${CUT}`;
+}
+
+function tokenOf(value: unknown): string | undefined {
+  return typeof value === "string" && TOKEN.test(value) ? value : undefined;
+}

@@ -1,0 +1,108 @@
+/**
+ * Reads the top-level member `usage` of a JSON body. Most bodies are short and arrive in one chunk: their usage is read from
+ * the end, or the body is parsed whole. Any other body, and one that is not JSON, is scanned as it passes. The result is the
+ * same.
+ */
+
+import { listOf, objectOf, parsedJson } from "../json/json-values.ts";
+import type { Dialect } from "../routes/routes.ts";
+import type { Usage } from "./usage.ts";
+import { isDoubtful, normaliseUsage } from "./usage-normalise.ts";
+import { type BodyUsage, scanForUsage } from "./usage-scan.ts";
+
+/** Maximum size of a first chunk that is kept until the second one, or the end. It is less than a usage may have. */
+const MAX_WHOLE_BYTES = 8 << 10;
+
+export function createBodyUsage(dialect: Dialect): BodyUsage {
+  return new PassingUsage(dialect);
+}
+
+/** Returns the usage. Some hosts report it in a member of their own, or within a choice: that is read for a short body only. */
+function usageIn(value: unknown): unknown {
+  const body = objectOf(value);
+  if (objectOf(body?.["usage"]) !== undefined) return body?.["usage"];
+  const ofChoices = listOf(body?.["choices"]).map((choice) => objectOf(objectOf(choice)?.["usage"]));
+  return (
+    objectOf(objectOf(body?.["x_groq"])?.["usage"]) ??
+    ofChoices.findLast((usage) => usage !== undefined) ??
+    body?.["usage"]
+  );
+}
+
+const NAME = Buffer.from('"usage"');
+const COMMA = 0x2c;
+const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+/** Maximum length from the name to the end of the body, in bytes. */
+const MAX_TAIL_BYTES = 1 << 10;
+
+/**
+ * Reads the `usage` member near the end of a body without parsing what precedes it. The text from its name to the end must
+ * close exactly one object: then the member belongs to the outermost object and is the last of its name. Returns
+ * `undefined` otherwise.
+ */
+function lastUsage(body: Buffer): object | undefined {
+  const at = body.lastIndexOf(NAME);
+  if (at < 0 || body.length - at > MAX_TAIL_BYTES) return undefined;
+  let before = at - 1;
+  while (isSpace(body[before])) before--;
+  // A quote after a comma opens a string in every JSON text: inside a string it would be escaped.
+  if (body[before] !== COMMA) return undefined;
+  return objectOf(objectOf(parsedJson(`{${body.toString("utf8", at)}`))?.["usage"]);
+}
+
+/** A class, since there is one instance for each answer: its methods are created once. */
+class PassingUsage implements BodyUsage {
+  readonly #dialect: Dialect;
+  /** The only chunk so far, if it is short. */
+  #only: Buffer | undefined;
+  /** Usage in `#only`, once it was read. */
+  #told: { readonly usage: unknown } | undefined;
+  #usage: Usage | undefined;
+  /** Scan of the body; `undefined` while `#only` is the only chunk. */
+  #scan: BodyUsage | undefined;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  push(chunk: Buffer): void {
+    if (chunk.length === 0) return;
+    if (this.#scan === undefined && this.#only === undefined && chunk.length <= MAX_WHOLE_BYTES) this.#only = chunk;
+    else this.#scanned().push(chunk);
+  }
+
+  end(): Usage | undefined {
+    this.#read();
+    return this.#scan === undefined ? this.#usage : this.#scan.end();
+  }
+
+  get isDoubtful(): boolean {
+    this.#read();
+    return this.#scan === undefined ? isDoubtful(this.#dialect, this.#told?.usage) : this.#scan.isDoubtful;
+  }
+
+  #read(): void {
+    if (this.#only === undefined || this.#told !== undefined) return;
+    const last = lastUsage(this.#only);
+    if (last !== undefined) {
+      this.#told = { usage: last };
+      this.#usage = normaliseUsage(this.#dialect, last);
+      return;
+    }
+    const value = parsedJson(this.#only.toString("utf8"));
+    if (value === undefined) this.#scanned();
+    else {
+      this.#told = { usage: usageIn(value) };
+      this.#usage = normaliseUsage(this.#dialect, this.#told.usage);
+    }
+  }
+
+  #scanned(): BodyUsage {
+    if (this.#scan === undefined) {
+      this.#scan = scanForUsage(this.#dialect);
+      if (this.#only !== undefined) this.#scan.push(this.#only);
+      this.#only = undefined;
+    }
+    return this.#scan;
+  }
+}

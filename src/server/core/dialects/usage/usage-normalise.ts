@@ -1,0 +1,183 @@
+/**
+ * Normalizes the `usage` value of an answer, whatever its shape, to `Usage`.
+ *
+ * Source: dialects reference, 3.2, 4 and 5.2; lesson P35. The names identify the shape: chat and completions have
+ * `prompt_tokens`, everything else `input_tokens`. In the compat dialect the input is the total, and the cache counts are parts
+ * of it, whatever their names; in the messages dialect they are in addition to `input_tokens`. Details are called
+ * `..._tokens_details`, and `..._token_details` in realtime and transcriptions.
+ *
+ * The value is not trusted: a count that is not a whole number from 0 to `MAX_COUNT` counts as absent, a part is never larger
+ * than its whole, sums are capped at `MAX_COUNT`, and nothing throws. `isDoubtful` detects impossible values.
+ */
+
+import { objectOf, type Values } from "../json/json-values.ts";
+import type { Dialect } from "../routes/routes.ts";
+import type { Usage } from "./usage.ts";
+
+/** Maximum of a count, far above any request of either dialect; sums of it are exact. */
+export const MAX_COUNT = 1e12;
+
+/** Counts as a provider names them; a count that it does not name is absent. */
+export interface UsageCounts {
+  readonly input: number | undefined;
+  readonly output: number | undefined;
+  readonly total: number | undefined;
+  readonly cached: number | undefined;
+  readonly cacheCreation: number | undefined;
+  readonly reasoning: number | undefined;
+}
+
+/**
+ * Returns the usage, or `undefined` if the value is not an object, or has no count, such as that of a transcription billed by
+ * its duration.
+ */
+export function normaliseUsage(dialect: Dialect, value: unknown): Usage | undefined {
+  const counts = countsOf(dialect, value);
+  return counts && usageOf(dialect, counts);
+}
+
+/** Returns the separate counts, for an answer that reports them in several places, or `undefined` if there are none. */
+export function countsOf(dialect: Dialect, value: unknown): UsageCounts | undefined {
+  const usage = objectOf(value);
+  if (usage === undefined) return undefined;
+  const counts = dialect === "messages" ? messagesCounts(usage) : compatCounts(usage);
+  const { input, output, total, cached, cacheCreation, reasoning } = counts;
+  return (input ?? output ?? total ?? cached ?? cacheCreation ?? reasoning) === undefined ? undefined : counts;
+}
+
+/** Sets the counts that `news` has and keeps the others. */
+export function mergeCounts(known: UsageCounts | undefined, news: UsageCounts): UsageCounts {
+  return {
+    input: news.input ?? known?.input,
+    output: news.output ?? known?.output,
+    total: news.total ?? known?.total,
+    cached: news.cached ?? known?.cached,
+    cacheCreation: news.cacheCreation ?? known?.cacheCreation,
+    reasoning: news.reasoning ?? known?.reasoning,
+  };
+}
+
+/** Names of counts by the object that contains them; an empty name is the usage itself. */
+const TOLD: Readonly<Record<Dialect, readonly (readonly [place: string, names: readonly string[]])[]>> = {
+  messages: Object.entries({
+    "": ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"],
+    output_tokens_details: ["thinking_tokens"],
+  }),
+  compat: Object.entries({
+    "": [
+      "prompt_tokens",
+      "input_tokens",
+      "completion_tokens",
+      "output_tokens",
+      "total_tokens",
+      "cache_read_input_tokens",
+      "prompt_cache_hit_tokens",
+      "cache_creation_input_tokens",
+    ],
+    prompt_tokens_details: ["cached_tokens", "cache_write_tokens"],
+    input_tokens_details: ["cached_tokens", "cache_write_tokens"],
+    input_token_details: ["cached_tokens", "cache_write_tokens"],
+    completion_tokens_details: ["reasoning_tokens"],
+    output_tokens_details: ["reasoning_tokens"],
+    output_token_details: ["reasoning_tokens"],
+  }),
+};
+
+/**
+ * Returns whether the value has an impossible count: negative, a fraction, beyond `MAX_COUNT`, or not a number. Such a count is
+ * treated as absent, so the remaining usage may be too small. `null` is a way to leave a count out.
+ */
+export function isDoubtful(dialect: Dialect, value: unknown): boolean {
+  const usage = objectOf(value);
+  if (usage === undefined) return false;
+  for (const [place, names] of TOLD[dialect]) {
+    const counts = place === "" ? usage : objectOf(usage[place]);
+    if (counts === undefined) continue;
+    for (const name of names) {
+      if (counts[name] !== undefined && counts[name] !== null && countOf(counts, name) === undefined) return true;
+    }
+  }
+  return false;
+}
+
+function messagesCounts(usage: Values): UsageCounts {
+  return {
+    input: countOf(usage, "input_tokens"),
+    output: countOf(usage, "output_tokens"),
+    total: undefined,
+    cached: countOf(usage, "cache_read_input_tokens"),
+    cacheCreation: countOf(usage, "cache_creation_input_tokens"),
+    reasoning: countOf(objectOf(usage["output_tokens_details"]), "thinking_tokens"),
+  };
+}
+
+function compatCounts(usage: Values): UsageCounts {
+  const input = firstObject(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details");
+  const output = firstObject(usage, "completion_tokens_details", "output_tokens_details", "output_token_details");
+  return {
+    input: countOf(usage, "prompt_tokens") ?? countOf(usage, "input_tokens"),
+    output: countOf(usage, "completion_tokens") ?? countOf(usage, "output_tokens"),
+    total: countOf(usage, "total_tokens"),
+    // The other names are those of bridges to the messages dialect and of DeepSeek; they are parts here too.
+    cached:
+      countOf(input, "cached_tokens") ??
+      countOf(usage, "cache_read_input_tokens") ??
+      countOf(usage, "prompt_cache_hit_tokens"),
+    cacheCreation: countOf(input, "cache_write_tokens") ?? countOf(usage, "cache_creation_input_tokens"),
+    reasoning: countOf(output, "reasoning_tokens"),
+  };
+}
+
+export function usageOf(dialect: Dialect, counts: UsageCounts): Usage {
+  const { cached = 0, cacheCreation = 0, reasoning = 0 } = counts;
+  const { input, output } = dialect === "messages" ? messagesWholes(counts) : compatWholes(counts);
+  const cachedInputTokens = Math.min(cached, input);
+  return {
+    inputTokens: input,
+    outputTokens: output,
+    // If the total is below the sum of its parts, the total is the wrong one of the three.
+    totalTokens: Math.max(counts.total ?? 0, Math.min(MAX_COUNT, input + output)),
+    cachedInputTokens,
+    cacheCreationInputTokens: Math.min(cacheCreation, input - cachedInputTokens),
+    reasoningTokens: Math.min(reasoning, output),
+  };
+}
+
+interface Wholes {
+  readonly input: number;
+  readonly output: number;
+}
+
+function messagesWholes({ input = 0, output, cached = 0, cacheCreation = 0, reasoning = 0 }: UsageCounts): Wholes {
+  return { input: Math.min(MAX_COUNT, input + cached + cacheCreation), output: output ?? reasoning };
+}
+
+/**
+ * Returns the totals. A missing count is the rest of the total (embeddings have no output, some rerankers only the total), or
+ * else the sum of its parts.
+ */
+function compatWholes({ input, output, total, cached = 0, cacheCreation = 0, reasoning = 0 }: UsageCounts): Wholes {
+  if (total !== undefined && input === undefined) {
+    return { input: Math.max(0, total - (output ?? 0)), output: output ?? 0 };
+  }
+  const whole = input ?? Math.min(MAX_COUNT, cached + cacheCreation);
+  if (total === undefined) return { input: whole, output: output ?? reasoning };
+  if (output === undefined) return { input: whole, output: Math.max(0, total - whole) };
+  // xAI counts reasoning separately from the completion, which its total shows.
+  return { input: whole, output: total === whole + output + reasoning ? output + reasoning : output };
+}
+
+function countOf(values: Values | undefined, name: string): number | undefined {
+  const value = values?.[name];
+  const isCount = typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT;
+  // Adding zero turns -0, which JSON can express, into 0.
+  return isCount ? value + 0 : undefined;
+}
+
+function firstObject(values: Values, ...names: readonly string[]): Values | undefined {
+  for (const name of names) {
+    const object = objectOf(values[name]);
+    if (object !== undefined) return object;
+  }
+  return undefined;
+}

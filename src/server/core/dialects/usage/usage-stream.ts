@@ -1,0 +1,160 @@
+/**
+ * Reads usage from a stream of events, as it becomes known. Source: dialects reference, 3.3, 4 and 5.3.
+ *
+ * compat: `usage` of a chunk has running totals, or comes at the end; media events have it in the same place. The responses
+ * route reports it once, in the event that ends the response. messages: `message_start` has the input, and each `message_delta`
+ * has the counts that it names. No count decreases, whatever later events report.
+ *
+ * No text of the answer is kept.
+ */
+import { type Member, scanObject } from "../json/json-scan.ts";
+import { listOf, objectOf, parsedJson } from "../json/json-values.ts";
+import type { Dialect } from "../routes/routes.ts";
+import { raiseUsage, type Usage } from "./usage.ts";
+import { MAX_USAGE_BYTES, mayTellUsage, nestedUsage, stringValue, usageValue } from "./usage-member.ts";
+import { countsOf, isDoubtful, mergeCounts, type UsageCounts, usageOf } from "./usage-normalise.ts";
+
+export interface StreamUsage {
+  /** Reads the `data` of one event. Returns whether the known usage changed. */
+  read(data: string): boolean;
+  /**
+   * Usage known so far. Counts that are all zero are valid only when final: a bridge begins its stream with zeros, and a client
+   * that leaves then has still used tokens.
+   */
+  readonly usage: Usage | undefined;
+  /** Whether the provider has reported the usage of the whole answer. */
+  readonly isFinal: boolean;
+  /** Whether it has reported an impossible count; see `isDoubtful`. */
+  readonly isDoubtful: boolean;
+  /** Whether it has reported less than before. */
+  readonly hasShrunk: boolean;
+}
+
+/** Usage of one event: counts that override the known ones, and whether they are the last. */
+interface Told {
+  readonly counts: UsageCounts | undefined;
+  readonly isDoubtful: boolean;
+  readonly isFinal: boolean;
+}
+
+/** Events that end a response of the responses route, finished or not. */
+export const RESPONSE_ENDS: ReadonlySet<string> = new Set([
+  "response.completed",
+  "response.incomplete",
+  "response.failed",
+]);
+
+export function createStreamUsage(dialect: Dialect, routeName: string): StreamUsage {
+  return new TellingStream(dialect, routeName);
+}
+
+/** A class, since there is one instance for each stream: each literal with getters would get a hidden class of its own. */
+class TellingStream implements StreamUsage {
+  readonly #dialect: Dialect;
+  readonly #told: (data: Buffer) => Told | undefined;
+  #counts: UsageCounts | undefined;
+  #usage: Usage | undefined;
+  #isFinal = false;
+  #isDoubtful = false;
+  #hasShrunk = false;
+
+  constructor(dialect: Dialect, routeName: string) {
+    this.#dialect = dialect;
+    this.#told = dialect === "messages" ? toldByMessages : routeName === "responses" ? toldByResponses : toldByChunk;
+  }
+
+  read(data: string): boolean {
+    if (data === "[DONE]") {
+      this.#isFinal ||= this.#usage !== undefined;
+      return false;
+    }
+    if (!mayTellUsage(data)) return false;
+    const news = this.#told(Buffer.from(data));
+    this.#isDoubtful ||= news?.isDoubtful === true;
+    if (news?.counts === undefined) return false;
+    const before = this.#usage;
+    this.#counts = this.#dialect === "messages" ? mergeCounts(this.#counts, news.counts) : news.counts;
+    const usage = usageOf(this.#dialect, this.#counts);
+    this.#hasShrunk ||= before !== undefined && isLess(usage, before);
+    this.#usage = before === undefined ? usage : raiseUsage(before, usage, news.counts.total !== undefined);
+    this.#isFinal = news.isFinal;
+    return !isSame(before, this.#usage);
+  }
+
+  get usage(): Usage | undefined {
+    return this.#usage !== undefined && this.#usage.totalTokens === 0 && !this.#isFinal ? undefined : this.#usage;
+  }
+
+  get isFinal(): boolean {
+    return this.#isFinal;
+  }
+
+  get isDoubtful(): boolean {
+    return this.#isDoubtful;
+  }
+
+  get hasShrunk(): boolean {
+    return this.#hasShrunk;
+  }
+}
+
+/** Compares the totals only: plain input may turn out to have been cached. */
+const isLess = (now: Usage, before: Usage): boolean =>
+  now.inputTokens < before.inputTokens ||
+  now.outputTokens < before.outputTokens ||
+  now.totalTokens < before.totalTokens;
+
+/** Returns what the value of `usage` reports. */
+const toldBy = (dialect: Dialect, usage: unknown, isFinal: boolean): Told => ({
+  counts: countsOf(dialect, usage),
+  isDoubtful: isDoubtful(dialect, usage),
+  isFinal,
+});
+
+/**
+ * Reads a chunk. One with choices may be followed by one with higher counts; one without choices, and a media event, come last.
+ */
+function toldByChunk(data: Buffer): Told | undefined {
+  const scan = scanObject(data, ["usage", "choices", "x_groq"]);
+  if (scan.kind === "problem") return undefined;
+  const [usage, choices, groq] = scan.members;
+  const isFinal =
+    choices === undefined || /^(\[\s*\]|null)$/.test(data.toString("latin1", choices.valueStart, choices.valueEnd));
+  const told = usageValue(data, usage) ?? nestedUsage(data, groq).usage ?? usageOfChoices(data, choices);
+  return toldBy("compat", told, isFinal);
+}
+
+/** Returns the usage within a choice, where some hosts report it. */
+function usageOfChoices(data: Buffer, choices: Member | undefined): unknown {
+  if (choices === undefined || choices.valueEnd - choices.valueStart > MAX_USAGE_BYTES) return undefined;
+  const list = listOf(parsedJson(data.toString("utf8", choices.valueStart, choices.valueEnd)));
+  return list.map((choice) => objectOf(objectOf(choice)?.["usage"])).findLast((usage) => usage !== undefined);
+}
+
+function toldByResponses(data: Buffer): Told | undefined {
+  const scan = scanObject(data, ["type", "response"]);
+  if (scan.kind === "problem") return undefined;
+  const [type, response] = scan.members;
+  if (!RESPONSE_ENDS.has(stringValue(data, type) ?? "")) return undefined;
+  return toldBy("compat", nestedUsage(data, response).usage, true);
+}
+
+function toldByMessages(data: Buffer): Told | undefined {
+  const scan = scanObject(data, ["usage", "message"]);
+  if (scan.kind === "problem") return undefined;
+  const [delta, message] = scan.members;
+  if (delta !== undefined) return toldBy("messages", usageValue(data, delta), true);
+  return toldBy("messages", nestedUsage(data, message).usage, false);
+}
+
+function isSame(a: Usage | undefined, b: Usage | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return (
+    a.inputTokens === b.inputTokens &&
+    a.outputTokens === b.outputTokens &&
+    a.totalTokens === b.totalTokens &&
+    a.cachedInputTokens === b.cachedInputTokens &&
+    a.cacheCreationInputTokens === b.cacheCreationInputTokens &&
+    a.reasoningTokens === b.reasoningTokens
+  );
+}

@@ -1,0 +1,232 @@
+/**
+ * Rehearsal of guardrails on texts: findings and their reasons, removed findings and their reasons, the decision, and the
+ * resulting texts. Findings contain no text. Source: design decisions, section 11, Rehearsal.
+ */
+import { type CallerVariables, callerVariables } from "../policy/variables/index.ts";
+import type { Dropped, GuardrailVariables, Judgement, Rewrite, RuleDecision } from "./judgement.ts";
+import { utf8Offsets } from "./positions.ts";
+import type { Annotation, DetectorError, Segment, SegmentKind } from "./types.ts";
+
+/** Texts of one message, without a caller if `caller` is absent. */
+export interface RehearsalQuestion {
+  /** Name of a configured profile; `undefined` for a caller without one. */
+  readonly profile: string | undefined;
+  /** Segments, the oldest first: all of kind `output` (an answer), or none (a request). */
+  readonly segments: readonly { readonly kind: SegmentKind; readonly text: string }[];
+  readonly model?: string | undefined;
+  readonly route?: string | undefined;
+  readonly caller?: CallerVariables | undefined;
+  /**
+   * Findings by detector name, for each text that it reads, instead of running the detector: for detectors that need a model or
+   * a server.
+   */
+  readonly given?: ReadonlyMap<string, readonly Pick<Annotation, "category" | "label" | "score">[]> | undefined;
+  /**
+   * Whether the results of operators that use a key are shown. With them, a user of rehearsals could find the value behind a
+   * result by rehearsing guesses.
+   */
+  readonly showsKeyed?: boolean;
+}
+
+/**
+ * Step that removed the finding. `threshold`: that of its detector. `check`: a check digit, or another proof, shows that it is
+ * not a value.
+ */
+export interface Removed {
+  readonly annotation: Annotation;
+  readonly by: Dropped["by"] | "threshold" | "check";
+}
+
+export interface RehearsalFinding {
+  /** Index into the segments. */
+  readonly segment: number;
+  /** `<category>/<LABEL>`. */
+  readonly type: string;
+  readonly category: string;
+  readonly label: string;
+  readonly score: number;
+  readonly detector: string;
+  /** Name of the recognizer; empty if the detector has none. */
+  readonly recognizer: string;
+  /** Offsets in UTF-8 bytes of the text, end exclusive. */
+  readonly start: number;
+  readonly end: number;
+  /** Trace; null if the document says `explain: false`, or the detector has none. */
+  readonly trace: RehearsalTrace | null;
+}
+
+export interface RehearsalTrace {
+  readonly pattern: string;
+  readonly score_base: number;
+  /** Result of the check; null if nothing proves or disproves the value. */
+  readonly validated: boolean | null;
+  readonly context_word: string | null;
+  readonly score_context: number;
+  readonly agreement: number;
+}
+
+export interface RehearsalDetector {
+  readonly name: string;
+  readonly type: string;
+  readonly mode: "inline" | "shadow";
+  readonly kinds: readonly SegmentKind[];
+  /** Whether the detector is in force; false if the profile excludes it. */
+  readonly in_force: boolean;
+  /** Whether it is in force and reads one of the given kinds. */
+  readonly asked: boolean;
+}
+
+export interface Rehearsal {
+  readonly decision: "allow" | "deny" | "error";
+  /** Rule that denied or could not be evaluated. */
+  readonly rule: string | null;
+  /** Message that the caller would get. */
+  readonly message: string | null;
+  /** Rules that acted, in their order. */
+  readonly decisions: readonly RuleDecision[];
+  /** Rules that could not be evaluated and were skipped. */
+  readonly skipped: readonly { readonly rule: string; readonly part: "when" | "select"; readonly error: string }[];
+  readonly failures: readonly {
+    readonly detector: string;
+    readonly kind: DetectorError["kind"];
+    readonly refuses: boolean;
+  }[];
+  readonly detectors: readonly RehearsalDetector[];
+  readonly segments: readonly {
+    readonly kind: SegmentKind;
+    /** Resulting text; for a refused message, the original text. */
+    readonly text: string;
+    readonly rewritten: boolean;
+  }[];
+  readonly findings: readonly RehearsalFinding[];
+  /** Findings of detectors in `mode: shadow`, which rules do not see. */
+  readonly shadow: readonly RehearsalFinding[];
+  readonly removed: readonly (RehearsalFinding & { readonly by: Removed["by"] })[];
+  /** Findings of any kind that are left out here. */
+  readonly more: number;
+}
+
+/** Result before it is rendered. */
+export interface Rehearsed {
+  readonly segments: readonly Segment[];
+  /** Judgement; `undefined` if a detector failed for which the message is refused. */
+  readonly judgement: Judgement | undefined;
+  readonly failures: readonly {
+    readonly detector: string;
+    readonly kind: DetectorError["kind"];
+    readonly isFatal: boolean;
+  }[];
+  readonly removed: readonly Removed[];
+  readonly detectors: readonly RehearsalDetector[];
+  /** Names of rules whose texts are not shown. */
+  readonly hidden: ReadonlyMap<string, string>;
+}
+
+/** Maximum findings shown per kind. A longer list is of no use, and a text may be one long list of numbers. */
+export const MOST_TOLD = 500;
+
+export function rehearsedVariables(question: RehearsalQuestion): GuardrailVariables {
+  const { profile = "", model = "", route = "chat_completions", caller = NOBODY, segments } = question;
+  const direction = segments.some(({ kind }) => kind === "output") ? "response" : "request";
+  return { ...caller, direction, hop: "llm", profile, model, route, server: "", method: "", name: "", peer: "" };
+}
+
+const NOBODY: CallerVariables = callerVariables({ key: undefined, agent: undefined, user: undefined });
+
+/** Returns the segments. The last message is that of the newest turn. */
+export function rehearsedSegments({ segments }: RehearsalQuestion): readonly Segment[] {
+  return segments.map(({ kind, text }, at) => ({
+    kind,
+    text,
+    ref: "",
+    turn: segments.length - 1 - at,
+    isReadOnly: kind === "header" || kind === "query",
+  }));
+}
+
+export function rehearsalOf({ segments, judgement, failures, removed, detectors, hidden }: Rehearsed): Rehearsal {
+  const fatal = failures.find(({ isFatal }) => isFatal);
+  const annotations = judgement?.annotations ?? [];
+  const shadow = judgement?.shadow ?? [];
+  const lists = [annotations, shadow, removed];
+  const findingOf = finder(segments, [
+    ...annotations.slice(0, MOST_TOLD),
+    ...shadow.slice(0, MOST_TOLD),
+    ...removed.slice(0, MOST_TOLD).map(({ annotation }) => annotation),
+  ]);
+  return {
+    decision: judgement?.outcome ?? "error",
+    rule: judgement === undefined || judgement.outcome === "allow" ? null : judgement.by.rule,
+    message:
+      judgement === undefined
+        ? `guardrail detector ${fatal?.detector ?? ""} ${fatal?.kind ?? "failed"}`
+        : judgement.outcome === "allow"
+          ? null
+          : judgement.message,
+    decisions: judgement?.decisions ?? [],
+    skipped: (judgement?.skipped ?? []).map(({ rule, part, error }) => ({ rule, part, error })),
+    failures: failures.map(({ detector, kind, isFatal }) => ({ detector, kind, refuses: isFatal })),
+    detectors,
+    segments: segments.map(({ kind, text }, at) => {
+      const rewrite = judgement?.outcome === "allow" ? judgement.rewrites[at] : undefined;
+      return {
+        kind,
+        text: rewrite === undefined ? text : shownText(text, rewrite, hidden),
+        rewritten: rewrite !== undefined,
+      };
+    }),
+    findings: annotations.slice(0, MOST_TOLD).map(findingOf),
+    shadow: shadow.slice(0, MOST_TOLD).map(findingOf),
+    removed: removed.slice(0, MOST_TOLD).map(({ annotation, by }) => ({ ...findingOf(annotation), by })),
+    more: lists.reduce((sum, { length }) => sum + Math.max(0, length - MOST_TOLD), 0),
+  };
+}
+
+/** Returns the text that is shown. `hidden` has, by rule name, the text in place of its replacements. */
+function shownText(text: string, { text: whole, edits }: Rewrite, hidden: ReadonlyMap<string, string>): string {
+  if (!edits.some(({ rule }) => hidden.has(rule))) return whole;
+  let written = "";
+  let at = 0;
+  for (const { start, end, text: own, rule, type } of edits) {
+    const operator = hidden.get(rule);
+    const label = type.slice(type.indexOf("/") + 1);
+    written += text.slice(at, start) + (operator === undefined ? own : `<${label}:${operator}>`);
+    at = end;
+  }
+  return written + text.slice(at);
+}
+
+/** Positions in a text are converted together, so that it is walked once. */
+function finder(
+  segments: readonly Segment[],
+  annotations: readonly Annotation[],
+): (one: Annotation) => RehearsalFinding {
+  const bytes = segments.map(({ text }, segment) => {
+    const own = annotations.filter((one) => one.segment === segment);
+    const places = own.flatMap(({ start, end }) => [start, end]).sort((a, b) => a - b);
+    const offsets = utf8Offsets(text, places);
+    return new Map(places.map((place, at) => [place, offsets[at] ?? 0]));
+  });
+  return ({ segment, category, label, score, detector, recognizer, start, end, trace, agreement }) => ({
+    segment,
+    type: `${category}/${label}`,
+    category,
+    label,
+    score,
+    detector,
+    recognizer,
+    start: bytes[segment]?.get(start) ?? 0,
+    end: bytes[segment]?.get(end) ?? 0,
+    trace:
+      trace === undefined
+        ? null
+        : {
+            pattern: trace.pattern,
+            score_base: trace.scoreBase,
+            validated: trace.validated ?? null,
+            context_word: trace.contextWord ?? null,
+            score_context: trace.scoreContext,
+            agreement,
+          },
+  });
+}

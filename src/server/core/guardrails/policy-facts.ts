@@ -1,0 +1,54 @@
+/** Facts about detectors and the document that the policy is compiled with. */
+
+import type { Deployment, Path, Severity } from "../config/index.ts";
+import type { Issued } from "./issued.ts";
+import type { GuardrailPolicy } from "./judgement.ts";
+import type { SegmentKind } from "./types.ts";
+import type { FormatOf } from "./value-format.ts";
+
+/** Member `guardrails` of a document. */
+export type Guardrails = NonNullable<Deployment["guardrails"]>;
+
+export type GuardrailRule = Guardrails["rules"][number];
+
+export interface DetectorFacts {
+  readonly name: string;
+  /** Type in the document: `pii`, `llm`, … */
+  readonly type: string;
+  /** Kinds of `apply_to`, with its default. */
+  readonly kinds: readonly SegmentKind[];
+  readonly mode: "inline" | "shadow";
+  /** Schedule for requests. */
+  readonly schedule: "sync" | "overlap" | "async";
+  /** Every `<category>/<LABEL>` that the detector can report; `undefined` if unknown, or open. */
+  readonly gives: readonly string[] | undefined;
+  /** Whether its findings have a bounded reach in streams: `horizon` of `Detector`. */
+  readonly hasHorizon: boolean;
+}
+
+export interface PolicyFacts {
+  /** Detectors in document order. */
+  readonly detectors: readonly DetectorFacts[];
+  /** Profiles with their detectors: `undefined` means all, empty means none. */
+  readonly profiles: readonly { readonly name: string; readonly detectors: readonly string[] | undefined }[];
+  /** Formats of types; absent if the format of no type is known. */
+  readonly formatOf?: FormatOf | undefined;
+  /** Memory of values that `fpe` wrote; absent if they are not remembered. */
+  readonly issued?: Issued | undefined;
+}
+
+export interface GuardrailProblem {
+  readonly severity: Severity;
+  /** Path from the document's root: `["guardrails", "rules", 0, "when"]`. */
+  readonly path: Path;
+  readonly message: string;
+}
+
+/** Result of `compilePolicy(guardrails, facts)` in `guardrails/policy`. */
+export interface CompiledPolicy {
+  /**
+   * Returns the policy of a profile. `undefined` and unknown profiles are treated alike. Use it only if no problem is an error.
+   */
+  readonly of: (profile: string | undefined) => GuardrailPolicy;
+  readonly problems: readonly GuardrailProblem[];
+}

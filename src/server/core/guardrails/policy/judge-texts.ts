@@ -1,0 +1,258 @@
+/** Evaluates rules over annotations to a judgement. Source: document 3, `guardrails.rules[]`. */
+
+import { type Expression, Fault, type Variables } from "../../cel/index.ts";
+import type {
+  Inspected,
+  Inspection,
+  Judgement,
+  Occasion,
+  Rewrite,
+  Rewriting,
+  RuleDecision,
+  RuleFault,
+  Segment,
+} from "../index.ts";
+import { type Refining, refined } from "./annotate.ts";
+import { type Claim, cuts, rewritten } from "./edits.ts";
+import type { Candidate } from "./finding-candidates.ts";
+import type { CompiledRule } from "./guardrail-rule.ts";
+import {
+  type AnnotationValue,
+  addTo,
+  annotationValue,
+  emptyView,
+  type View,
+  whenVariables,
+} from "./guardrail-variables.ts";
+
+/** The rules of one population; those with the same `requires` share a view. */
+export interface RulesInForce {
+  readonly rules: readonly { readonly rule: CompiledRule; readonly view: number }[];
+  /** Detectors whose annotations a view contains; `undefined` for all. */
+  readonly views: readonly (ReadonlySet<string> | undefined)[];
+  readonly refining: Refining;
+}
+
+/** Annotation that came with the current piece. */
+interface Fresh {
+  readonly candidate: Candidate;
+  readonly segment: Segment;
+  readonly value: AnnotationValue;
+}
+
+type End =
+  | { readonly kind: "deny"; readonly by: RuleDecision; readonly message: string }
+  | { readonly kind: "fault"; readonly by: RuleFault };
+
+export function openInspection(inForce: RulesInForce, { variables, rewriting, restores }: Occasion): Inspection {
+  const views = inForce.views.map((detectors) => {
+    const view = emptyView();
+    return { annotations: view.annotations, labels: view.labels, detectors, seen: whenVariables(variables, view) };
+  });
+  /** Rules that have annotated; they are reported again only when they read something new. */
+  const told = new Set<CompiledRule>();
+  /** Judgement of a text with nothing new. It stays valid until something is found, since rules read nothing else. */
+  let silent: Judgement | undefined;
+  return {
+    judge(inspected) {
+      const isEmpty = hasNothingNew(inspected);
+      if (isEmpty && silent !== undefined) return silent;
+      const judgement = judgedAnew(inspected);
+      silent = isEmpty && isSilent(judgement) ? judgement : undefined;
+      return judgement;
+    },
+  };
+
+  function judgedAnew(inspected: Inspected): Judgement {
+    const { segments, pending } = inspected;
+    const { candidates, shadow } = refined(inspected, inForce.refining);
+    const all = candidates.flat();
+    const fresh = views.map((view) => grown(view, view.detectors, all, segments));
+    const decisions: { readonly rule: CompiledRule; readonly decision: RuleDecision | undefined }[] = [];
+    const skipped: RuleFault[] = [];
+    const claims: Claim[] = [];
+    let end: End | undefined;
+
+    for (const { rule, view: at } of inForce.rules) {
+      const view = views[at];
+      const news = fresh[at];
+      if (view === undefined || news === undefined || (pending !== undefined && waits(rule, pending))) continue;
+      const outcome = weighed(rule, view.seen, news, { variables, restores });
+      if ("part" in outcome) {
+        if (!rule.failsOpen) {
+          end = { kind: "fault", by: outcome };
+          break;
+        }
+        skipped.push(outcome);
+      } else if (outcome.fires) {
+        const { action } = rule.rule;
+        if (action === "annotate" && news.length === 0 && told.has(rule)) continue;
+        told.add(rule);
+        for (const claim of outcome.claims) claims.push(claim);
+        const decision = action === "redact" ? undefined : decisionOf(rule, news);
+        decisions.push({ rule, decision });
+        if (decision?.action === "deny") {
+          end = { kind: "deny", by: decision, message: rule.message };
+          break;
+        }
+      }
+    }
+
+    const annotations = all.map(({ annotation }) => annotation);
+    if (end !== undefined) {
+      // Nothing was rewritten, so no redaction is reported.
+      const judged = { decisions: decisions.flatMap(({ decision }) => decision ?? []), skipped, annotations, shadow };
+      if (end.kind === "deny") {
+        return { outcome: "deny", message: end.message, by: end.by, ...judged, fpeDomainTooSmall: 0 };
+      }
+      const { rule, excess } = end.by;
+      const message =
+        excess === undefined
+          ? `guardrail rule ${rule} could not be evaluated`
+          : `guardrail rule ${rule} selects ${excess} values, and \`fpe\` encrypts at most ${MOST_ENCRYPTED} in one message`;
+      return { outcome: "error", message, by: end.by, ...judged, fpeDomainTooSmall: 0 };
+    }
+    const { rewrites, acted, fpeDomainTooSmall } = rewriteAll(segments, claims, rewriting);
+    const acting = decisions.flatMap(
+      ({ rule, decision }) => decision ?? redaction(rule, acted.get(rule), segments) ?? [],
+    );
+    return { outcome: "allow", rewrites, decisions: acting, skipped, annotations, shadow, fpeDomainTooSmall };
+  }
+}
+
+/** Returns whether this is one text in which no detector found anything. */
+const hasNothingNew = ({ segments, found, pending }: Inspected): boolean =>
+  segments.length === 1 &&
+  pending === undefined &&
+  found.every(({ findings }) => findings.length === 1 && findings[0]?.length === 0);
+
+const isSilent = ({ outcome, decisions, skipped, annotations, shadow }: Judgement): boolean =>
+  outcome === "allow" && [decisions, skipped, annotations, shadow].every((list) => list.length === 0);
+
+const waits = ({ rule, requires }: CompiledRule, pending: ReadonlySet<string>): boolean =>
+  rule.action !== "redact" && requires !== undefined && [...requires].some((name) => pending.has(name));
+
+function grown(
+  view: View,
+  detectors: ReadonlySet<string> | undefined,
+  candidates: readonly Candidate[],
+  segments: readonly Segment[],
+): readonly Fresh[] {
+  return candidates.flatMap((candidate) => {
+    const segment = segments[candidate.annotation.segment];
+    const isSeen = detectors === undefined || candidate.sources.some((source) => detectors.has(source));
+    if (segment === undefined || !isSeen) return [];
+    const value = annotationValue(candidate, segment);
+    addTo(view, value);
+    return [{ candidate, segment, value }];
+  });
+}
+
+type Outcome = RuleFault | { readonly fires: boolean; readonly claims: readonly Claim[] };
+
+/** Maximum number of values that one rule encrypts in one message: a tenth of a second of this thread. */
+export const MOST_ENCRYPTED = 2_000;
+const TOO_MANY = new Fault(
+  "cost",
+  `it selects more than ${MOST_ENCRYPTED} values, and \`fpe\` encrypts no more in one message`,
+);
+
+const SILENT: Outcome = Object.freeze({ fires: false, claims: [] });
+
+/** Evaluates a rule. `seen` has the variables of `when`; `context` is the same without annotations. */
+function weighed(
+  rule: CompiledRule,
+  seen: Variables,
+  news: readonly Fresh[],
+  { variables: context, restores }: Pick<Occasion, "variables" | "restores">,
+): Outcome {
+  const fired = rule.when === undefined ? news.length > 0 : asked(rule.when, seen);
+  if (fired instanceof Fault) return faultOf(rule, "when", fired);
+  if (!fired) return SILENT;
+  const claims: Claim[] = [];
+  if (rule.rule.action !== "redact") return { fires: true, claims };
+  const isFpe = rule.rule.operator === "fpe";
+  const most = isFpe ? MOST_ENCRYPTED : Number.POSITIVE_INFINITY;
+  // One object for all annotations, since copying the context takes longer than the evaluation.
+  const variables: Record<string, Variables[string]> = { ...context };
+  for (const { candidate, segment, value } of news) {
+    if (segment.isReadOnly || !rule.kinds.has(segment.kind)) continue;
+    // Values that will be restored are not encrypted first.
+    if (isFpe && restores?.(candidate.annotation) === true) continue;
+    variables["a"] = value;
+    const isSelected = rule.select === undefined || asked(rule.select, variables);
+    if (isSelected instanceof Fault) return faultOf(rule, "select", isSelected);
+    if (isSelected) claims.push({ by: rule, candidate });
+  }
+  if (claims.length > most) return { ...faultOf(rule, "select", TOO_MANY), excess: claims.length };
+  return { fires: claims.length > 0, claims };
+}
+
+const NOT_BOOL = new Fault("type", "the condition is not a bool");
+
+function asked(expression: Expression, variables: Variables): boolean | Fault {
+  const outcome = expression.evaluate(variables);
+  if (outcome.kind === "error") return outcome.error;
+  return typeof outcome.value === "boolean" ? outcome.value : NOT_BOOL;
+}
+
+const faultOf = ({ rule }: CompiledRule, part: RuleFault["part"], { kind, message }: Fault): RuleFault => ({
+  rule: rule.name,
+  controls: rule.controls ?? [],
+  part,
+  error: kind,
+  detail: message,
+});
+
+function decisionOf(
+  { rule }: CompiledRule,
+  read: readonly { readonly candidate: Candidate; readonly segment: Segment }[],
+): RuleDecision {
+  const types: Record<string, number> = {};
+  for (const { candidate } of read) types[candidate.type] = (types[candidate.type] ?? 0) + 1;
+  const kinds = [...new Set(read.map(({ segment }) => segment.kind))];
+  return { rule: rule.name, action: rule.action, controls: rule.controls ?? [], types, kinds };
+}
+
+function redaction(
+  rule: CompiledRule,
+  rewritten: readonly Candidate[] | undefined,
+  segments: readonly Segment[],
+): RuleDecision | undefined {
+  const read = (rewritten ?? []).flatMap((candidate) => {
+    const segment = segments[candidate.annotation.segment];
+    return segment === undefined ? [] : [{ candidate, segment }];
+  });
+  // Other rules have rewritten everything that it chose.
+  return read.length === 0 ? undefined : decisionOf(rule, read);
+}
+
+interface RewrittenAll {
+  readonly rewrites: readonly (Rewrite | undefined)[];
+  /** Findings that each rule rewrote. */
+  readonly acted: ReadonlyMap<CompiledRule, readonly Candidate[]>;
+  readonly fpeDomainTooSmall: number;
+}
+
+function rewriteAll(segments: readonly Segment[], claims: readonly Claim[], rewriting: Rewriting): RewrittenAll {
+  const acted = new Map<CompiledRule, Candidate[]>();
+  const rewrites = new Array<Rewrite | undefined>(segments.length).fill(undefined);
+  let fpeDomainTooSmall = 0;
+  if (claims.length === 0) return { rewrites, acted, fpeDomainTooSmall };
+  const bySegment = segments.map((): Claim[] => []);
+  for (const claim of claims) bySegment[claim.candidate.annotation.segment]?.push(claim);
+  for (const [at, own] of bySegment.entries()) {
+    const segment = segments[at];
+    if (segment === undefined || own.length === 0) continue;
+    const places = cuts(own);
+    for (const { by, candidate } of places) {
+      const list = acted.get(by);
+      if (list === undefined) acted.set(by, [candidate]);
+      else list.push(candidate);
+    }
+    const { rewrite, lackingDomain } = rewritten(segment.text, places, rewriting);
+    rewrites[at] = rewrite;
+    fpeDomainTooSmall += lackingDomain;
+  }
+  return { rewrites, acted, fpeDomainTooSmall };
+}

@@ -1,0 +1,343 @@
+/** Checks rules against the ensemble: rules that would do nothing, leak, or refuse everything are reported before use. */
+
+import { nearest } from "../../../../base/index.ts";
+import type { Expression, Mention } from "../../cel/index.ts";
+import {
+  CATEGORIES,
+  type DetectorFacts,
+  type Direction,
+  type GuardrailProblem,
+  type Guardrails,
+  type Hop,
+  type PolicyFacts,
+  SEGMENT_KINDS,
+  type SegmentKind,
+} from "../index.ts";
+import { type CompiledRule, placed, rulePath } from "./guardrail-rule.ts";
+import { alphabetOf, type Feasibility, feasibilityOf, type OperatorKeys } from "./operators/index.ts";
+import { contextOf, typesOf, wouldSelect } from "./sampling.ts";
+
+/** Maximum number of types that one message names. */
+const SHOWN = 5;
+
+/** Returns problems of the rules that compiled. */
+export function ruleProblems(
+  guardrails: Guardrails,
+  facts: PolicyFacts,
+  rules: readonly CompiledRule[],
+  keys: OperatorKeys,
+): readonly GuardrailProblem[] {
+  const isFeasible = feasibilities(facts, keys);
+  let closedBy: string | undefined;
+  return rules.flatMap((rule) => {
+    const read = facts.detectors.filter(({ name }) => rule.requires === undefined || rule.requires.has(name));
+    const inline = read.filter(({ mode }) => mode === "inline");
+    const problems = [
+      ...alphabetProblems(guardrails, rule, inline, isFeasible),
+      ...streamProblems(guardrails, rule, inline),
+      ...scheduleProblems(guardrails, rule, inline),
+      ...unreadKeys(rule),
+      ...(closedBy === undefined ? emptyRule(rule, read, inline) : [unreached(rule, closedBy)]),
+      ...faultWithoutFindings(rule),
+      ...namings(facts, rule, inline),
+    ];
+    if (rule.rule.action === "deny" && rule.when?.constant === true) closedBy ??= rule.rule.name;
+    return problems;
+  });
+}
+
+const warning = ({ index }: CompiledRule, key: string | undefined, message: string): GuardrailProblem => ({
+  severity: "warning",
+  path: key === undefined ? rulePath(index) : rulePath(index, key),
+  message,
+});
+
+const listed = (names: readonly string[]): string => {
+  const shown = names.slice(0, SHOWN).map((name) => `\`${name}\``);
+  return names.length > SHOWN ? `${shown.join(", ")} and ${names.length - SHOWN} more` : shown.join(", ");
+};
+
+/** Reports a value whose type has no alphabet: its format cannot be kept, which is the purpose of the operator. */
+function alphabetProblems(
+  { fpe_alphabets = {} }: Guardrails,
+  rule: CompiledRule,
+  detectors: readonly DetectorFacts[],
+  feasibility: (label: string) => Feasibility | undefined,
+): readonly GuardrailProblem[] {
+  if (rule.rule.action !== "redact" || rule.rule.operator !== "fpe") return [];
+  const missing = new Set<string>();
+  const labels = new Set<string>();
+  for (const detector of detectors) {
+    for (const type of typesOf(rule, detector)) {
+      const label = type.slice(type.indexOf("/") + 1);
+      if (!writableKinds(rule, detector).some((kind) => wouldSelect(rule, detector, type, kind))) continue;
+      if (alphabetOf(label, fpe_alphabets) === undefined) missing.add(label);
+      else labels.add(label);
+    }
+  }
+  const problems = [...labels].flatMap((label): readonly GuardrailProblem[] => {
+    const { reason, isPartial } = feasibility(label) ?? {};
+    const path = rulePath(rule.index, "operator");
+    if (reason !== undefined) {
+      const message = `the operator \`fpe\` cannot keep the format of \`${label}\`: ${reason}`;
+      return [{ severity: "error", path, message }];
+    }
+    if (isPartial !== true) return [];
+    const message = `some values of \`${label}\` have too few forms for \`fpe\`, and become a pseudonym or the name of the type`;
+    return [warning(rule, "operator", message)];
+  });
+  if (missing.size === 0) return problems;
+  const message = `the operator \`fpe\` has no alphabet for ${listed([...missing])}: name it in \`guardrails.fpe_alphabets\`, or choose other types by \`select\``;
+  return [...problems, { severity: "error", path: rulePath(rule.index, "operator"), message }];
+}
+
+/** Checks the feasibility of encryption for types whose alphabet or pattern the document defines; tests cover the others. */
+function feasibilities(
+  { formatOf }: PolicyFacts,
+  { fpe, alphabets }: OperatorKeys,
+): (label: string) => Feasibility | undefined {
+  const known = new Map<string, Feasibility | undefined>();
+  return (label) => {
+    if (!known.has(label)) {
+      const alphabet = alphabetOf(label, alphabets);
+      const isBuiltIn = !Object.hasOwn(alphabets, label);
+      const format = isBuiltIn ? undefined : formatOf?.(label);
+      known.set(label, alphabet && fpe && format && feasibilityOf(label, alphabet, fpe, format));
+    }
+    return known.get(label);
+  };
+}
+
+const writableKinds = (rule: CompiledRule, { kinds }: DetectorFacts): readonly SegmentKind[] =>
+  kinds.filter((kind) => rule.kinds.has(kind));
+
+/** Returns whether the rule requires the direction of requests, so that it does not apply to answers. */
+const isOfRequests = ({ when }: CompiledRule): boolean =>
+  when?.comparisons.some(
+    ({ path, how, texts, isDemanded }) =>
+      path === "direction" && how === "equals" && isDemanded && !texts.includes("response"),
+  ) ?? false;
+
+/** Checks rules against streams. Source: guardrails reference, 5.3. */
+function streamProblems(
+  { stream }: Guardrails,
+  rule: CompiledRule,
+  detectors: readonly DetectorFacts[],
+): readonly GuardrailProblem[] {
+  if ((stream?.policy ?? "window") !== "window" || isOfRequests(rule)) return [];
+  const { action } = rule.rule;
+  const late = detectors.filter(({ kinds, hasHorizon }) => kinds.includes("output") && !hasHorizon);
+  if (action === "deny" && late.length > 0) {
+    const message = `${listed(late.map(({ name }) => name))} can judge a streamed answer only as it goes on: text that was released before a deny stays released; \`guardrails.stream.policy: buffer\` holds it`;
+    return [warning(rule, undefined, message)];
+  }
+  if (action !== "redact" || !rule.kinds.has("output")) return [];
+  return late.flatMap((detector) => {
+    const types = typesOf(rule, detector);
+    const asked = types.length > 0 ? types : [`${CATEGORIES[0]}/`];
+    if (!asked.some((type) => wouldSelect(rule, detector, type, "output"))) return [];
+    const message = `cannot rewrite what \`${detector.name}\` finds in a streamed answer, since no text is proven clean before its end: set \`guardrails.stream.policy: buffer\`, or leave \`output\` out of \`kinds\``;
+    return [{ severity: "error" as const, path: rulePath(rule.index), message }];
+  });
+}
+
+/** Findings that arrive during the request, or after it, are not available when rules are first evaluated. */
+function scheduleProblems(
+  { overlap }: Guardrails,
+  rule: CompiledRule,
+  detectors: readonly DetectorFacts[],
+): readonly GuardrailProblem[] {
+  const late = detectors.filter(
+    ({ schedule, kinds }) => schedule !== "sync" && kinds.some((kind) => kind !== "output"),
+  );
+  if (late.length === 0) return [];
+  const found: GuardrailProblem[] = [];
+  const tooLate = late.filter(
+    (detector) =>
+      rule.rule.action === "redact" &&
+      detector.schedule === "overlap" &&
+      typesOf(rule, detector).some((type) =>
+        writableKinds(rule, detector).some((kind) => kind !== "output" && wouldSelect(rule, detector, type, kind)),
+      ),
+  );
+  if (tooLate.length > 0) {
+    const effect = overlap?.on_redact === "allow" ? "passes as it is and is recorded" : "is refused";
+    const message = `a request in which ${listed(tooLate.map(({ name }) => name))} finds what it selects cannot be rewritten any more (\`schedule: overlap\`) and ${effect}: \`guardrails.overlap.on_redact\``;
+    found.push(warning(rule, undefined, message));
+  }
+  // With `overlap`, a rule waits for the detectors that it names.
+  const unheard = late.filter(({ schedule }) => schedule === "async" || rule.requires === undefined);
+  if (rule.rule.action !== "redact" && unheard.length > 0 && isTrueOfNothing(rule)) {
+    const message = `holds where nothing was found, and is asked before ${listed(unheard.map(({ name }) => name))} has answered: name what it depends on in \`requires\`, with \`schedule: sync\` or \`overlap\``;
+    found.push(warning(rule, "when", message));
+  }
+  return found;
+}
+
+function isTrueOfNothing({ when }: CompiledRule): boolean {
+  if (when === undefined || when.constant !== undefined || !readsFindingsAlone(when)) return false;
+  const outcome = when.evaluate({ ...contextOf("user"), ...NOTHING });
+  return outcome.kind === "value" && outcome.value === true;
+}
+
+/** Keys that only another action uses. */
+function unreadKeys(rule: CompiledRule): readonly GuardrailProblem[] {
+  const { action, select, kinds, replacement, message, operator } = rule.rule;
+  const found: GuardrailProblem[] = [];
+  const tell = (key: string, reader: string): void => {
+    found.push(warning(rule, key, `is read only by ${reader}`));
+  };
+  if (action !== "redact") {
+    if (select) tell("select", "a redact rule");
+    if (kinds !== undefined) tell("kinds", "a redact rule");
+    for (const key of differing(rule.rule, ["operator", ...MASK_KEYS])) tell(key, "a redact rule");
+  }
+  if (replacement !== undefined && (action !== "redact" || operator !== "replace")) {
+    tell("replacement", "a redact rule with `operator: replace`");
+  }
+  if (action === "redact" && operator !== "mask") {
+    for (const key of differing(rule.rule, MASK_KEYS)) tell(key, "a redact rule with `operator: mask`");
+  }
+  if (message && action !== "deny") tell("message", "a deny rule");
+  return found;
+}
+
+const MASK_KEYS = ["mask_char", "mask_chars", "from_end"] as const;
+const OPERATOR_DEFAULTS = { operator: "replace", mask_char: "*", mask_chars: 0, from_end: false } as const;
+
+/** Returns options that differ from their default, the only evidence that they were written. */
+const differing = (
+  rule: Readonly<Record<keyof typeof OPERATOR_DEFAULTS, unknown>>,
+  keys: readonly (keyof typeof OPERATOR_DEFAULTS)[],
+): readonly (keyof typeof OPERATOR_DEFAULTS)[] => keys.filter((key) => rule[key] !== OPERATOR_DEFAULTS[key]);
+
+const unreached = (rule: CompiledRule, closedBy: string): GuardrailProblem =>
+  warning(rule, undefined, `is never reached: rule \`${closedBy}\` before it always denies`);
+
+const DIRECTIONS: readonly Direction[] = ["request", "response"];
+const HOPS: readonly Hop[] = ["llm", "mcp", "a2a", "inspect"];
+
+const NEVER = "the rule never does anything";
+
+/** Reports a rule that can never fire, or that has nothing to rewrite. */
+function emptyRule(
+  rule: CompiledRule,
+  read: readonly DetectorFacts[],
+  inline: readonly DetectorFacts[],
+): readonly GuardrailProblem[] {
+  const { when, select } = rule;
+  if (when?.constant === false) return [warning(rule, "when", `is always false: ${NEVER}`)];
+  if (select?.constant === false) return [warning(rule, "select", `is always false: ${NEVER}`)];
+  const needsFindings = rule.rule.action === "redact" || when === undefined || isFalseOfNothing(when);
+  if (!needsFindings) return [];
+  if (rule.requires?.size === 0) {
+    return [warning(rule, "requires", `an empty list sees no finding of any detector: ${NEVER}`)];
+  }
+  if (inline.length === 0) {
+    const why =
+      read.length === 0
+        ? "there is no detector to find anything"
+        : `${listed(read.map(({ name }) => name))} in \`mode: shadow\`, which policy does not see`;
+    return [warning(rule, undefined, `${why}: ${NEVER}`)];
+  }
+  if (rule.rule.action !== "redact") return [];
+  if (inline.some((detector) => writableKinds(rule, detector).length > 0)) return [];
+  const message = `its detectors read ${listed([...new Set(inline.flatMap(({ kinds }) => kinds))])}, of which the rule rewrites none: ${NEVER}`;
+  return [warning(rule, "kinds", message)];
+}
+
+const NOTHING = { annotations: [], labels: {} };
+
+/** Returns whether the condition depends only on findings and is false without any. */
+function isFalseOfNothing(when: Expression): boolean {
+  if (!readsFindingsAlone(when)) return false;
+  const outcome = when.evaluate({ ...contextOf("user"), ...NOTHING });
+  return outcome.kind === "value" && outcome.value === false;
+}
+
+const readsFindingsAlone = ({ reads }: Expression): boolean =>
+  reads.length > 0 && reads.every((name) => name === "labels" || name === "annotations");
+
+/**
+ * Reports a condition that is an error without findings, such as `labels["pii/X"]`: it refuses every message without that type.
+ */
+function faultWithoutFindings(rule: CompiledRule): readonly GuardrailProblem[] {
+  const { when, failsOpen } = rule;
+  if (when === undefined || !readsFindingsAlone(when)) return [];
+  const outcome = when.evaluate({ ...contextOf("user"), ...NOTHING });
+  if (outcome.kind !== "error") return [];
+  const effect = failsOpen ? "the rule is skipped and told of" : "every such message is refused";
+  const message = `cannot be evaluated where nothing was found (${outcome.error.message}), so that ${effect}; ask \`"<category>/<LABEL>" in labels &&\` first`;
+  return [warning(rule, "when", message)];
+}
+
+/** Reports unknown names, with the most similar known name. */
+function namings(
+  { detectors, profiles }: PolicyFacts,
+  rule: CompiledRule,
+  inline: readonly DetectorFacts[],
+): readonly GuardrailProblem[] {
+  const profileNames = profiles.map(({ name }) => name);
+  const isOpen = inline.some(({ gives }) => gives === undefined);
+  const types = isOpen ? undefined : [...new Set(inline.flatMap(({ gives }) => gives ?? []))];
+  const labels = types?.map((type) => type.slice(type.indexOf("/") + 1));
+  const elsewhere = (type: string): string | undefined =>
+    detectors.find((one) => one.mode === "inline" && !inline.includes(one) && one.gives?.includes(type))?.name;
+  const messages = new Map<string, GuardrailProblem>();
+  for (const key of ["when", "select"] as const) {
+    const named = (rule[key]?.comparisons ?? []).map((one) => ({ ...one, subject: one.path }));
+    for (const mention of [...(rule[key]?.mentions ?? []), ...named]) {
+      for (const text of mention.texts) {
+        const message = complaint(mention.subject, mention.how, text);
+        if (message === undefined) continue;
+        const told = placed({ ...mention, message }, rule.rule[key] ?? "");
+        messages.set(told, warning(rule, key, told));
+      }
+    }
+  }
+  return [...messages.values()];
+
+  function complaint(subject: string, how: Mention["how"], text: string): string | undefined {
+    switch (subject) {
+      case "annotation.type":
+      case "labels":
+        return unknown("detector that the rule reads gives", text, types, how, elsewhere(text));
+      case "annotation.label":
+        return unknown("detector that the rule reads gives", text, labels, how);
+      case "annotation.category":
+        return unknown("category is called", text, CATEGORIES, how);
+      case "annotation.kind":
+        return unknown("kind of segment is called", text, SEGMENT_KINDS, how);
+      case "annotation.detector":
+        return unknown(
+          "detector that the rule reads is called",
+          text,
+          inline.map(({ name }) => name),
+          how,
+        );
+      case "direction":
+        return unknown("direction is called", text, DIRECTIONS, how);
+      case "hop":
+        return unknown("hop is called", text, HOPS, how);
+      case "profile":
+        return text === "" ? undefined : unknown("profile is called", text, profileNames, how);
+      default:
+        return undefined;
+    }
+  }
+}
+
+function unknown(
+  what: string,
+  text: string,
+  names: readonly string[] | undefined,
+  how: Mention["how"],
+  elsewhere?: string,
+): string | undefined {
+  if (names === undefined || names.some((name) => (how === "starts" ? name.startsWith(text) : name === text))) {
+    return undefined;
+  }
+  if (elsewhere !== undefined) return `no ${what} \`${text}\`; \`${elsewhere}\` does: name it in \`requires\``;
+  const guess = nearest(text, names);
+  return `no ${what} \`${text}\`${guess === undefined ? "" : `, did you mean \`${guess}\`?`}`;
+}

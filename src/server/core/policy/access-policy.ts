@@ -1,0 +1,235 @@
+/**
+ * Compiles and applies access rules. Spec: document 3, `access_rules[]`; document 1, errors.
+ *
+ * The deployment's list is mandatory: a deny in it is final; an allow ends that list but not the profile's. Within a list the
+ * first match wins; without a match the request is allowed. A condition that cannot be evaluated refuses with `policy_error`
+ * (`fail_closed`) or is skipped and reported (`fail_open`). A caller without a profile has no second list.
+ */
+
+import { type Expression, Fault, type FaultKind } from "../cel/index.ts";
+import { type AccessRule, type CompiledRule, compileRule, type RuleProblem } from "./access-rule.ts";
+import type { Hop } from "./hop-variables.ts";
+import type { HopVariables } from "./variables/index.ts";
+import { type KnownNames, listWarnings } from "./warnings.ts";
+
+export type Layer = { readonly kind: "deployment" } | { readonly kind: "profile"; readonly profile: string };
+
+/** A rule that matched: what an audit record carries. */
+export interface Decision {
+  readonly rule: string;
+  readonly layer: Layer;
+  readonly action: "allow" | "deny";
+  readonly controls: readonly string[];
+}
+
+/** Rule whose condition could not be evaluated. The error text contains nothing of the request. */
+export interface RuleError {
+  readonly rule: string;
+  readonly layer: Layer;
+  readonly controls: readonly string[];
+  readonly error: FaultKind;
+  readonly detail: string;
+}
+
+interface Weighed {
+  /** The rules that matched, in order: at most one a layer. */
+  readonly decisions: readonly Decision[];
+  /** Rules that were skipped because of `on_error: fail_open`. */
+  readonly skipped: readonly RuleError[];
+}
+
+export type Verdict =
+  /** Not recorded if both lists are empty. */
+  | ({ readonly kind: "allow" } & Weighed)
+  /** `message` is for the caller; `by` is the last of `decisions`. */
+  | ({
+      readonly kind: "deny";
+      readonly code: "policy_denied";
+      readonly message: string;
+      readonly by: Decision;
+    } & Weighed)
+  | ({
+      readonly kind: "error";
+      readonly code: "policy_error";
+      readonly message: string;
+      readonly by: RuleError;
+    } & Weighed);
+
+/** The rules of one population: a profile, or those without one. */
+export interface AccessPolicy {
+  /** Number of rules of both layers at each hop; at zero, rules need not be evaluated. */
+  readonly count: Readonly<Record<Hop, number>>;
+  /** A rule at `llm` asks for the model: what hides its models would walk round it. */
+  readonly readsModel: boolean;
+  /** `asking`: told of each rule before it is evaluated, with what it would decide. */
+  readonly decide: <At extends Hop>(hop: At, variables: HopVariables[At], asking?: (rule: Decision) => void) => Verdict;
+  /**
+   * Whether a tool may be listed: no rule that can be decided before its arguments are known denies a call of it. One that
+   * reads `args`, or cannot be evaluated, decides only the call.
+   */
+  readonly lists: (variables: HopVariables["mcp"]) => boolean;
+  /**
+   * Whether a server may be shown as one that can be called: no rule that can be decided by caller and server alone denies
+   * it. One that reads what is called decides only the call.
+   */
+  readonly reaches: (variables: HopVariables["mcp"]) => boolean;
+}
+
+export interface Policies {
+  /** `undefined`: no profile. An unknown profile has only the deployment's rules. */
+  readonly of: (profile: string | undefined) => AccessPolicy;
+  /** Every rule, in order of evaluation; for coverage. */
+  readonly rules: readonly { readonly layer: Layer; readonly rule: AccessRule; readonly hops: readonly Hop[] }[];
+}
+
+export interface PolicyDocument {
+  readonly access_rules?: readonly AccessRule[] | undefined;
+  readonly profiles?:
+    | readonly { readonly name: string; readonly access_rules?: readonly AccessRule[] | undefined }[]
+    | undefined;
+}
+
+export interface CompiledPolicies {
+  /** Rules that compiled; use them only if no problem is an error. */
+  readonly policies: Policies;
+  /** Paths begin at the document's root: `access_rules[0].condition`, `profiles[1].access_rules[0].condition`. */
+  readonly problems: readonly RuleProblem[];
+}
+
+export function compilePolicies(document: PolicyDocument, known: KnownNames = {}): CompiledPolicies {
+  const deployment = compileList(document.access_rules ?? [], { kind: "deployment" }, known);
+  const problems = deployment.problems.map((problem) => below(["access_rules"], problem));
+  const lists = [deployment];
+  const none = accessPolicy([deployment]);
+  const byProfile = new Map<string, AccessPolicy>();
+  for (const [at, { name, access_rules: rules = [] }] of (document.profiles ?? []).entries()) {
+    const own = compileList(rules, { kind: "profile", profile: name }, known);
+    problems.push(...own.problems.map((problem) => below(["profiles", at, "access_rules"], problem)));
+    lists.push(own);
+    byProfile.set(name, rules.length === 0 ? none : accessPolicy([deployment, own]));
+  }
+  const rules = lists.flatMap(({ layer, rules }) => rules.map(({ rule, hops }) => ({ layer, rule, hops })));
+  const of = (profile: string | undefined): AccessPolicy =>
+    profile === undefined ? none : (byProfile.get(profile) ?? none);
+  return { policies: Object.freeze({ of, rules }), problems };
+}
+
+const below = (path: RuleProblem["path"], problem: RuleProblem): RuleProblem => ({
+  ...problem,
+  path: [...path, ...problem.path],
+});
+
+interface RuleList {
+  readonly layer: Layer;
+  readonly rules: readonly CompiledRule[];
+  readonly problems: readonly RuleProblem[];
+}
+
+function compileList(rules: readonly AccessRule[], layer: Layer, known: KnownNames): RuleList {
+  const outcomes = rules.map(compileRule);
+  const compiled = outcomes.map((outcome) => (outcome.kind === "compiled" ? outcome.rule : undefined));
+  const errors = outcomes.flatMap((outcome) => (outcome.kind === "refused" ? outcome.problems : []));
+  return {
+    layer,
+    rules: compiled.filter((rule) => rule !== undefined),
+    problems: [...errors, ...listWarnings(compiled, known)],
+  };
+}
+
+/** A rule at a hop, with everything that it may answer made before. */
+interface Step {
+  readonly evaluate: Expression["evaluate"];
+  readonly decision: Decision;
+  readonly message: string;
+  readonly failsOpen: boolean;
+  readonly reads: readonly string[];
+}
+
+const NOT_BOOL = new Fault("type", "the condition is not a bool");
+
+const MODEL_NAMES: ReadonlySet<string> = new Set(["model", "upstream_model"]);
+
+function accessPolicy(lists: readonly RuleList[]): AccessPolicy {
+  const stepsAt = (hop: Hop) => lists.map(({ layer, rules }) => rules.flatMap((rule) => stepOf(rule, layer, hop)));
+  const layers: Readonly<Record<Hop, readonly (readonly Step[])[]>> = {
+    llm: stepsAt("llm"),
+    mcp: stepsAt("mcp"),
+    a2a: stepsAt("a2a"),
+  };
+  const countAt = (hop: Hop): number => layers[hop].reduce((sum, steps) => sum + steps.length, 0);
+  const count = { llm: countAt("llm"), mcp: countAt("mcp"), a2a: countAt("a2a") };
+  return Object.freeze({
+    count: Object.freeze(count),
+    readsModel: lists.some(({ rules }) =>
+      rules.some(({ conditions }) => conditions.llm?.reads.some((name) => MODEL_NAMES.has(name)) === true),
+    ),
+    decide: <At extends Hop>(hop: At, variables: HopVariables[At], asking?: (rule: Decision) => void): Verdict =>
+      decide(layers[hop], variables, asking),
+    lists: (variables: HopVariables["mcp"]) => !layers.mcp.some((steps) => deniesAlready(steps, variables, ARGUMENTS)),
+    reaches: (variables: HopVariables["mcp"]) => !layers.mcp.some((steps) => deniesAlready(steps, variables, CALL)),
+  });
+}
+
+/** Variables of a call that are not known yet: when its tool is, and when its server alone is. */
+const ARGUMENTS: ReadonlySet<string> = new Set(["args"]);
+const CALL: ReadonlySet<string> = new Set(["args", "name", "method"]);
+
+function deniesAlready(steps: readonly Step[], variables: HopVariables["mcp"], unknown: ReadonlySet<string>): boolean {
+  for (const { reads, evaluate, decision } of steps) {
+    if (reads.some((name) => unknown.has(name))) {
+      // A caller that some request could satisfy counts as allowed.
+      if (decision.action === "allow") return false;
+      continue;
+    }
+    const outcome = evaluate(variables);
+    if (outcome.kind !== "error" && outcome.value === true) return decision.action === "deny";
+  }
+  return false;
+}
+
+function stepOf({ rule, conditions }: CompiledRule, layer: Layer, hop: Hop): readonly Step[] {
+  const condition = conditions[hop];
+  if (condition === undefined) return [];
+  const decision = Object.freeze({ rule: rule.name, layer, action: rule.action, controls: rule.controls ?? [] });
+  const message = rule.message || `denied by rule ${rule.name}`;
+  const failsOpen = rule.on_error === "fail_open";
+  return [{ evaluate: condition.evaluate, decision, message, failsOpen, reads: condition.reads }];
+}
+
+const NONE: readonly never[] = Object.freeze([]);
+const ALLOWED: Verdict = Object.freeze({ kind: "allow", decisions: NONE, skipped: NONE });
+
+function decide(
+  layers: readonly (readonly Step[])[],
+  variables: HopVariables[Hop],
+  asking?: (rule: Decision) => void,
+): Verdict {
+  let decisions: readonly Decision[] = NONE;
+  let skipped: readonly RuleError[] = NONE;
+  for (const steps of layers) {
+    for (const step of steps) {
+      asking?.(step.decision);
+      const outcome = step.evaluate(variables);
+      const matched = outcome.kind === "error" ? outcome.error : outcome.value;
+      if (matched === false) continue;
+      if (matched === true) {
+        decisions = [...decisions, step.decision];
+        if (step.decision.action === "allow") break;
+        const { message, decision: by } = step;
+        return { kind: "deny", code: "policy_denied", message, by, decisions, skipped };
+      }
+      const by = ruleError(step, matched instanceof Fault ? matched : NOT_BOOL);
+      if (!step.failsOpen) {
+        const message = `rule ${by.rule} could not be evaluated`;
+        return { kind: "error", code: "policy_error", message, by, decisions, skipped };
+      }
+      skipped = [...skipped, by];
+    }
+  }
+  if (decisions === NONE && skipped === NONE) return ALLOWED;
+  return { kind: "allow", decisions, skipped };
+}
+
+function ruleError({ decision: { rule, layer, controls } }: Step, fault: Fault): RuleError {
+  return { rule, layer, controls, error: fault.kind, detail: fault.message };
+}

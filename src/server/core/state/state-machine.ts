@@ -1,0 +1,226 @@
+/**
+ * The machine itself: entries in, rows and results out. An entry is a draft over the rows that is committed whole; the
+ * digest and the index of due times follow each changed row. Source: cluster reference, section 6.
+ */
+
+import { keepRepeat, remember, remembered, repeated } from "./client-sessions.ts";
+import type { CommandRule, Site } from "./command.ts";
+import { readCommand } from "./command-envelope.ts";
+import { refused } from "./command-refusals.ts";
+import { FEATURE_RANGE, featureRowKey, LOG_TIME_LEVEL, levelOf } from "./commands/feature.ts";
+import { memberRowKey, memberRows } from "./commands/member-rows.ts";
+import { changeMembers } from "./commands/members.ts";
+import { COMMAND_RULES } from "./commands/table.ts";
+import { createDraft, type Draft } from "./mutation-draft.ts";
+import { createRows } from "./ordered-rows.ts";
+import { decodeProposal, UpgradeRequired } from "./proposal.ts";
+import { createExpiryIndex } from "./row-expiry.ts";
+import { createRowDigest } from "./rows-digest.ts";
+import type {
+  Applied,
+  ApplyOutcome,
+  Command,
+  CommandResult,
+  CommittedEntry,
+  FeatureRange,
+  Member,
+  Mutation,
+  State,
+} from "./types.ts";
+
+/**
+ * An entry that is stamped further behind the time of the log than two leaders may differ by shows that the log is ahead
+ * of the members' clocks. In milliseconds: a leader stamps within two seconds of the median, before or behind.
+ */
+export const MAX_STAMP_LAG_MS = 5_000;
+
+/** Rows that expiry touches at each entry, at least; an entry that changes many pays for as many again. */
+const EXPIRY_ROWS = 64;
+
+const NOTHING: Applied = { index: 0, term: 0, now: 0 };
+
+export interface StateOptions {
+  /** Members of a cluster at its bootstrap: every node that begins it must give the same. */
+  readonly members?: readonly Member[];
+  /** Beginning of the log; a bootstrap counts as an entry. */
+  readonly applied?: Applied;
+  /** Commands and feature range of another build, for tests; defaults to those of this build. */
+  readonly rules?: ReadonlyMap<string, CommandRule>;
+  readonly feature?: FeatureRange;
+}
+
+export interface LoadOptions extends Omit<StateOptions, "members" | "applied"> {
+  readonly applied: Applied;
+  /** In any order, each key once. */
+  readonly rows: Iterable<readonly [key: string, value: string]>;
+}
+
+export function createState({ members = [], applied = NOTHING, ...options }: StateOptions = {}): State {
+  const rows = members.map((member) => [memberRowKey(member.id), memberRows.write(member)] as const);
+  return loadState({ applied, rows, ...options });
+}
+
+/** Creates a state machine that continues from `rows`, of a snapshot or the disk, as of `applied`. */
+export function loadState(options: LoadOptions): State {
+  const { rules = COMMAND_RULES, feature = FEATURE_RANGE } = options;
+  const rows = createRows();
+  const digest = createRowDigest();
+  const expiry = createExpiryIndex();
+  let applied = options.applied;
+  /** Time by which the last entry was decided. */
+  let decidedAt = applied.now;
+
+  function load(all: Iterable<readonly [string, string]>): void {
+    for (const [key, value] of all) {
+      rows.apply([{ key, value }]);
+      digest.toggle(key, value);
+      expiry.changed(key, value);
+    }
+  }
+
+  /** A level above ours means commands and rows that we would get wrong. */
+  function assertLevel(row: string | undefined): void {
+    const level = levelOf(row);
+    if (level > feature.max) throw new UpgradeRequired(`is of feature level ${level}`, feature);
+  }
+
+  function commit(mutations: readonly Mutation[]): void {
+    for (const { key, value } of mutations) {
+      const before = rows.get(key);
+      if (before !== undefined) digest.toggle(key, before);
+      if (value !== undefined) digest.toggle(key, value);
+      expiry.changed(key, value);
+    }
+    rows.apply(mutations);
+  }
+
+  /** Moves on and gives the outcome. Nothing has changed before this, so that an error leaves the state as it was. */
+  function finish(entry: CommittedEntry, now: number, result: CommandResult | undefined, draft: Draft): ApplyOutcome {
+    const mutations = draft.mutations();
+    assertLevel(draft.get(featureRowKey));
+    commit(mutations);
+    decidedAt = now;
+    applied = { index: entry.index, term: entry.term, now: Math.max(applied.now, now) };
+    return { result, mutations, replaced: false };
+  }
+
+  function replaceAll(all: readonly (readonly [string, string])[]): void {
+    assertLevel(all.find(([key]) => key === featureRowKey)?.[1]);
+    rows.clear();
+    digest.reset();
+    expiry.clear();
+    load(all);
+  }
+
+  function run(command: Command, rule: CommandRule, entry: CommittedEntry, now: number): ApplyOutcome {
+    const draft = createDraft(rows);
+    const seen = remembered(draft, command);
+    if (seen !== undefined) return finish(entry, now, seen, draft);
+
+    let replacement: readonly (readonly [string, string])[] | undefined;
+    const site: Site = {
+      draft,
+      now,
+      index: entry.index,
+      by: command.by,
+      get digest() {
+        return digest.hex();
+      },
+      replace(all) {
+        replacement = all;
+      },
+    };
+    const again = repeated(draft, command, now);
+    const result = again ?? evaluate(command, rule, site);
+    if (replacement === undefined) {
+      if (again === undefined) keepRepeat(draft, command, result, now);
+      remember(draft, command, result, now);
+      expiry.expire(draft, now, Math.max(EXPIRY_ROWS, 2 * draft.size));
+      return finish(entry, now, result, draft);
+    }
+    replaceAll(replacement);
+    draft.drop();
+    keepRepeat(draft, command, result, now);
+    remember(draft, command, result, now);
+    return { ...finish(entry, now, result, draft), mutations: [], replaced: true };
+  }
+
+  /** A refused command leaves nothing behind. */
+  function evaluate(command: Command, rule: CommandRule, site: Site): CommandResult {
+    if (rule.level > levelOf(site.draft.get(featureRowKey))) return refused("feature_level");
+    const result = rule.run(command.p, site);
+    if (result.kind === "refused") site.draft.drop();
+    return result;
+  }
+
+  /** Returns the time by which an entry with this stamp is decided: log time, which never goes back, or the stamp. */
+  function timeOf(stamp: number): number {
+    const isAhead = applied.now - stamp > MAX_STAMP_LAG_MS;
+    return isAhead && levelOf(rows.get(featureRowKey)) >= LOG_TIME_LEVEL ? stamp : Math.max(applied.now, stamp);
+  }
+
+  load(options.rows);
+  assertLevel(rows.get(featureRowKey));
+  return {
+    get applied() {
+      return applied;
+    },
+    get decidedAt() {
+      return decidedAt;
+    },
+    get digest() {
+      return digest.hex();
+    },
+    get rowCount() {
+      return rows.size;
+    },
+    get byteLength() {
+      return rows.byteLength;
+    },
+    get: rows.get,
+    scan: rows.scan,
+    apply(entry) {
+      assertNext(applied, entry);
+      const decoded = decodeProposal(entry.data);
+      if (decoded.kind === "unknown-format")
+        throw new UpgradeRequired(`has an entry of format ${decoded.format}`, feature);
+      if (decoded.kind === "empty") return finish(entry, decidedAt, undefined, createDraft(rows));
+      const now = timeOf(decoded.nowMs ?? applied.now);
+      const command = decoded.kind === "proposal" ? readCommand(decoded.command) : undefined;
+      if (command === undefined) return finish(entry, now, refused("invalid"), createDraft(rows));
+      const rule = rules.get(command.t);
+      if (rule === undefined) throw new UpgradeRequired(`has the command ${command.t}`, feature);
+      if (command.v > rule.version)
+        throw new UpgradeRequired(`has version ${command.v} of the command ${command.t}`, feature);
+      return run(command, rule, entry, now);
+    },
+    applyConfiguration(entry, context, memberIds) {
+      assertNext(applied, entry);
+      const draft = createDraft(rows);
+      changeMembers(draft, parseContext(context), memberIds);
+      return finish(entry, decidedAt, undefined, draft);
+    },
+  };
+}
+
+/** A left out entry would fork the state in silence. */
+function assertNext(applied: Applied, entry: CommittedEntry): void {
+  const isNext = entry.index === applied.index + 1 && entry.term >= applied.term;
+  if (!isNext)
+    throw new RangeError(`entry ${entry.term}/${entry.index} does not follow ${applied.term}/${applied.index}`);
+}
+
+function parseContext(context: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(context));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The digest that `rows` must have: what a store or an archive is checked with. */
+export function digestOf(rows: Iterable<readonly [key: string, value: string]>): string {
+  const digest = createRowDigest();
+  for (const [key, value] of rows) digest.toggle(key, value);
+  return digest.hex();
+}

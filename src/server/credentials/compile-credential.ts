@@ -1,0 +1,69 @@
+/** An entry of `credentials`, or an inline key, for one upstream. Source: specification document 3. */
+import { hash } from "node:crypto";
+import type { Credential as CredentialConfig } from "../core/config/index.ts";
+import { bearing } from "./credential-headers.ts";
+import { signingRegion, signingService } from "./signing/signing-scope.ts";
+import { type KeyHeader, keyHeaders } from "./static-key.ts";
+import type { Credential, StaticCredential } from "./types.ts";
+
+/** Address at which the credential is presented. */
+export interface PresentedAt {
+  readonly origin: string;
+  readonly keyHeader: KeyHeader;
+  /** The provider's. */
+  readonly region: string | undefined;
+  /** Service that the catalog names for signing; empty if it names none. */
+  readonly signingService: string;
+}
+
+export type CompiledCredential =
+  | { readonly kind: "credential"; readonly credential: Credential }
+  | { readonly kind: "refused"; readonly message: string };
+
+/** A key in the header that its upstream reads it from. `name`: of its entry; empty for an inline one. */
+export function compileKey(name: string, key: string, form: KeyHeader): StaticCredential {
+  return Object.freeze({
+    kind: "api_key",
+    name,
+    digest: digestOf(["api_key", name, key, form]),
+    headers: keyHeaders(form, key),
+    bears: bearing(key),
+  });
+}
+
+export function compileCredential(config: CredentialConfig, at: PresentedAt): CompiledCredential {
+  const { name, api_key: key, cloudsig, oauth, token_exchange: exchange } = config;
+  if (cloudsig !== undefined) {
+    const { hostname } = new URL(at.origin);
+    const found = signingRegion(at.region, hostname);
+    if (found.kind === "refused") return found;
+    const service = signingService(cloudsig.service, at.signingService, hostname);
+    const { access_key_id: accessKeyId, secret_access_key: secretAccessKey, session_token: sessionToken } = cloudsig;
+    const keys =
+      accessKeyId === undefined || secretAccessKey === undefined
+        ? undefined
+        : Object.freeze({ accessKeyId, secretAccessKey, sessionToken });
+    const scope = Object.freeze({ region: found.region, service });
+    return made({ kind: "cloudsig", name, digest: digestOf(["cloudsig", name, scope, keys ?? null]), scope, keys });
+  }
+  if (oauth !== undefined) {
+    const { token_url: tokenUrl, client_id: clientId, client_secret: clientSecret, scopes = [] } = oauth;
+    const said = { tokenUrl, clientId, clientSecret, scopes };
+    return made({ kind: "oauth", name, digest: digestOf(["oauth", name, said]), ...said });
+  }
+  if (exchange !== undefined) {
+    const { issuer, grant, audience, resource, scopes = [] } = exchange;
+    const { client_id: clientId, client_secret: clientSecret, subject_token_type: subjectTokenType } = exchange;
+    const said = { issuer, grant, audience, resource, scopes, clientId, clientSecret, subjectTokenType };
+    return made({ kind: "token_exchange", name, digest: digestOf(["token_exchange", name, said]), ...said });
+  }
+  return { kind: "credential", credential: compileKey(name, key ?? "", at.keyHeader) };
+}
+
+function made(credential: Credential): CompiledCredential {
+  return { kind: "credential", credential: Object.freeze(credential) };
+}
+
+function digestOf(said: unknown): string {
+  return hash("sha256", JSON.stringify(said), "hex");
+}

@@ -1,0 +1,36 @@
+/** A token as it is presented: all that can be made of it once, made once. Source: RFC 6750 section 2.1. */
+import { type Bearing, bearing } from "../credential-headers.ts";
+import type { Outgoing, Presented, PresentedJudge } from "../types.ts";
+
+export interface BearerToken {
+  readonly token: string;
+  /** Header pairs. */
+  readonly headers: readonly string[];
+  readonly bears: Bearing;
+  readonly judge: PresentedJudge;
+}
+
+export interface BearerUse {
+  /** The upstream refused it. False: no other can be had just now. */
+  drop(it: BearerToken): boolean;
+  repeated(): void;
+}
+
+/** A 401 means that the token was refused, whatever else the answer says. */
+export function bearerOf(token: string, { drop, repeated }: BearerUse): BearerToken {
+  const it: BearerToken = {
+    token,
+    headers: ["authorization", `Bearer ${token}`],
+    bears: bearing(token),
+    judge: {
+      answered: (status, _, isRepeat) => (status === 401 && !isRepeat && drop(it) ? "again" : "accept"),
+      said: () => "accept",
+      repeated,
+    },
+  };
+  return it;
+}
+
+export function withBearer({ headers }: Outgoing, { headers: own, bears, judge }: BearerToken): Presented {
+  return { headers: headers.concat(own), bears, judge };
+}

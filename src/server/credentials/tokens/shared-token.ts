@@ -1,0 +1,67 @@
+/** Tokens asked for once by all processes of a node. */
+import { hash } from "node:crypto";
+import type { FetchShared, SharedValue } from "../../../base/index.ts";
+import { usableMs } from "../usable-lifetime.ts";
+import type { TokenDialler } from "./token-dialler.ts";
+import { type IssuedToken, requestToken, type TokenAsked, TokenFailure } from "./token-request.ts";
+
+/** Assumed lifetime of a token without an expiry, in milliseconds. */
+const DEFAULT_LIFE_MS = 60_000;
+
+/** Time in which no other process asks again what the endpoint refused, in milliseconds. */
+const REFUSED_FOR_MS = 5_000;
+
+/** Same as `requestToken`, for a fetch with a greater number than `after`. Rejects with `TokenFailure`. */
+export type RequestShared = (
+  asked: TokenAsked,
+  dialler: TokenDialler,
+  after: number,
+) => Promise<SharedValue<IssuedToken>>;
+
+type Outcome =
+  | { readonly kind: "issued"; readonly issued: IssuedToken }
+  | { readonly kind: "failed"; readonly reason: string; readonly facts: Omit<TokenFailure, keyof Error> };
+
+/** `now`: milliseconds since 1970. */
+export function requestShared(fetchShared: FetchShared, now: () => number): RequestShared {
+  return async (asked, dialler, after) => {
+    const { value, ...shared } = await fetchShared(keyOf(asked), after, async () => {
+      const outcome = await outcomeOf(asked, dialler);
+      return { value: outcome, keepMs: keepMsOf(outcome, now()) };
+    });
+    if (value.kind === "issued") return { value: value.issued, ...shared };
+    throw new TokenFailure(value.reason, { ...value.facts, isOfAnother: !shared.isOwn });
+  };
+}
+
+async function outcomeOf(asked: TokenAsked, dialler: TokenDialler): Promise<Outcome> {
+  try {
+    return { kind: "issued", issued: await requestToken(asked, dialler) };
+  } catch (error) {
+    if (!(error instanceof TokenFailure)) throw error;
+    const { code, claims, isPassing, isGone, retryAfterMs, traces, isOfAnother } = error;
+    return {
+      kind: "failed",
+      reason: error.message,
+      facts: { code, claims, isPassing, isGone, retryAfterMs, traces, isOfAnother },
+    };
+  }
+}
+
+function keepMsOf(outcome: Outcome, nowMs: number): number {
+  if (outcome.kind === "issued") {
+    const { lifeMs = DEFAULT_LIFE_MS, claims } = outcome.issued;
+    const exp = claims?.["exp"];
+    return usableMs(typeof exp === "number" ? Math.min(lifeMs, exp * 1_000 - nowMs) : lifeMs);
+  }
+  return outcome.facts.code === undefined || outcome.facts.isPassing ? 0 : REFUSED_FOR_MS;
+}
+
+/** Digest of everything in the request, including secrets. */
+function keyOf({ endpoint, client: { clientId, clientSecret }, method, grant, parameters }: TokenAsked): string {
+  return hash(
+    "sha256",
+    JSON.stringify([endpoint, clientId, clientSecret, method, grant, [...parameters]]),
+    "base64url",
+  );
+}

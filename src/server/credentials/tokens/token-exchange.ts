@@ -1,0 +1,295 @@
+/**
+ * Acts as the caller: exchanges the token that the caller was recognised by for one of the same issuer's for the upstream.
+ * Source: RFC 8693; RFC 7523 with `requested_token_use`; credentials reference, 4; design decisions, section 13.
+ *
+ * What was exchanged is kept under the digest of the whole token it was exchanged for: no caller is ever shown another's, and
+ * one who comes with a narrower token does not get what a wider one was given.
+ */
+
+import { hash } from "node:crypto";
+import { type Clock, createSemaphore, GatewayError, type SharedValue } from "../../../base/index.ts";
+import type { FindTokenEndpoint, TokenEndpoint } from "../../auth/index.ts";
+import type { ForwardProxies } from "../../forward-proxy/index.ts";
+import type { ActingFor, ExchangingCredential } from "../types.ts";
+import { usableMs } from "../usable-lifetime.ts";
+import { type BearerToken, bearerOf } from "./bearer-token.ts";
+import { TokenUnavailable } from "./client-credentials.ts";
+import { createExchangedTokens } from "./exchanged-tokens.ts";
+import type { RequestShared } from "./shared-token.ts";
+import { openTokenDialler, type TokenDialler } from "./token-dialler.ts";
+import { type AuthMethod, claimsOf, type IssuedToken, TOKEN_LIMIT_MS, TokenFailure } from "./token-request.ts";
+
+/** Under way at one issuer. */
+const CONCURRENT = 20;
+const WAITING = 2_000;
+const WAIT_LIMIT_MS = 20_000;
+
+const ENDPOINT_AGE_MS = 24 * 60 * 60_000;
+const DISCOVERY_LIMIT_MS = 5_000;
+/** Assumed lifetime of a token without an expiry, in milliseconds. */
+const DEFAULT_LIFE_MS = 60_000;
+/** A caller that asks on is not taken to the issuer each time. */
+const REFUSED_FOR_MS = 5_000;
+
+/** Failures of different exchanges in a row before a pause. One caller's bad token must not block the others. */
+const FAILURES_BEFORE_PAUSE = 3;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10_000;
+
+const EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
+const ON_BEHALF_OF = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+
+/** The gateway is what is refused, and not the caller. */
+const OF_THE_GATEWAY: ReadonlySet<string> = new Set([
+  "invalid_client",
+  "unauthorized_client",
+  "unsupported_grant_type",
+]);
+const OF_THE_TOKEN: ReadonlySet<string> = new Set(["invalid_request", "invalid_grant"]);
+const ISSUED_TYPES: ReadonlySet<string> = new Set([
+  "urn:ietf:params:oauth:token-type:access_token",
+  "urn:ietf:params:oauth:token-type:jwt",
+]);
+
+export interface ExchangeOptions {
+  readonly findEndpoint: FindTokenEndpoint;
+  readonly request: RequestShared;
+  readonly proxies: ForwardProxies;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** Called for each exchange. `reason`: why it failed. */
+  readonly ended: (outcome: "fetched" | "failed" | "refused", isOwn: boolean, reason: string) => void;
+  /** A request was sent again with another token. */
+  readonly repeated: () => void;
+}
+
+export interface Exchanger {
+  /** Answers at once for a token that was exchanged before. Throws or rejects with the refusal. */
+  exchange(actingFor: ActingFor | undefined): BearerToken | Promise<BearerToken>;
+  size(): number;
+  close(): void;
+}
+
+type Outcome =
+  | { readonly kind: "token"; readonly exchanged: BearerToken }
+  | { readonly kind: "refusal"; readonly error: GatewayError }
+  /** The upstream refused it: the next is of a later fetch. */
+  | { readonly kind: "dropped"; readonly number: number };
+
+export function createExchanger(credential: ExchangingCredential, options: ExchangeOptions): Exchanger {
+  const { issuer } = credential;
+  const { clock } = options;
+  const kept = createExchangedTokens<Outcome>();
+  const running = new Map<string, Promise<BearerToken>>();
+  const slots = createSemaphore({
+    permits: CONCURRENT,
+    maxWaiting: WAITING,
+    refusal(why) {
+      const text = why === "full" ? "too many wait for it" : `no turn within ${WAIT_LIMIT_MS / 1_000} s`;
+      return new TokenFailure(text, { isPassing: true });
+    },
+  });
+  const closing = new AbortController();
+  let known: { readonly endpoint: TokenEndpoint; readonly dialler: TokenDialler; readonly until: number } | undefined;
+  let finding: Promise<NonNullable<typeof known>> | undefined;
+  let failures = 0;
+  let failure: TokenUnavailable | undefined;
+  let retryAt = Number.NEGATIVE_INFINITY;
+
+  function forget(): void {
+    known?.dialler.close();
+    known = undefined;
+  }
+
+  async function find(): Promise<NonNullable<typeof known>> {
+    try {
+      const endpoint = await options.findEndpoint({ limitMs: DISCOVERY_LIMIT_MS, signal: closing.signal });
+      forget();
+      const dialler = openTokenDialler(endpoint.secureContext, TOKEN_LIMIT_MS, options.proxies);
+      known = { endpoint, dialler, until: clock.monotonic() + ENDPOINT_AGE_MS };
+      return known;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : "it failed";
+      throw new TokenFailure(`the issuer's token endpoint is not found: ${reason}`, { isPassing: true });
+    } finally {
+      finding = undefined;
+    }
+  }
+
+  async function ask(subject: string, after: number): Promise<SharedValue<IssuedToken>> {
+    const isFresh = known !== undefined && clock.monotonic() < known.until;
+    if (!isFresh) finding ??= find();
+    const { endpoint, dialler } = known !== undefined && isFresh ? known : await (finding ?? find());
+    const method = methodOf(endpoint.authMethods);
+    const asked = { endpoint: endpoint.url.href, client: credential, method, ...grantOf(credential, subject) };
+    try {
+      return await options.request(asked, dialler, after);
+    } catch (error) {
+      // The endpoint may have moved, or its certificate may have changed.
+      if (error instanceof TokenFailure && error.isGone && known?.dialler === dialler) forget();
+      throw error;
+    }
+  }
+
+  /** Asks the issuer, and caches its answer for this token, even a refusal. */
+  async function exchangeNow(key: string, { token = "", principal }: ActingFor, after: number): Promise<BearerToken> {
+    const begunAt = clock.monotonic();
+    const leftMs = leftOf(claimsOf(token), clock.now());
+    try {
+      const {
+        value: issued,
+        ageMs,
+        number,
+        isOwn,
+      } = await slots.run(() => ask(token, after), { waitMs: WAIT_LIMIT_MS });
+      const refusal = faultOf(issued, credential, token);
+      if (refusal !== undefined) throw new TokenFailure(refusal, { code: "invalid_target" });
+      failures = 0;
+      options.ended("fetched", isOwn, "");
+      const value: Outcome = { kind: "token", exchanged: bearerOf(issued.token, { drop, repeated: options.repeated }) };
+      function drop(): boolean {
+        const current = kept.find(key, clock.monotonic());
+        if (current !== undefined && current !== value) return true;
+        const until = clock.monotonic() + REFUSED_FOR_MS;
+        kept.keep(key, { value: { kind: "dropped", number }, until, principal });
+        return true;
+      }
+      const left = leftOf(issued.claims, clock.now()) ?? Number.POSITIVE_INFINITY;
+      const lifeMs = Math.min(issued.lifeMs ?? DEFAULT_LIFE_MS, left + ageMs);
+      const until = begunAt + Math.min(usableMs(lifeMs) - ageMs, usableMs(leftMs ?? Number.POSITIVE_INFINITY));
+      if (until > clock.monotonic()) kept.keep(key, { value, until, principal });
+      return value.exchanged;
+    } catch (error) {
+      const told = error instanceof TokenFailure ? error : new TokenFailure("the exchange failed", { isPassing: true });
+      const refusal = refusalOf(credential, told, leftMs);
+      options.ended(refusal instanceof TokenUnavailable ? "failed" : "refused", !told.isOfAnother, told.message);
+      if (refusal instanceof TokenUnavailable) {
+        pause(refusal);
+      } else {
+        failures = 0;
+        const until = clock.monotonic() + REFUSED_FOR_MS;
+        kept.keep(key, { value: { kind: "refusal", error: refusal }, until, principal });
+      }
+      throw refusal;
+    }
+  }
+
+  function pause(refusal: TokenUnavailable): void {
+    failures++;
+    failure = refusal;
+    if (failures < FAILURES_BEFORE_PAUSE) return;
+    const doubled = Math.min(FIRST_PAUSE_MS * 2 ** (failures - FAILURES_BEFORE_PAUSE), LONGEST_PAUSE_MS);
+    retryAt = clock.monotonic() + Math.min(refusal.pauseMs ?? doubled * (0.5 + options.random() / 2), LONGEST_PAUSE_MS);
+  }
+
+  return {
+    exchange(actingFor) {
+      if (actingFor?.token === undefined || actingFor.issuer !== issuer) throw ofAnother(issuer);
+      const key = digestOf(actingFor.token);
+      const found = kept.find(key, clock.monotonic());
+      if (found?.kind === "token") return found.exchanged;
+      if (found?.kind === "refusal") throw found.error;
+      const under = running.get(key);
+      if (under !== undefined) return under;
+      if (isBound(claimsOf(actingFor.token))) throw boundToKey();
+      if (failure !== undefined && clock.monotonic() < retryAt) throw failure;
+      const after = found === undefined ? 0 : found.number;
+      const exchanging = exchangeNow(key, actingFor, after).finally(() => running.delete(key));
+      running.set(key, exchanging);
+      return exchanging;
+    },
+    size: () => kept.size(),
+    close() {
+      closing.abort(new Error("the credential is in use no more"));
+      forget();
+    },
+  };
+}
+
+function digestOf(token: string): string {
+  return hash("sha256", token, "base64url");
+}
+
+/** Milliseconds that a token has left by its `exp`; undefined: it does not say. */
+function leftOf(claims: Readonly<Record<string, unknown>> | undefined, nowMs: number): number | undefined {
+  const exp = claims?.["exp"];
+  return typeof exp === "number" ? exp * 1_000 - nowMs : undefined;
+}
+
+/**
+ * Returns whether the token is bound to a key of the caller (RFC 9449, RFC 8705). Accepting it without the proof would remove
+ * that protection.
+ */
+const isBound = (claims: Readonly<Record<string, unknown>> | undefined): boolean => claims?.["cnf"] !== undefined;
+
+function methodOf(listed: readonly string[]): AuthMethod {
+  if (listed.includes("client_secret_post")) return "client_secret_post";
+  if (listed.includes("client_secret_basic")) return "client_secret_basic";
+  throw new TokenFailure("the issuer takes no client secret", { code: "invalid_client" });
+}
+
+function grantOf(credential: ExchangingCredential, subject: string) {
+  const { audience, resource, scopes, subjectTokenType } = credential;
+  const parameters = new URLSearchParams();
+  if (scopes.length > 0) parameters.set("scope", scopes.join(" "));
+  if (credential.grant === "on_behalf_of") {
+    parameters.set("assertion", subject);
+    parameters.set("requested_token_use", "on_behalf_of");
+    return { grant: ON_BEHALF_OF, parameters };
+  }
+  parameters.set("subject_token", subject);
+  parameters.set("subject_token_type", subjectTokenType);
+  if (audience !== undefined) parameters.set("audience", audience);
+  if (resource !== undefined) parameters.set("resource", resource);
+  return { grant: EXCHANGE, parameters };
+}
+
+/** An issuer that hands back what is not for the target would have us show the upstream what opens something else. */
+function faultOf(
+  { token, issuedType, claims }: IssuedToken,
+  { grant, audience, resource }: ExchangingCredential,
+  subject: string,
+): string | undefined {
+  if (token === subject) return "the issuer gives the caller's own token back";
+  if (grant === "on_behalf_of") return undefined;
+  if (issuedType !== undefined && !ISSUED_TYPES.has(issuedType)) return "what the issuer gives is no access token";
+  const named = claims?.["aud"];
+  if (named === undefined) return undefined;
+  const audiences: readonly unknown[] = Array.isArray(named) ? named : [named];
+  const targets = [audience, resource].filter((it) => it !== undefined);
+  return targets.some((target) => audiences.includes(target)) ? undefined : "the token is for another audience";
+}
+
+function refusalOf({ name }: ExchangingCredential, failure: TokenFailure, leftMs: number | undefined): GatewayError {
+  const { code, claims } = failure;
+  if (code === undefined || failure.isPassing || OF_THE_GATEWAY.has(code)) return new TokenUnavailable(name, failure);
+  if (claims !== undefined || code === "interaction_required") {
+    const asked = claims === undefined ? "" : `, claims="${Buffer.from(claims).toString("base64")}"`;
+    return new GatewayError("unauthenticated", "The issuer wants the user to sign in again.", {
+      challenge: `Bearer realm="", error="insufficient_claims"${asked}`,
+      by: { kind: "credential", name: "insufficient_claims" },
+    });
+  }
+  if (OF_THE_TOKEN.has(code) && leftMs !== undefined && leftMs <= 0) {
+    return new GatewayError("unauthenticated", "The token has expired.", {
+      challenge: 'Bearer error="invalid_token"',
+      by: { kind: "credential", name: "expired_token" },
+    });
+  }
+  return new GatewayError(
+    "token_exchange_refused",
+    `The credential ${name} exchanges the caller's token, and its issuer refused: ${code}.`,
+    { by: { kind: "credential", name: "exchange_refused" } },
+  );
+}
+
+const ofAnother = (issuer: string): GatewayError =>
+  new GatewayError("token_exchange_refused", `This can only be called with a token of the issuer ${issuer}.`, {
+    by: { kind: "credential", name: "exchange_needs_token" },
+  });
+
+const boundToKey = (): GatewayError =>
+  new GatewayError("token_exchange_refused", "The token is bound to a key of the caller's, and cannot be exchanged.", {
+    by: { kind: "credential", name: "exchange_bound_token" },
+  });

@@ -1,0 +1,205 @@
+/**
+ * Asks a token endpoint for a token. Source: RFC 6749 sections 2.3.1, 4.4, 5.1 and 5.2; RFC 8693 section 2.2; credentials
+ * reference, 3 and 4. Request and answer are read and written by `openid-client`, which is loaded when first needed; what is
+ * made of a refusal is ours, since its errors hold whole answers.
+ */
+
+import { decodeJwt } from "jose";
+import type { ClientAuth, CustomFetchOptions, TokenEndpointResponse } from "openid-client";
+import { wireReason } from "../../../base/index.ts";
+import type { TokenClient } from "../types.ts";
+import type { TokenAnswer, TokenDialler } from "./token-dialler.ts";
+
+/** Connecting included. */
+export const TOKEN_LIMIT_MS = 5_000;
+
+/** Maximum length of a token, which goes into a header of each request. */
+const MAX_TOKEN_LENGTH = 16 << 10;
+const MAX_CLAIMS_LENGTH = 4 << 10;
+const MAX_LIFE_MS = 24 * 60 * 60_000;
+
+export type AuthMethod = "client_secret_post" | "client_secret_basic";
+
+export interface TokenAsked {
+  readonly endpoint: string;
+  readonly client: TokenClient;
+  readonly method: AuthMethod;
+  readonly grant: string;
+  readonly parameters: URLSearchParams;
+}
+
+export interface IssuedToken {
+  readonly token: string;
+  /** `undefined` if the token has no expiry. */
+  readonly lifeMs: number | undefined;
+  /** `undefined` if the token has no readable claims. */
+  readonly claims: Readonly<Record<string, unknown>> | undefined;
+  readonly issuedType: string | undefined;
+}
+
+/** Reason why there is no token. The message contains nothing of the answer except its error code. */
+export class TokenFailure extends Error {
+  /** The `error` of the answer; undefined: the endpoint did not answer, or not as one. */
+  readonly code: string | undefined;
+  /** The `claims` of the answer, JSON; undefined: it has none. */
+  readonly claims: string | undefined;
+  /** Whether a retry may succeed shortly. */
+  readonly isPassing: boolean;
+  /** Whether nothing answered there, or not as a token endpoint. */
+  readonly isGone: boolean;
+  readonly retryAfterMs: number | undefined;
+  /** Ids by which the issuer's support finds the refusal. */
+  readonly traces: Readonly<Record<string, string>>;
+  /** Whether another process of the node received this failure and has logged it. */
+  readonly isOfAnother: boolean;
+
+  constructor(reason: string, facts: TokenFailureFacts = {}) {
+    super(reason);
+    this.code = facts.code;
+    this.claims = facts.claims;
+    this.isPassing = facts.isPassing ?? false;
+    this.isGone = facts.isGone ?? false;
+    this.retryAfterMs = facts.retryAfterMs;
+    this.traces = facts.traces ?? {};
+    this.isOfAnother = facts.isOfAnother ?? false;
+  }
+}
+
+type TokenFailureFacts = Partial<Omit<TokenFailure, keyof Error>>;
+
+/** Rejects with `TokenFailure`. */
+export async function requestToken(asked: TokenAsked, dialler: TokenDialler): Promise<IssuedToken> {
+  const oidc = await import("openid-client");
+  const { endpoint, client, method, grant, parameters } = asked;
+  let answer: TokenAnswer | undefined;
+  let fault: unknown;
+  const configuration = new oidc.Configuration(
+    { issuer: new URL(endpoint).origin, token_endpoint: endpoint },
+    client.clientId,
+    undefined,
+    method === "client_secret_post" ? oidc.ClientSecretPost(client.clientSecret) : basic(client),
+  );
+  // Which endpoints may be asked over plain HTTP was decided where they were found.
+  oidc.allowInsecureRequests(configuration);
+  configuration[oidc.customFetch] = async (url: string, { headers, body }: CustomFetchOptions) => {
+    try {
+      answer = await dialler.post(url, headers, String(body ?? ""), AbortSignal.timeout(TOKEN_LIMIT_MS));
+    } catch (error) {
+      fault = error;
+      throw error;
+    }
+    const { status, text } = answer;
+    const { "content-type": type = "", "www-authenticate": challenge } = answer.headers;
+    return new Response(status === 204 || status === 304 ? null : text, {
+      status,
+      headers: { "content-type": type, ...(challenge !== undefined && { "www-authenticate": challenge }) },
+    });
+  };
+  let issued: TokenEndpointResponse;
+  try {
+    issued = await oidc.genericGrantRequest(configuration, grant, parameters);
+  } catch {
+    throw failureOf(answer, fault);
+  }
+  return readIssued(issued);
+}
+
+/** Encodes no more than necessary: some servers do not decode, and ids contain dashes and dots. RFC 6749 section 2.3.1. */
+function basic({ clientId, clientSecret }: TokenClient): ClientAuth {
+  const form = (text: string): string => encodeURIComponent(text).replace(/%20/g, "+");
+  const pair = Buffer.from(`${form(clientId)}:${form(clientSecret)}`).toString("base64");
+  return (_, __, ___, headers) => headers.set("authorization", `Basic ${pair}`);
+}
+
+function readIssued(issued: TokenEndpointResponse): IssuedToken {
+  const { access_token: token, token_type: type, expires_in: seconds } = issued;
+  if (type.toLowerCase() !== "bearer") throw NO_BEARER;
+  if (!/^[!-~]+$/.test(token) || token.length > MAX_TOKEN_LENGTH) {
+    throw new TokenFailure("the token is longer than a header takes, or not printable");
+  }
+  const claims = claimsOf(token);
+  const issuedType = issued["issued_token_type"];
+  return {
+    token,
+    lifeMs: typeof seconds === "number" ? Math.min(Math.max(seconds, 0) * 1_000, MAX_LIFE_MS) : undefined,
+    claims,
+    issuedType: typeof issuedType === "string" ? issuedType : undefined,
+  };
+}
+
+/** Unverified: what is read of it may only shorten its use. */
+export function claimsOf(token: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    return decodeJwt(token);
+  } catch {
+    return undefined;
+  }
+}
+
+/** DPoP and the like want a proof with each request; `N_A` is no access token at all (RFC 8693 section 2.2.1). */
+const NO_BEARER = new TokenFailure("what the endpoint gives is no bearer token");
+
+function failureOf(answer: TokenAnswer | undefined, fault: unknown): TokenFailure {
+  if (answer === undefined) {
+    const isGone = !(fault instanceof Error && fault.name === "TimeoutError");
+    return new TokenFailure(wordsOf(fault), { isPassing: true, isGone });
+  }
+  const { status, headers, text } = answer;
+  const said = jsonOf(text);
+  const retryAfterMs = Number(headers["retry-after"]) * 1_000;
+  const named = said?.["error"];
+  if (typeof named === "string" && status >= 400 && status < 500 && status !== 429) {
+    const code = printable(named);
+    const traces = Object.fromEntries(
+      ["trace_id", "correlation_id"].flatMap((name) => {
+        const value = said?.[name];
+        return typeof value === "string" ? [[name, printable(value)]] : [];
+      }),
+    );
+    const isPassing = code === "temporarily_unavailable" || code === "server_error";
+    return new TokenFailure(`the endpoint answers ${status} ${code}`, {
+      code,
+      claims: claimsIn(said?.["claims"]),
+      isPassing,
+      traces,
+    });
+  }
+  const type = said?.["token_type"];
+  if (status === 200 && typeof type === "string" && type.toLowerCase() !== "bearer") return NO_BEARER;
+  const words = status === 200 ? "the endpoint's answer holds no token" : `the endpoint answers ${status}`;
+  return new TokenFailure(words, {
+    isPassing: true,
+    isGone: status === 404 || status === 410,
+    retryAfterMs: Number.isFinite(retryAfterMs) && retryAfterMs > 0 ? retryAfterMs : undefined,
+  });
+}
+
+/** A text of JSON, as it is; RFC 6750's challenge of conditional access. */
+function claimsIn(value: unknown): string | undefined {
+  if (typeof value !== "string" || value.length > MAX_CLAIMS_LENGTH) return undefined;
+  return jsonOf(value) === undefined ? undefined : value;
+}
+
+function jsonOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Codes are of our log and of the caller's error: never a text of the issuer's, and never a token. */
+function printable(code: string): string {
+  return /^[\w.:-]{1,64}$/.test(code) && !code.startsWith("eyJ") ? code : "unreadable";
+}
+
+function wordsOf(fault: unknown): string {
+  if (!(fault instanceof Error)) return "the endpoint cannot be asked";
+  if (fault.name === "TimeoutError") return `no answer within ${TOKEN_LIMIT_MS / 1_000} s`;
+  const { code } = fault as NodeJS.ErrnoException;
+  const proxied = wireReason(fault);
+  if (code === "FORWARD_PROXY" && proxied !== undefined) return proxied;
+  const own = fault.message.startsWith("its ") ? fault.message : undefined;
+  return own ?? (typeof code === "string" ? `the endpoint cannot be reached: ${code}` : "the endpoint cannot be asked");
+}

@@ -1,0 +1,48 @@
+/** Server calls that the process makes for the thread of a session. */
+
+import { DetectorError } from "../../../core/guardrails/index.ts";
+import type { Calling, Failure, SessionWorker, ToSession } from "./protocol.ts";
+import type { AskServer } from "./served/server-calls.ts";
+
+export interface CallsOf {
+  readonly take: (message: Calling) => void;
+  /** Aborts the calls in progress. */
+  readonly close: () => void;
+}
+
+/** `server` is for a served graph; no other thread makes calls. */
+export function callsOf(worker: Pick<SessionWorker, "postMessage">, server: AskServer | undefined): CallsOf {
+  const under = new Map<number, AbortController>();
+  const make = async ({ call, ask }: Extract<Calling, { readonly kind: "call" }>): Promise<void> => {
+    const controller = new AbortController();
+    under.set(call, controller);
+    let message: ToSession;
+    let transfer: readonly ArrayBuffer[] = [];
+    try {
+      if (server === undefined) throw new DetectorError("failed", "it has no server");
+      const answer = await server(ask, controller.signal);
+      message = { kind: "answered", call, answer };
+      transfer = [answer.body.buffer];
+    } catch (error) {
+      message = { kind: "unanswered", call, failure: failureOf(error) };
+    }
+    under.delete(call);
+    if (!controller.signal.aborted) worker.postMessage(message, transfer);
+  };
+  return {
+    take(message) {
+      if (message.kind === "call") void make(message);
+      else under.get(message.call)?.abort();
+    },
+    close() {
+      for (const controller of under.values()) controller.abort();
+    },
+  };
+}
+
+function failureOf(error: unknown): Failure {
+  if (!(error instanceof DetectorError) || error.kind === "excess") {
+    return { kind: "failed", message: "its server cannot be asked" };
+  }
+  return { kind: error.kind, message: error.message };
+}

@@ -1,0 +1,83 @@
+/**
+ * Sessions of a process: one for each graph with its options, shared by all its readers. Sessions that no detector in force
+ * uses end after some time without work; a rehearsal or a request of an earlier configuration starts them again.
+ */
+
+import { createHash } from "node:crypto";
+import type { Log } from "../../../../base/index.ts";
+import { createCrashLog } from "./crash-log.ts";
+import type { SessionMetrics, SessionReadings } from "./metrics.ts";
+import type { SessionSpec } from "./protocol.ts";
+import type { AskServer } from "./served/server-calls.ts";
+import { createSession, type Session, type SessionOptions } from "./session.ts";
+import { type AskSession, isShared, sharedSession } from "./shared.ts";
+
+/** Time that an unused session is kept, in milliseconds: a configuration that was tested may be put in force right after. */
+const IDLE_MS = 10_000;
+
+export interface Sessions {
+  /** Returns the session of a spec. `server` is for a served graph; equal specs must have equivalent servers. */
+  readonly of: (spec: SessionSpec, server?: AskServer) => Session;
+  /** Keeps only the sessions with these keys. */
+  readonly keep: (keys: ReadonlySet<string>) => void;
+}
+
+export interface SessionsOptions extends Omit<SessionOptions, "metrics" | "onIdle" | "server" | "logEnded"> {
+  readonly idleMs?: number;
+  /** Asks another process that has the graphs in memory; omitted if this one has them. */
+  readonly elsewhere?: AskSession | undefined;
+  readonly metrics?: (readings: SessionReadings) => SessionMetrics;
+  /** Omitted where nothing is served. */
+  readonly log?: Log | undefined;
+}
+
+export const keyOf = (spec: SessionSpec): string =>
+  createHash("sha256")
+    .update(JSON.stringify([spec.graph, spec.identity, spec.tokenizers]))
+    .digest("hex");
+
+export function createSessions(options: SessionsOptions = {}): Sessions {
+  const { idleMs = IDLE_MS, metrics: open, elsewhere, log, ...rest } = options;
+  const logEnded = log && createCrashLog(log, rest.now);
+  const sessions = new Map<string, { readonly session: Session; timer: NodeJS.Timeout | undefined }>();
+  let kept: ReadonlySet<string> = new Set();
+  const metrics = open?.({
+    sessions: () => sessions.size,
+    waiting: () => Array.from(sessions.values()).reduce((sum, { session }) => sum + session.waiting, 0),
+  });
+
+  const endIfUnused = (key: string): void => {
+    const one = sessions.get(key);
+    if (one === undefined) return;
+    clearTimeout(one.timer);
+    if (kept.has(key)) return;
+    one.timer = setTimeout(() => {
+      if (kept.has(key) || !one.session.isIdle) return;
+      sessions.delete(key);
+      one.session.end();
+    }, idleMs).unref();
+  };
+
+  return {
+    of(spec, server) {
+      if (elsewhere !== undefined && isShared(spec)) return sharedSession(spec, elsewhere);
+      const key = keyOf(spec);
+      const known = sessions.get(key);
+      if (known !== undefined) return known.session;
+      const session = createSession(spec, {
+        ...rest,
+        ...(server !== undefined && { server }),
+        ...(metrics !== undefined && { metrics }),
+        ...(logEnded !== undefined && { logEnded }),
+        onIdle: () => endIfUnused(key),
+      });
+      sessions.set(key, { session, timer: undefined });
+      endIfUnused(key);
+      return session;
+    },
+    keep(keys) {
+      kept = keys;
+      for (const key of sessions.keys()) endIfUnused(key);
+    },
+  };
+}

@@ -1,0 +1,262 @@
+/**
+ * Threads that scan long texts, so that none blocks the data plane: shared by all detectors of a process and all its
+ * configurations. Source: hot-path reference, 4.
+ *
+ * Limits: the number of threads; the amount of waiting text; the time of a scan, which is the caller's signal, after which a
+ * thread has a moment to answer and is then stopped and replaced; and how soon a crashed thread is replaced. Threads end after
+ * some time without work, except for the last one as long as there is a detector.
+ */
+import { availableParallelism } from "node:os";
+import type { DetectorConfig } from "../../../core/config/index.ts";
+import { type Detection, DetectorError, tooManyFindings } from "../../../core/guardrails/index.ts";
+import { NO_POOL_METRICS, type PoolMetrics, type PoolReadings } from "./metrics.ts";
+import { unpack } from "./packed.ts";
+import type { FromScanner } from "./protocol.ts";
+import { type Call, createCallQueue, divided, LONG_UNITS, type Part, take } from "./scan-calls.ts";
+import { type ScanThread, type StartScanThread, startScanThread } from "./scan-thread.ts";
+
+const MOST_THREADS = 4;
+/** Maximum number of UTF-16 units that wait per thread; it scans them in one to two seconds. */
+const UNITS_A_THREAD = 8 << 20;
+/**
+ * Time in which a thread may still answer after its call was abandoned, in milliseconds: replacing it costs as much as scanning
+ * 1 MB.
+ */
+const GRACE_MS = 500;
+const IDLE_MS = 60_000;
+const FIRST_BACKOFF_MS = 100;
+const MOST_BACKOFF_MS = 10_000;
+
+/** Inputs from which recognizers are compiled. */
+export interface ScanSource {
+  readonly config: DetectorConfig;
+  readonly usesContext: boolean;
+}
+
+export interface ScanPool {
+  /** Makes threads keep the recognizers under this name as long as a `holder` of it is in memory. */
+  readonly keep: (scan: string, source: ScanSource, holder: object) => void;
+  /**
+   * Rejects with `overloaded` if too much text waits, with `failed` if a thread ends during the scan, and with the signal's
+   * reason. A call is always accepted if none waits, whatever its length.
+   */
+  readonly scan: (scan: string, texts: readonly string[], signal: AbortSignal) => Promise<Detection>;
+  /** Starts a thread with all kept recognizers compiled, if none is running. */
+  readonly warmUp: () => void;
+  /** Ends all threads; scans in progress fail. */
+  readonly close: () => void;
+}
+
+export interface PoolOptions {
+  /** Defaults to the number of processors, at most 4. */
+  readonly threads?: number;
+  readonly maxQueued?: number;
+  readonly graceMs?: number;
+  readonly idleMs?: number;
+  readonly metrics?: (readings: PoolReadings) => PoolMetrics;
+  readonly start?: StartScanThread;
+}
+
+interface Working {
+  readonly thread: ScanThread;
+  /** Names of compiled recognizers. */
+  readonly knows: Set<string>;
+  part: Part | undefined;
+  begun: number;
+  isStopped: boolean;
+  grace: NodeJS.Timeout | undefined;
+  idle: NodeJS.Timeout | undefined;
+}
+
+export function createScanPool(options: PoolOptions = {}): ScanPool {
+  const { threads: most = Math.max(1, Math.min(availableParallelism(), MOST_THREADS)) } = options;
+  const { maxQueued = UNITS_A_THREAD * most, graceMs = GRACE_MS, idleMs = IDLE_MS, start = startScanThread } = options;
+  // One thread is reserved for shorter texts.
+  const mostLong = Math.max(1, most - 1);
+  const sources = new Map<string, { readonly source: ScanSource; holders: number }>();
+  const working = new Set<Working>();
+  const queue = createCallQueue();
+  let queued = 0;
+  let backoffMs = FIRST_BACKOFF_MS;
+  let pause: NodeJS.Timeout | undefined;
+  let isClosed = false;
+  const metrics = options.metrics?.({ queued: () => queued, threads: () => working.size }) ?? NO_POOL_METRICS;
+
+  const gone = new FinalizationRegistry((scan: string) => {
+    const kept = sources.get(scan);
+    if (kept === undefined) return;
+    kept.holders -= 1;
+    if (kept.holders > 0) return;
+    sources.delete(scan);
+    for (const { thread, knows } of working) if (knows.delete(scan)) thread.post({ kind: "forget", scan });
+    if (sources.size === 0) for (const one of working) if (one.part === undefined) rested(one);
+  });
+
+  const teach = ({ thread, knows }: Working, scan: string): void => {
+    const kept = sources.get(scan);
+    if (kept === undefined || knows.has(scan)) return;
+    knows.add(scan);
+    thread.post({ kind: "compile", scan, ...kept.source });
+  };
+
+  const add = (): Working => {
+    const one: Working = {
+      thread: start({
+        onMessage: (answer) => answered(one, answer), // Its error could contain a part of a text.
+        onEnd: () => ended(one),
+      }),
+      knows: new Set(),
+      part: undefined,
+      begun: 0,
+      isStopped: false,
+      grace: undefined,
+      idle: undefined,
+    };
+    working.add(one);
+    for (const scan of sources.keys()) teach(one, scan);
+    rested(one);
+    return one;
+  };
+
+  const give = (one: Working, part: Part): void => {
+    const { scan } = part.call;
+    clearTimeout(one.idle);
+    one.part = part;
+    one.begun = performance.now();
+    one.thread.hold(true);
+    teach(one, scan);
+    one.thread.post({ kind: "scan", scan, texts: part.texts });
+  };
+
+  /** Starts the idle timeout of a thread without work. */
+  const rested = (one: Working): void => {
+    clearTimeout(one.idle);
+    one.idle = setTimeout(() => {
+      if (working.size === 1 && sources.size > 0) return;
+      working.delete(one);
+      void one.thread.end();
+    }, idleMs).unref();
+  };
+
+  const rest = (one: Working): Part | undefined => {
+    const { part } = one;
+    one.part = undefined;
+    clearTimeout(one.grace);
+    if (part !== undefined) metrics.worked((performance.now() - one.begun) / 1_000);
+    return part;
+  };
+
+  const answered = (one: Working, answer: FromScanner): void => {
+    if (one.isStopped) return;
+    const part = rest(one);
+    one.thread.hold(false);
+    backoffMs = FIRST_BACKOFF_MS;
+    dispatch();
+    if (one.part === undefined) rested(one);
+    if (part === undefined) return;
+    if (answer.kind === "found") take(part, unpack(answer.packed));
+    else if (answer.kind === "excess") part.call.settle(tooManyFindings());
+    else part.call.settle(new DetectorError("failed", answer.error));
+  };
+
+  const ended = (one: Working): void => {
+    clearTimeout(one.idle);
+    const isExpected = !working.delete(one);
+    const part = rest(one);
+    if (isClosed || isExpected) return;
+    metrics.ended(one.isStopped ? "stopped" : "crashed");
+    part?.call.settle(new DetectorError("failed", "the thread that read the text ended"));
+    if (!one.isStopped) {
+      pause ??= setTimeout(() => {
+        pause = undefined;
+        dispatch();
+      }, backoffMs);
+      backoffMs = Math.min(2 * backoffMs, MOST_BACKOFF_MS);
+    }
+    dispatch();
+  };
+
+  const free = (): Working | undefined => {
+    for (const one of working) if (one.part === undefined && !one.isStopped) return one;
+    return pause === undefined && working.size < most ? add() : undefined;
+  };
+
+  const dispatch = (): void => {
+    while (!queue.isEmpty) {
+      const one = free();
+      if (one === undefined) return;
+      let long = 0;
+      for (const { part } of working) if (part !== undefined && part.units >= LONG_UNITS) long += 1;
+      const part = queue.next(long < mostLong);
+      if (part === undefined) return;
+      give(one, part);
+    }
+  };
+
+  /** Gives up a call that is no longer awaited. */
+  const abandon = (call: Call): void => {
+    for (const one of working) {
+      if (one.part?.call !== call || one.isStopped) continue;
+      one.grace = setTimeout(() => {
+        one.isStopped = true;
+        void one.thread.end();
+      }, graceMs).unref();
+    }
+  };
+
+  return {
+    keep(scan, source, holder) {
+      const kept = sources.get(scan);
+      if (kept === undefined) sources.set(scan, { source, holders: 1 });
+      else kept.holders += 1;
+      gone.register(holder, scan);
+    },
+    scan(scan, texts, signal) {
+      return new Promise((resolve, reject) => {
+        signal.throwIfAborted();
+        if (isClosed) throw new DetectorError("failed", "the gateway is stopping");
+        const units = texts.reduce((sum, { length }) => sum + length, 0);
+        // Limited so that no single call fills the queue.
+        const charge = Math.min(units, maxQueued / 2);
+        if (queued > 0 && queued + charge > maxQueued) {
+          metrics.refused();
+          throw new DetectorError("overloaded", "too much text waits for the threads of detectors");
+        }
+        queued += charge;
+        let isOver = false;
+        const settle = (outcome: Detection | Error): void => {
+          if (isOver) return;
+          isOver = true;
+          queued -= charge;
+          queue.remove(call);
+          signal.removeEventListener("abort", onAbort);
+          if (outcome instanceof Error) {
+            abandon(call);
+            reject(outcome);
+          } else resolve(outcome);
+        };
+        const onAbort = (): void => settle(signal.reason as Error);
+        const call: Call = { scan, parts: [], found: [], left: texts.length, settle };
+        divided(call, texts);
+        signal.addEventListener("abort", onAbort, { once: true });
+        queue.add(call);
+        dispatch();
+      });
+    },
+    warmUp() {
+      if (!isClosed && sources.size > 0 && working.size === 0) add();
+    },
+    close() {
+      isClosed = true;
+      clearTimeout(pause);
+      for (const { part, thread, idle } of working) {
+        clearTimeout(idle);
+        part?.call.settle(new DetectorError("failed", "the gateway is stopping"));
+        void thread.end();
+      }
+      for (let part = queue.next(true); part !== undefined; part = queue.next(true)) {
+        part.call.settle(new DetectorError("failed", "the gateway is stopping"));
+      }
+    },
+  };
+}

@@ -1,0 +1,141 @@
+/**
+ * A model as a folder: its files under the names that the graph expects, hard links to the contents, or copies where the
+ * file system has no links. A view is whole when every file in it has its size and digest; a digest is taken again only
+ * where a file does not look as it did when it was taken last.
+ */
+import { randomBytes } from "node:crypto";
+import { chmod, copyFile, link, mkdir, open, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileSha256, sha256Of } from "../file-digest.ts";
+import { ModelError } from "../model-error.ts";
+import type { Manifest, ManifestFile, ModelView } from "../types.ts";
+import { readJsonFile, writeJsonFile } from "./json-file.ts";
+import type { Layout } from "./layout.ts";
+import { fileStats, isOurs, isSame, isWritable, type Looks, looksOf } from "./trust.ts";
+
+/** Returns the id of a view; `undefined` if a digest is not SHA-256 yet, which means that the content was never verified here. */
+export function viewIdOf(files: readonly ManifestFile[]): string | undefined {
+  if (files.some(({ digest }) => digest.kind !== "sha256")) return undefined;
+  return sha256Of(
+    files
+      .map(({ path, digest }) => `${path}\0${digest.hex}`)
+      .sort()
+      .join("\n"),
+  );
+}
+
+export function viewOf(layout: Layout, id: string, { files }: Pick<Manifest, "files">): ModelView {
+  const directory = join(layout.views, id);
+  const pathOf = (role: ManifestFile["role"]): string | undefined => {
+    const file = files.find((one) => one.role === role);
+    return file && join(directory, file.path);
+  };
+  return {
+    id,
+    directory,
+    graph: pathOf("graph"),
+    tokenizer: pathOf("tokenizer"),
+    config: pathOf("config"),
+    size: files.reduce((sum, { size }) => sum + size, 0),
+  };
+}
+
+type Record = { readonly [path: string]: Looks };
+
+/** Syncs, because content lost in a power failure would otherwise look complete. */
+async function syncFile(path: string): Promise<void> {
+  const file = await open(path, "r");
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+const recordPath = (layout: Layout, id: string): string => join(layout.views, `${id}.json`);
+
+/**
+ * Whether the view is there and whole. `remembers`: what had to be read again is noted, so that it need not be next time.
+ * What others could change is not taken for whole where it can be replaced.
+ */
+export async function isWhole(
+  layout: Layout,
+  id: string,
+  files: readonly ManifestFile[],
+  remembers: boolean,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const before = recordIn(await readJsonFile(recordPath(layout, id)));
+  const canReplace = await isWritable(layout.views);
+  const seen: { [path: string]: Looks } = {};
+  let isNew = false;
+  for (const { path, size, digest } of files) {
+    const at = join(layout.views, id, path);
+    const stats = await fileStats(at);
+    if (stats === undefined || stats.size !== BigInt(size)) return false;
+    if (!isOurs(stats) && canReplace) return false;
+    const looks = looksOf(stats);
+    const known = before[path];
+    if (known === undefined || !isSame(known, looks) || !isOurs(stats)) {
+      if ((await fileSha256(at, signal)) !== digest.hex) return false;
+      isNew = true;
+    }
+    seen[path] = looks;
+  }
+  if (isNew && remembers && canReplace) await writeJsonFile(recordPath(layout, id), { v: 1, files: seen });
+  return true;
+}
+
+function recordIn(value: unknown): Record {
+  const files = (value as { readonly files?: unknown } | undefined | null)?.files;
+  return typeof files === "object" && files !== null ? (files as Record) : {};
+}
+
+/** `files`: with contents that have just been verified. Rejects with the system's error. */
+export async function layOut(layout: Layout, id: string, files: readonly ManifestFile[]): Promise<void> {
+  const seen: { [path: string]: Looks } = {};
+  for (const { path, digest } of files) {
+    const target = join(layout.views, id, path);
+    await mkdir(dirname(target), { recursive: true, mode: 0o755 });
+    await place(join(layout.blobs, digest.hex), target, digest.hex);
+  }
+  // Read after all links were made, since a link changes the metadata of its content.
+  for (const { path } of files) {
+    const stats = await fileStats(join(layout.views, id, path));
+    if (stats !== undefined) seen[path] = looksOf(stats);
+  }
+  await writeJsonFile(recordPath(layout, id), { v: 1, files: seen });
+}
+
+/** File systems without links, links between two of them, and too many links to one file. */
+const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
+  "EXDEV",
+  "EPERM",
+  "EMLINK",
+  "ENOSYS",
+  "ENOTSUP",
+  "EOPNOTSUPP",
+]);
+
+async function place(blob: string, target: string, sha256: string): Promise<void> {
+  const [from, to] = await Promise.all([fileStats(blob), fileStats(target)]);
+  if (from !== undefined && to !== undefined && from.ino === to.ino && from.dev === to.dev) return;
+  const aside = `${target}.${randomBytes(6).toString("hex")}.tmp`;
+  try {
+    try {
+      await link(blob, aside);
+    } catch (error) {
+      if (!UNLINKABLE.has((error as NodeJS.ErrnoException).code)) throw error;
+      await copyFile(blob, aside);
+      await chmod(aside, 0o444);
+      await syncFile(aside);
+      if ((await fileSha256(aside)) !== sha256)
+        throw new ModelError("storage", `${target}: the copy is not its original`);
+    }
+    // The target may be anything, even a folder.
+    if (to === undefined) await rm(target, { recursive: true, force: true });
+    await rename(aside, target);
+  } finally {
+    await rm(aside, { force: true });
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Interprets an unsuccessful answer, and whether it may pass. A hub answers 401 for private repositories, with details in
+ * `x-error-code`; a plain server has only its status.
+ */
+import { escapeControls } from "../../../base/index.ts";
+import { ModelError, type ModelFault } from "../model-error.ts";
+import { type Answer, place } from "./hub-transport.ts";
+
+const MAX_SAID_BYTES = 4 << 10;
+const MAX_SAID_LENGTH = 300;
+/** The longest window of a rate limit in use is five minutes. */
+const LONGEST_WAIT_MS = 310_000;
+
+/** Reads the error body up to a limit. `token` never appears in a message. */
+export async function refusalOf(answer: Answer, token: string | undefined): Promise<ModelError> {
+  const said = await saidIn(answer, token);
+  const { fault, words } = meaning(answer, said, token !== undefined && !answer.hasLeft);
+  const message = `${place(answer.url)}: ${words}${said === "" ? "" : ` (${said})`}`;
+  return new ModelError(fault, message, { retryAfterMs: fault === "unreachable" ? waitOf(answer) : undefined });
+}
+
+interface Meaning {
+  readonly fault: ModelFault;
+  readonly words: string;
+}
+
+const NOT_THERE: Readonly<Record<string, string>> = {
+  RepoNotFound: "there is no such repository",
+  RevisionNotFound: "the repository has no such revision",
+  EntryNotFound: "the repository has no such file at this revision",
+};
+
+function meaning({ status, headers, hasLeft }: Answer, said: string, withToken: boolean): Meaning {
+  const code = headers["x-error-code"] ?? "";
+  const denied = (words: string): Meaning => ({ fault: "denied", words });
+  // A signed address has run out; the next attempt is given another.
+  if (status === 403 && hasLeft) return { fault: "unreachable", words: "status 403 of the host of the content" };
+  if (code === "GatedRepo") {
+    return denied(
+      withToken
+        ? "the repository is gated, and the account of the token has no access: ask for it on its page"
+        : "the repository is gated: accept its terms on its page, and set `token`",
+    );
+  }
+  if (status === 401 && (/credentials/i.test(said) || (withToken && code === ""))) {
+    return denied(withToken ? "the token is refused" : "a token is needed");
+  }
+  if (status === 401) return denied(withToken ? "not found, or not for this token" : "not found, or it needs a token");
+  if (status === 403) return denied("access is refused");
+  if (status === 404 || status === 410) return { fault: "absent", words: NOT_THERE[code] ?? `status ${status}` };
+  if (status === 429) return { fault: "unreachable", words: "it limits the rate of requests" };
+  if (status === 408 || status >= 500) return { fault: "unreachable", words: `status ${status}` };
+  return { fault: "refused", words: `status ${status}` };
+}
+
+async function saidIn({ headers, body }: Answer, token: string | undefined): Promise<string> {
+  let text = headers["x-error-message"] ?? "";
+  try {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of body) {
+      chunks.push(Buffer.from(chunk));
+      length += chunk.length;
+      if (length >= MAX_SAID_BYTES) break;
+    }
+    const whole: unknown = JSON.parse(Buffer.concat(chunks).toString("utf8").slice(0, MAX_SAID_BYTES));
+    if (typeof whole === "object" && whole !== null && "error" in whole && typeof whole.error === "string") {
+      text = whole.error;
+    }
+  } catch {
+    // The status is enough.
+  } finally {
+    body.destroy();
+  }
+  const plain = escapeControls(text).replace(/hf_[A-Za-z0-9]{8,}/g, "…");
+  return (token === undefined ? plain : plain.replaceAll(token, "…")).slice(0, MAX_SAID_LENGTH);
+}
+
+/** How long the answer asks to wait; undefined where it does not say. */
+function waitOf({ status, headers }: Answer): number | undefined {
+  if (status !== 429 && status !== 503) return undefined;
+  const window = /"[a-z]+"\s*;\s*r=(\d+)\s*;\s*t=(\d+)/.exec(headers["ratelimit"] ?? "");
+  const ofWindow = window?.[1] === "0" ? Number(window[2]) + 1 : undefined;
+  const after = /^\d+$/.test(headers["retry-after"] ?? "") ? Number(headers["retry-after"]) : undefined;
+  const seconds = ofWindow ?? after;
+  return seconds === undefined ? undefined : Math.min(seconds * 1_000, LONGEST_WAIT_MS);
+}

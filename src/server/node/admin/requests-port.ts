@@ -1,0 +1,45 @@
+/** Rows of `requests`: the last requests of this node, formatted when they are read. */
+import { KEPT_REQUESTS, type RequestRecord, type RowsOf } from "../../admin/index.ts";
+import { type FinishedRequest, type FinishedSink, shownName } from "../../dataplane/index.ts";
+import { createNewest } from "../../usage/index.ts";
+import { heard } from "../change-notifier.ts";
+
+export function createRequests(): FinishedSink & { readonly rows: RowsOf<"requests"> } {
+  const newest = createNewest<FinishedRequest>(KEPT_REQUESTS, ({ at, totalMs }) => at + totalMs);
+  const onChange = heard({ changesInMs: () => undefined, awaitChange: newest.awaitChange });
+  const list = (): Iterable<Omit<RequestRecord, "node">> => {
+    const rows = newest.read();
+    return {
+      *[Symbol.iterator]() {
+        for (const row of rows) yield requestRecord(row);
+      },
+    };
+  };
+  return { finished: newest.add, rows: { list, onChange } };
+}
+
+/** Names come from callers: they are truncated, and control characters are removed. */
+const requestRecord = (row: FinishedRequest): Omit<RequestRecord, "node"> => ({
+  time: new Date(row.at).toISOString(),
+  id: row.id,
+  caller: shownOrNull(row.caller),
+  profile: row.profile ?? null,
+  hop: row.hop ?? null,
+  route: row.route === "none" ? null : shownName(row.route),
+  model: shownOrNull(row.model),
+  provider: row.provider === "none" ? null : servedBy(row),
+  status: row.status,
+  code: row.code === "" ? null : row.code,
+  attempts: row.attempts,
+  ttfb_ms: row.firstByteMs === undefined ? null : Math.round(row.firstByteMs),
+  total_ms: Math.round(row.totalMs),
+  input_tokens: row.inputTokens ?? null,
+  output_tokens: row.outputTokens ?? null,
+  decided_by: row.decidedBy === undefined ? null : `${row.decidedBy.kind} ${row.decidedBy.name}`,
+});
+
+/** Counters identify servers and agents by kind and name, since they share a table with provider names. */
+const servedBy = ({ hop, provider }: FinishedRequest): string =>
+  (hop === "mcp" || hop === "a2a") && provider.startsWith(`${hop}:`) ? provider.slice(hop.length + 1) : provider;
+
+const shownOrNull = (name: string | undefined): string | null => (name === undefined ? null : shownName(name));

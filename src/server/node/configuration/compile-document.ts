@@ -1,0 +1,25 @@
+/** Compiles a deployment document without a node file, the way the gateway compiles it. */
+
+import type { Source } from "../../core/config/index.ts";
+import { STAND_IN } from "../../secrets/index.ts";
+import { loadGuardrails, loadRules } from "../../snapshot/index.ts";
+import { type CompiledSources, compileSources } from "./compile-sources.ts";
+
+/**
+ * Variables must be set; secrets and files belong to the nodes, and are assumed to exist. Names of issuers, and overlay files,
+ * are not checked.
+ */
+export async function compileAlone(
+  source: Source,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<CompiledSources> {
+  const standIn = () => ({ kind: "value", value: STAND_IN }) as const;
+  return compileSources({
+    sources: [source],
+    env,
+    secrets: { secret: standIn, file: standIn },
+    fileOverlays: [],
+    rules: await loadRules([source.text]),
+    guardrails: await loadGuardrails([source.text]),
+  });
+}

@@ -1,0 +1,35 @@
+/** Status of a node's configuration, for code that waits for it and for status requests. */
+import { formatProblem } from "../../core/config/index.ts";
+import type { Configuration } from "./configuration-types.ts";
+import { ConfigurationRefused } from "./startup-errors.ts";
+
+/** Rejects at a standstill, and settles in no other way. */
+export function standstillOf(begun: ReturnType<Configuration["begin"]>): Promise<never> {
+  return new Promise((_, reject) => {
+    void begun.then(
+      (end) => {
+        if (end !== undefined) reject(new ConfigurationRefused(end.problems));
+      },
+      // The error is logged; the stored configuration, or a later one, may still be served.
+      () => undefined,
+    );
+  });
+}
+
+export function configurationStatus(configuration: Configuration): {
+  state: "running" | "refused";
+  message: string | null;
+} {
+  const problem = configuration.refusal()?.find(({ severity }) => severity === "error");
+  return problem === undefined
+    ? { state: "running", message: null }
+    : { state: "refused", message: formatProblem(problem) };
+}
+
+/** Rejects with the signal's reason, and settles in no other way. */
+export function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

@@ -1,0 +1,30 @@
+/** Returns the upstreams whose deployment credential any client can use, since callers need not authenticate. */
+import type { Snapshot } from "../../snapshot/index.ts";
+
+/** Returns names such as `provider p`; empty with `auth`. */
+export function openToAnybody({ governance, providers, fronted }: Snapshot): readonly string[] {
+  if (governance.auth !== undefined) return [];
+  return [
+    ...providers
+      .filter(({ channels }) => channels.some(({ credential }) => credential !== undefined))
+      .map(providerName),
+    ...fronted.all.flatMap(({ kind, name, channel }) =>
+      // Tokens are exchanged only for callers, and without authentication there are none.
+      channel.credential === undefined || channel.credential.kind === "token_exchange"
+        ? []
+        : [`${kind === "mcp" ? "MCP server" : "agent"} ${name}`],
+    ),
+  ];
+}
+
+const providerName = ({ name }: { readonly name: string }): string => `provider ${name}`;
+
+const SHOWN = 10;
+
+/** Returns `undefined` if there is no such upstream. */
+export function openCredentialWarning(snapshot: Snapshot): string | undefined {
+  const open = openToAnybody(snapshot);
+  if (open.length === 0) return undefined;
+  const more = open.length > SHOWN ? ` and ${open.length - SHOWN} more` : "";
+  return `everyone who reaches the data listener spends the credential of ${open.slice(0, SHOWN).join(", ")}${more}: set \`auth\`, or leave the credential to the callers`;
+}

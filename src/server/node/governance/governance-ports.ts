@@ -1,0 +1,70 @@
+/** Governance ports of this node: callers, suspensions, budgets and the decision trail. */
+import type { Clock, Instruments, Lifetime, Log } from "../../../base/index.ts";
+import type { AuditTrail, FailureSampler } from "../../audit/index.ts";
+import { createCallers } from "../../auth/index.ts";
+import type { Cluster } from "../../cluster/index.ts";
+import { type Governing, openBudgets } from "../../dataplane/index.ts";
+import { openLedger } from "../../usage/index.ts";
+import { type ControlDecisions, isDecision } from "../admin/control-decisions.ts";
+import type { RemovalGate } from "../cluster/removal-gate.ts";
+import { ledgerReports } from "./ledger-reports.ts";
+import { openSuspensions } from "./suspension-rows.ts";
+import type { Tokens } from "./token-verifiers.ts";
+import { usageReports } from "./usage-reports.ts";
+import { openKeyStore } from "./virtual-keys.ts";
+
+export interface GoverningOptions {
+  readonly cluster: Cluster;
+  readonly removal: Pick<RemovalGate, "isClosed" | "onChange">;
+  readonly tokens: Tokens;
+  readonly trail: AuditTrail;
+  readonly failures: FailureSampler;
+  readonly controls: Pick<ControlDecisions, "add">;
+  readonly clock: Clock;
+  readonly instruments: Instruments;
+  readonly log: Log;
+  /** Interval between two reports to the usage ledger, in milliseconds. */
+  readonly usageEveryMs?: number | undefined;
+}
+
+/** Opens the ports; `owner` closes them. */
+export function openGoverning(options: GoverningOptions, owner: Lifetime) {
+  const { cluster, removal, tokens, trail, failures, controls, clock, instruments, log } = options;
+  const { view } = cluster;
+  const keys = openKeyStore(view);
+  const suspensions = openSuspensions(view, clock);
+  const budgets = owner.own(
+    "budgets",
+    openBudgets({ node: cluster.status().nodeId, clock, reports: usageReports(cluster), instruments, log }),
+    (it) => it.close(),
+  );
+  const reports = ledgerReports(cluster, clock.now);
+  const ledger = owner.own(
+    "ledger of usage",
+    openLedger({ reports, now: clock.now, instruments, log, everyMs: options.usageEveryMs }),
+    (it) => it.close(),
+  );
+  const governing: Governing = {
+    callers: createCallers({ keys, verifier: tokens.verifier, clock, instruments }),
+    issuerUrl: (name) => tokens.issuer(name)?.url,
+    suspensions,
+    isRemoved: removal.isClosed,
+    onWithdrawal(listener) {
+      const unwatch = ["key/", "susp/"].map((table) => view.watch(table, listener));
+      const ends = [...unwatch, removal.onChange(listener)];
+      return () => {
+        for (const end of ends) end();
+      };
+    },
+    budgets,
+    ledger,
+    trail: {
+      decided(record) {
+        trail.append(record);
+        if (isDecision(record.event)) controls.add(record.controls, clock.now());
+      },
+      notRecognised: (data) => failures.failed({ plane: "data", ...data }),
+    },
+  };
+  return { ...governing, budgets, ledger };
+}

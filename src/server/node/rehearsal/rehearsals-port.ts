@@ -1,0 +1,173 @@
+/** Port `Rehearsals` of the admin plane, over the node's configuration, its records and those of the other nodes. */
+import { createSemaphore, systemClock } from "../../../base/index.ts";
+import {
+  type Governed,
+  type RehearsalAsked,
+  type RehearsalResult,
+  type Rehearsals,
+  refusal,
+  type SourceOutcome,
+} from "../../admin/index.ts";
+import type { Cluster } from "../../cluster/index.ts";
+import { bucketName } from "../../core/budgets/index.ts";
+import type { Source } from "../../core/config/index.ts";
+import {
+  createRecordStore,
+  DEFAULT_RECORD_BYTES,
+  type RecordedCaller,
+  type RecordStore,
+} from "../../core/rehearsal/index.ts";
+import { keyIdRowKey, keyRowKey, readKey, readKeyName } from "../../core/state/index.ts";
+import type { BucketNow, KeyNow } from "../../rehearsal/index.ts";
+import type { Configuration } from "../configuration/configuration-types.ts";
+import { gatherRecords, pageOf } from "./gather-records.ts";
+import { judgeApart } from "./judge-in-thread.ts";
+import type { RehearsalQuestion } from "./protocol.ts";
+
+export interface RehearsalOptions {
+  readonly configuration: Configuration;
+  readonly cluster: Pick<Cluster, "status" | "askMember" | "view">;
+  /** `undefined` if this node keeps no records. */
+  readonly store: RecordStore | undefined;
+  readonly governed: Pick<Governed, "budgets">;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Opens the records of this node. `bytes` is 0 for none, `undefined` for the default. */
+export const recordsOf = (bytes = DEFAULT_RECORD_BYTES): RecordStore | undefined =>
+  bytes === 0 ? undefined : createRecordStore(bytes, systemClock.now());
+
+/** Maximum number of rehearsals that wait while one runs. */
+const MAX_WAITING = 3;
+/** Time limit for judging in the thread, in milliseconds. */
+const LIMIT_MS = 4_500;
+/** Maximum number of buckets that are passed on; windows of further buckets are judged from records alone. */
+const MAX_BUCKETS = 50_000;
+
+export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
+  const { configuration, cluster, store, governed, env, now } = options;
+  const turns = createSemaphore({
+    permits: 1,
+    maxWaiting: MAX_WAITING,
+    refusal: () => refusal("busy", `${MAX_WAITING} rehearsals wait for their turn already.`),
+  });
+
+  /** Returns the sources in force with `document` as the content of `source`. */
+  const proposedSources = (source: string, document: string | undefined): readonly Source[] => {
+    const inForce = servedSources(configuration);
+    if (document === undefined) return inForce;
+    const isFile = configuration.documentPath() !== undefined;
+    return [...inForce.filter(({ name }) => name !== source), { name: source, text: document, isFromApi: !isFile }];
+  };
+
+  /** `since` is in milliseconds since 1970. */
+  const rehearse = async (
+    { source, document }: RehearsalAsked,
+    since: number,
+    signal: AbortSignal,
+  ): Promise<SourceOutcome<RehearsalResult>> => {
+    const running = servedSources(configuration);
+    if (running.length === 0) throw refusal("conflict", "No configuration is in force: there is nothing to rehearse.");
+    const next = await configuration.crossing(proposedSources(source, document));
+    if (next.compiled.kind === "refused") {
+      const problems = next.compiled.problems.filter(({ severity }) => severity === "error");
+      return {
+        kind: "refused",
+        problems: problems.map(({ file, path, line, column, message }) => ({
+          source: file,
+          path,
+          line,
+          column,
+          message,
+        })),
+      };
+    }
+    const current = document === undefined ? next : await configuration.crossing(running);
+    const gathered = await gatherRecords(cluster, store, since, signal);
+    const question: RehearsalQuestion = {
+      env,
+      inForce: current.inputs,
+      proposed: next.inputs,
+      nodes: gathered.nodes,
+      keys: keysOf(gathered.nodes, cluster.view),
+      buckets: await bucketsOf(governed, configuration),
+      now: now(),
+      since,
+      limitMs: LIMIT_MS,
+    };
+    const { left, ...counted } = await judgeApart(question, signal);
+    const covered = Math.max(since, ...gathered.nodes.map((it) => it.since));
+    const value: RehearsalResult = {
+      ...counted,
+      since: new Date(since).toISOString(),
+      covered_since: new Date(covered).toISOString(),
+      left,
+      nodes: gathered.nodes.map(({ node }) => node),
+      unanswered: gathered.unanswered,
+      disabled: gathered.disabled,
+      configuration_changed: document !== undefined,
+    };
+    return { kind: "done", value };
+  };
+
+  return {
+    page: (from) => pageOf(store, from),
+    async rehearse(asked, signal): Promise<SourceOutcome<RehearsalResult>> {
+      const since = now() - asked.sinceMs;
+      return await turns.run(() => rehearse(asked, since, signal), { signal });
+    },
+  };
+}
+
+const servedSources = (configuration: Configuration): readonly Source[] =>
+  Array.from(configuration.served(), ([name, revision]) => ({
+    name,
+    text: configuration.textOf(name, revision) ?? "",
+    isFromApi: configuration.stored().find((row) => row.name === name)?.writer === "api",
+  }));
+
+/** Returns the current keys of the callers in the records. */
+function keysOf(nodes: RehearsalQuestion["nodes"], view: RehearsalOptions["cluster"]["view"]) {
+  const ids = new Set<string>();
+  for (const { chunks } of nodes) {
+    for (const { texts } of chunks) {
+      for (const text of texts) {
+        const id = text.startsWith(CALLER_START) ? (JSON.parse(text) as RecordedCaller).key?.id : undefined;
+        if (id !== undefined) ids.add(id);
+      }
+    }
+  }
+  return [...ids].flatMap((id): (readonly [string, KeyNow])[] => {
+    const named = view.get(keyIdRowKey(id));
+    const row = named === undefined ? undefined : view.get(keyRowKey(readKeyName(named)));
+    if (row === undefined) return [];
+    const { name, profile, metadata } = readKey(row);
+    return [[id, { name, profile: profile ?? null, metadata }]];
+  });
+}
+
+/** Beginning of the text of a caller with a key. */
+const CALLER_START = '{"kind":"key"';
+
+async function bucketsOf(
+  { budgets }: RehearsalOptions["governed"],
+  configuration: Configuration,
+): Promise<readonly BucketNow[]> {
+  const compiled = configuration.running()?.compiled;
+  const rules = compiled?.kind === "compiled" ? compiled.snapshot.governance.budgets : [];
+  const buckets: BucketNow[] = [];
+  for (const { budget, bucket, used, resets_at: resetsAt } of await budgets()) {
+    const rule = rules.find(({ name }) => name === budget);
+    if (rule === undefined || buckets.length >= MAX_BUCKETS) continue;
+    const { isShared, windowMs } = rule;
+    buckets.push({
+      bucket: bucketName(budget, isShared, bucket),
+      windowMs,
+      windowStart: Date.parse(resetsAt) - windowMs,
+      used,
+    });
+  }
+  return buckets;
+}

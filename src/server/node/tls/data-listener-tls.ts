@@ -1,0 +1,120 @@
+/**
+ * The data listener's certificate on a node, from files or by ACME, and its TLS. Source: specification document 2, `tls`;
+ * design decisions, section 15.
+ */
+import { type Instruments, type Lifetime, type Log, systemClock } from "../../../base/index.ts";
+import type { NodeFile } from "../../core/config/index.ts";
+import {
+  type CertificateFiles,
+  CertificateFilesUnusable,
+  type Certificates,
+  createTicketKeys,
+  createTlsServer,
+  type ExpiryStage,
+  expiryStage,
+  type FileCertificates,
+  makePlaceholder,
+  observeCertificate,
+  openFiles,
+  type TlsServer,
+} from "../../tls/index.ts";
+import { beside } from "../configuration/read-files.ts";
+import { ConfigurationRefused } from "../configuration/startup-errors.ts";
+
+/** Readiness reason while a certificate is pending. */
+const PENDING = "certificate pending";
+
+const LOOK_EVERY_MS = 60_000;
+const TELL_AGAIN_MS = 24 * 60 * 60 * 1000;
+
+/** Returns the absolute paths; `undefined` if the node file names none. `path` is the node file's. */
+export function certificateFilesOf({ tls }: NodeFile, path: string): CertificateFiles | undefined {
+  if (tls?.cert_file === undefined || tls.key_file === undefined) return undefined;
+  return { certFile: beside(path, tls.cert_file), keyFile: beside(path, tls.key_file) };
+}
+
+interface Surroundings {
+  readonly instruments: Instruments;
+  readonly log: Log;
+}
+
+/** Opens the certificate files. Throws `ConfigurationRefused` if there is no usable certificate to start with. */
+export async function openCertificateFiles(
+  files: CertificateFiles,
+  { instruments, log }: Surroundings,
+  owner: Lifetime,
+): Promise<FileCertificates> {
+  const reads = instruments.counter(
+    "gateway_certificate_reads_total",
+    "Pairs of certificate and key found in the files that were not there before, by what became of them.",
+    ["result"],
+  );
+  try {
+    const opened = await openFiles({ ...files, clock: systemClock, log, onRead: (result) => reads.with(result).inc() });
+    return owner.own("certificate files", opened, (it) => it.close());
+  } catch (error) {
+    if (error instanceof CertificateFilesUnusable) throw new ConfigurationRefused([`tls: ${error.message}`]);
+    throw error;
+  }
+}
+
+export interface DataListenerTlsOptions extends Surroundings {
+  readonly certificates: Certificates;
+  /** Secret of the deployment: every node can resume the TLS sessions of all. `undefined` if it has none. */
+  readonly secret: Uint8Array | undefined;
+  /** Readiness reasons. */
+  readonly reasons: Set<string>;
+}
+
+export async function openDataListenerTls(options: DataListenerTlsOptions, owner: Lifetime): Promise<TlsServer> {
+  const { certificates, secret, reasons, instruments, log } = options;
+  observeCertificate(instruments, certificates);
+  const stand = (): void => {
+    if (certificates.current() === undefined) reasons.add(PENDING);
+    else reasons.delete(PENDING);
+  };
+  stand();
+  const unwatch = certificates.onChange(stand);
+  const stopTelling = tellExpiry(certificates, log);
+  const isPending = certificates.current() === undefined;
+  const door = createTlsServer({
+    certificates,
+    placeholder: isPending ? await makePlaceholder(systemClock.now()) : undefined,
+    ticketKeys: createTicketKeys(secret),
+    clock: systemClock,
+    instruments,
+    log,
+  });
+  return owner.own("front door", door, (it) => {
+    it.close();
+    unwatch();
+    stopTelling();
+  });
+}
+
+/** Logs an approaching expiry: once at each stage, and once a day while it stays so. */
+function tellExpiry(certificates: Certificates, log: Log): () => void {
+  let told: ExpiryStage = "valid";
+  let toldAt = 0;
+  const look = (): void => {
+    const certificate = certificates.current();
+    const now = systemClock.now();
+    const stage = certificate === undefined ? "valid" : expiryStage(certificate, now);
+    const isDue = stage !== told || now - toldAt >= TELL_AGAIN_MS;
+    told = stage;
+    if (certificate === undefined || stage === "valid" || !isDue) return;
+    toldAt = now;
+    const facts = {
+      names: certificate.names,
+      serial: certificate.serial,
+      not_after: new Date(certificate.notAfter).toISOString(),
+      last_error: certificates.standing().failure?.message,
+    };
+    if (stage === "expired") log.error("certificate has expired; clients refuse it", facts);
+    else if (stage === "expires_now") log.error("certificate expires, and no newer one has come", facts);
+    else log.warn("certificate expires soon", facts);
+  };
+  look();
+  const timer = setInterval(look, LOOK_EVERY_MS).unref();
+  return () => clearInterval(timer);
+}

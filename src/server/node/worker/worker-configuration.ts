@@ -1,0 +1,92 @@
+/** Configuration of a worker: compiles and loads it on one message, puts it in force on another. */
+import { createSemaphore, type Instruments, type Log } from "../../../base/index.ts";
+import { formatProblem } from "../../core/config/index.ts";
+import {
+  type AskSession,
+  type CallModel,
+  type GuardrailEngine,
+  loadGuardrails,
+  loadRules,
+  mayHoldGuardrails,
+  type Rules,
+  type Snapshot,
+} from "../../snapshot/index.ts";
+import type { Channel } from "../../workers/index.ts";
+import { compileSources, preparedSources } from "../configuration/compile-sources.ts";
+import { type CrossingInputs, crossed } from "./inputs.ts";
+import { issuedOver } from "./issued-values.ts";
+
+export interface Prepare {
+  readonly rev: number;
+  readonly inputs: CrossingInputs;
+}
+
+export interface Snapshots {
+  current(): Snapshot | undefined;
+  /** Resolves with the first. */
+  readonly first: Promise<Snapshot>;
+  onTaken(listener: (snapshot: Snapshot) => void): void;
+}
+
+export interface SnapshotsOptions {
+  readonly channel: Channel;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly instruments: Instruments;
+  readonly log: Log;
+  readonly callModel: CallModel;
+  /** Runs models in memory in the node process. */
+  readonly askSession: AskSession;
+  /** Number of threads for long texts. */
+  readonly threads: number;
+}
+
+export function followSnapshots(options: SnapshotsOptions): Snapshots {
+  const { channel, env, instruments, log, callModel, askSession, threads } = options;
+  const issued = issuedOver(channel);
+  let rules: Rules | undefined;
+  let guardrails: Promise<GuardrailEngine | undefined> | undefined;
+  let prepared: { readonly rev: number; readonly snapshot: Snapshot } | undefined;
+  let current: Snapshot | undefined;
+  let listener: ((snapshot: Snapshot) => void) | undefined;
+  let taken: ((snapshot: Snapshot) => void) | undefined;
+  const first = new Promise<Snapshot>((resolve) => {
+    taken = resolve;
+  });
+
+  /** Returns the problems, one a line; empty if the configuration can be used. */
+  const prepare = async ({ rev, inputs }: Prepare, signal: AbortSignal): Promise<readonly string[]> => {
+    const texts = inputs.sources.map(({ text }) => text);
+    rules ??= await loadRules(texts);
+    // Its counters can be created only once.
+    if (texts.some(mayHoldGuardrails))
+      guardrails ??= loadGuardrails(texts, { instruments, log, callModel, askSession, threads, issued });
+    const sources = compileSources({ ...crossed(inputs), env, rules, guardrails: await guardrails });
+    const { compiled } = await preparedSources(sources, signal);
+    if (compiled.kind === "refused") return compiled.problems.map(formatProblem);
+    if (compiled.kind === "awaits") return ["models that it needs are not in the cache any more"];
+    prepared = { rev, snapshot: compiled.snapshot };
+    return [];
+  };
+
+  /** Resolves with whether it was prepared. */
+  const take = async (rev: number): Promise<boolean> => {
+    if (prepared?.rev !== rev) return false;
+    current = prepared.snapshot;
+    prepared = undefined;
+    listener?.(current);
+    taken?.(current);
+    (await guardrails)?.keep(current.guardrails);
+    return true;
+  };
+
+  const compiles = createSemaphore({ permits: 1 });
+  channel.answer("prepare", (body, signal) => compiles.run(() => prepare(body as Prepare, signal)));
+  channel.answer("take", (rev) => take(Number(rev)));
+  return {
+    current: () => current,
+    first,
+    onTaken(next) {
+      listener = next;
+    },
+  };
+}

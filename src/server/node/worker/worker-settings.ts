@@ -1,0 +1,88 @@
+/** Settings that a worker receives once, and the number of workers. */
+import { allottedCores, allottedMemory } from "../../../base/index.ts";
+import type { NodeFile } from "../../core/config/index.ts";
+import { DEFAULT_MEMORY_BYTES } from "../../dataplane/index.ts";
+import { DEFAULT_ADMISSION } from "../../memory/index.ts";
+import type { BuildInfo } from "../../telemetry/index.ts";
+import type { IntakeAddress } from "../../workers/index.ts";
+import { ConfigurationRefused, countIn } from "../configuration/startup-errors.ts";
+import type { DataPlaneBounds } from "../start.ts";
+
+/** Sent as JSON. Contains keys of the deployment: must never be logged. */
+export interface WorkerSettings {
+  readonly number: number;
+  readonly nodeFile: NodeFile;
+  /** Path of the node file. */
+  readonly path: string;
+  readonly build: BuildInfo;
+  readonly version: string;
+  readonly nodeId: string;
+  /** Keys in base64; `undefined` if the deployment has no secret. */
+  readonly keys: readonly { readonly id: string; readonly key: string }[] | undefined;
+  readonly current: string | undefined;
+  readonly hasDoor: boolean;
+  readonly bounds: DataPlaneBounds;
+  /** Number of detector threads for long texts. */
+  readonly scanThreads: number;
+  readonly metricsAddress: string | undefined;
+  /** Address that audit records are sent to. */
+  readonly intake: IntakeAddress;
+  /** Address at which the node accepts for the data plane: `host:port`, and the port. */
+  readonly address: string;
+  readonly port: number;
+  /** `host:port` of the node's other listeners. */
+  readonly otherListeners: readonly string[];
+}
+
+export const MAX_WORKERS = 64;
+
+/** Maximum of `auto`: further workers gain too little for their memory. */
+const MAX_AUTO = 8;
+/** Memory in bytes of the program before the first request, guardrails included, and of each further data plane process. */
+const PROGRAM_MEMORY = 256 * 2 ** 20;
+const WORKER_MEMORY = 128 * 2 ** 20;
+
+/** Returns the number of data plane processes; 1 means that the node process serves itself. Throws `ConfigurationRefused`. */
+export function workersIn(
+  env: Readonly<Record<string, string | undefined>>,
+  { cores = allottedCores(), memory = allottedMemory() } = {},
+): number {
+  const text = env["GATEWAY_WORKERS"] ?? "";
+  // Limits the number by memory, so that the kernel does not kill a small container.
+  if (text === "" || text === "auto") {
+    const room = Math.floor((memory - neededMemory(env, 1)) / WORKER_MEMORY);
+    return Math.max(1, Math.min(cores, MAX_AUTO, room));
+  }
+  if (/^[1-9]\d?$/.test(text) && Number(text) <= MAX_WORKERS) return Number(text);
+  throw new ConfigurationRefused([
+    `GATEWAY_WORKERS: expected a number of processes from 1 to ${MAX_WORKERS}, or auto, found ${JSON.stringify(text)}`,
+  ]);
+}
+
+/** Returns the memory in bytes that a node with this many processes needs, including buffers of requests. */
+export function neededMemory(env: Readonly<Record<string, string | undefined>>, workers: number): number {
+  const held = countIn(env, "GATEWAY_MAX_BUFFERED_BYTES") ?? DEFAULT_ADMISSION.maxBufferedBytes;
+  return PROGRAM_MEMORY + held + (workers === 1 ? 0 : workers * WORKER_MEMORY);
+}
+
+/** Minimum number of scanning threads: one for long texts, one for shorter ones. */
+const LEAST_SCAN_THREADS = 2;
+const SCAN_THREADS = 4;
+
+export const scanThreadsOf = (count: number): number => Math.max(LEAST_SCAN_THREADS, Math.ceil(SCAN_THREADS / count));
+
+/**
+ * Returns the limits of one of `count` processes. The memory for responses is divided, rounded up; requests in progress share
+ * one limit (`sendHeld`).
+ */
+export const boundsOf = (bounds: DataPlaneBounds, count: number): DataPlaneBounds => ({
+  drainMs: bounds.drainMs,
+  usageEveryMs: bounds.usageEveryMs,
+  heartbeatMs: bounds.heartbeatMs,
+  nameServers: bounds.nameServers,
+  corsOrigins: bounds.corsOrigins,
+  maxInFlight: bounds.maxInFlight,
+  maxBufferedBytes: bounds.maxBufferedBytes,
+  rehearsalMemory: bounds.rehearsalMemory,
+  responsesMemory: Math.ceil((bounds.responsesMemory ?? DEFAULT_MEMORY_BYTES) / count),
+});

@@ -1,0 +1,210 @@
+/**
+ * The commands that change sealed secrets, made on the node that was asked: what leaves it is sealed already, so that
+ * no log, snapshot or forwarded write ever holds a value. Source: cluster reference, section 8.
+ *
+ * The commands of a plan are proposed in order; the first that is refused ends it. Each compares what it changes with
+ * what this plan read (`expect`, ids that must be new), so that a plan made beside another is refused and planned again.
+ */
+
+import { commands, type NamedCommand, type Sealed } from "../core/state/index.ts";
+import { activeRing, freshRing, newDataKey, type Sealing, unwrap, wrap } from "./keyring.ts";
+import { openValue } from "./open-sealed.ts";
+import { type SealedKind, seal } from "./seal.ts";
+import { type Held, heldRow, heldRows, ringRow, ringRows } from "./sealed-rows.ts";
+
+export type Plan =
+  | { readonly kind: "planned"; readonly commands: readonly NamedCommand[] }
+  /** `sealed`: this node lacks a key-encryption key; another node may have it. */
+  | { readonly kind: "refused"; readonly code: "invalid" | "not_found" | "sealed"; readonly message: string };
+
+/** Valid file names that are short enough for a row's key. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
+
+/** Maximum size, the same as of a secret file, in bytes. */
+const MAX_VALUE_BYTES = 64 * 1024;
+
+const planned = (list: readonly NamedCommand[]): Plan => ({ kind: "planned", commands: list });
+
+const refused = (code: "invalid" | "not_found" | "sealed", message: string): Plan => ({
+  kind: "refused",
+  code,
+  message,
+});
+
+/** `now`: milliseconds since 1970. */
+export function planPutSecret(name: string, value: string, sealing: Sealing, now: number): Plan {
+  if (!NAME.test(name))
+    return refused(
+      "invalid",
+      "the name of a secret is 1 to 128 letters, digits, `_`, `.` and `-`, the first a letter or digit",
+    );
+  if (value === "") return refused("invalid", "the value of a secret must not be empty");
+  if (!value.isWellFormed() || Buffer.byteLength(value) > MAX_VALUE_BYTES) {
+    return refused("invalid", `the value of a secret is well-formed text of at most ${MAX_VALUE_BYTES} bytes`);
+  }
+  const key = keyForSealing(sealing, now);
+  if (key.kind === "refused") return key;
+  const expect = heldRow(sealing.view, "secret", name)?.ver ?? null;
+  const sealed = sealValue({ k: "secret", name, ver: (expect ?? 0) + 1 }, value, key, sealing);
+  return planned([...key.commands, commands.secretPut({ name, expect, sealed })]);
+}
+
+/** Plans storing the front door's certificate in place of version `expect`. */
+export function planPutCertificate(
+  row: {
+    readonly id: string;
+    readonly expect: number | null;
+    readonly names: readonly string[];
+    /** Milliseconds since 1970. */
+    readonly notAfter: number | null;
+    readonly value: string;
+  },
+  sealing: Sealing,
+  now: number,
+): Plan {
+  const { id, expect, names, notAfter, value } = row;
+  return planHeld({ k: "cert", name: id, expect, value }, sealing, now, (sealed) =>
+    commands.certPut({ id, expect, names, not_after: notAfter, sealed }),
+  );
+}
+
+/** An ACME account, in the place of version `expect`. */
+export function planPutAccount(
+  { id, expect, value }: { readonly id: string; readonly expect: number | null; readonly value: string },
+  sealing: Sealing,
+  now: number,
+): Plan {
+  return planHeld({ k: "acme", name: id, expect, value }, sealing, now, (sealed) =>
+    commands.acmePut({ id, expect, sealed }),
+  );
+}
+
+/** Maximum size of a row, in base64 and with its tag. */
+const MAX_HELD_BYTES = 190_000;
+
+function planHeld(
+  it: { readonly k: SealedKind; readonly name: string; readonly expect: number | null; readonly value: string },
+  sealing: Sealing,
+  now: number,
+  command: (sealed: Sealed) => NamedCommand,
+): Plan {
+  const { k, name, expect, value } = it;
+  if (Buffer.byteLength(value) > MAX_HELD_BYTES)
+    return refused("invalid", "what is to be sealed is too large for a row");
+  const key = keyForSealing(sealing, now);
+  if (key.kind === "refused") return key;
+  return planned([...key.commands, command(sealValue({ k, name, ver: (expect ?? 0) + 1 }, value, key, sealing))]);
+}
+
+export const planDeleteSecret = (name: string, { view }: Pick<Sealing, "view">): Plan =>
+  heldRow(view, "secret", name) === undefined
+    ? refused("not_found", "there is no such secret")
+    : planned([commands.secretDelete({ name })]);
+
+/** A new data key for what is sealed from now on; `planReseal` then brings what is there under it. */
+export function planRotate(sealing: Sealing, now: number): Plan {
+  return lockedProblem(sealing) ?? planned(newKey(sealing, now).commands);
+}
+
+/**
+ * Plans to wrap every data key only by the current key-encryption key, and to reseal what is bound to an earlier cluster id.
+ * `keep`: ids of keys whose wraps stay, for members that do not have the current one yet.
+ */
+export function planRewrap(sealing: Sealing, keep: readonly string[] = []): Plan {
+  const { keks, clusters, view } = sealing;
+  const locked = lockedProblem(sealing);
+  if (locked !== undefined) return locked;
+  const rewrapped = ringRows(view).flatMap((ring): readonly NamedCommand[] => {
+    const key = unwrap(ring, sealing);
+    if (key.kind !== "key") return [];
+    const kept = ring.wraps.filter(({ kek }) => kek !== keks.current.id && keep.includes(kek));
+    const isCurrent = key.kek === keks.current.id && key.cluster === clusters[0];
+    if (isCurrent && ring.wraps.length === kept.length + 1) return [];
+    const wraps = [wrap(ring.id, key.key, keks.current, clusters[0]), ...kept];
+    return [commands.ringRewrap({ id: ring.id, wraps })];
+  });
+  return planned([...rewrapped, ...resealed(sealing, ({ cluster }) => cluster !== clusters[0])]);
+}
+
+/** Brings what is sealed under older data keys under the active one, at most `limit` of them. */
+export function planReseal(sealing: Sealing, limit: number): Plan {
+  const active = activeRing(sealing.view);
+  return planned(resealed(sealing, ({ row }) => row.sealed.dk !== active?.id).slice(0, limit));
+}
+
+/** Data keys that nothing is sealed under any more; a command for one that is still in use is refused. */
+export function planDropUnused({ view }: Pick<Sealing, "view">): Plan {
+  const used = new Set(heldRows(view).map(({ sealed }) => sealed.dk));
+  const unused = ringRows(view).filter(({ id, state }) => state === "retired" && !used.has(id));
+  return planned(unused.map(({ id }) => commands.ringDrop({ id })));
+}
+
+interface Opened {
+  readonly row: Held;
+  readonly cluster: string;
+}
+
+/** Under the active data key, since no other seals; what cannot be opened here is left as it is. */
+function resealed(sealing: Sealing, isDue: (opened: Opened) => boolean): readonly NamedCommand[] {
+  const { view, clusters } = sealing;
+  const active = activeRing(view);
+  if (active === undefined) return [];
+  const to = unwrap(active, sealing);
+  if (to.kind !== "key") return [];
+  return heldRows(view).flatMap((row): readonly NamedCommand[] => {
+    const from = ringRow(view, row.sealed.dk);
+    const key = from && unwrap(from, sealing);
+    const opened = key?.kind === "key" ? openValue(row, key.key, clusters) : undefined;
+    if (opened === undefined || !isDue({ row, cluster: opened.cluster })) return [];
+    const { k, name, resealedAs: ver } = row;
+    return [row.reseal(sealValue({ k, name, ver }, opened.value, { id: active.id, key: to.key }, sealing))];
+  });
+}
+
+interface SealingKey {
+  readonly kind: "key";
+  readonly id: string;
+  readonly key: Uint8Array;
+  /** Commands to propose before the key may be used. */
+  readonly commands: readonly NamedCommand[];
+}
+
+function keyForSealing(sealing: Sealing, now: number): SealingKey | Extract<Plan, { kind: "refused" }> {
+  const active = freshRing(sealing.view, now);
+  const key = active && unwrap(active, sealing);
+  if (active !== undefined && key?.kind === "key") return { kind: "key", id: active.id, key: key.key, commands: [] };
+  // A key that this node cannot open means that it lacks what the others wrap by; a new one would be wrapped by less.
+  return lockedProblem(sealing) ?? newKey(sealing, now);
+}
+
+function lockedProblem(sealing: Sealing): Extract<Plan, { kind: "refused" }> | undefined {
+  for (const ring of ringRows(sealing.view)) {
+    const key = unwrap(ring, sealing);
+    if (key.kind === "key") continue;
+    const why =
+      key.kind === "locked"
+        ? `it is wrapped by ${key.wrappedBy.join(" and ")}, which this node does not have; see cluster.secret and cluster.kek_file`
+        : "its row was changed or is of another cluster";
+    return {
+      kind: "refused",
+      code: "sealed",
+      message: `the data key ${ring.id} cannot be opened on this node: ${why}`,
+    };
+  }
+  return undefined;
+}
+
+function newKey(sealing: Sealing, now: number): SealingKey {
+  const { key, added } = newDataKey(sealing, now);
+  const needed = [commands.ringAdd(added), commands.ringActivate({ id: added.id })];
+  return { kind: "key", id: added.id, key, commands: needed };
+}
+
+function sealValue(
+  { k, name, ver }: Pick<Held, "k" | "name" | "ver">,
+  value: string,
+  { id: dk, key }: { readonly id: string; readonly key: Uint8Array },
+  { clusters: [cluster] }: Sealing,
+): Sealed {
+  return { dk, ...seal(key, Buffer.from(value, "utf8"), { k, cluster, name, ver, dk }) };
+}

@@ -1,0 +1,56 @@
+/** Guardrails tried on texts: the same detectors and rules as of a request or an answer, and nothing is forwarded. */
+import {
+  createRewriting,
+  type GuardrailPolicy,
+  type Inspected,
+  type Rehearsal,
+  type RehearsalQuestion,
+  rehearsalOf,
+  rehearsedSegments,
+  rehearsedVariables,
+} from "../core/guardrails/index.ts";
+import type { Ensemble } from "../detectors/index.ts";
+import { removedFrom } from "./removed-findings.ts";
+
+export interface Rehearsing {
+  readonly ensemble: Ensemble;
+  /** Policy of the profile in question. */
+  readonly policy: GuardrailPolicy;
+  /** Operator by rule name, for operators that use a key. */
+  readonly keyed: ReadonlyMap<string, string>;
+  /** `explain`. */
+  readonly keepsTrace: boolean;
+}
+
+/** Every detector is asked now, whatever its schedule. Rejects with the signal's reason alone. */
+export async function rehearse(
+  { ensemble, policy, keyed, keepsTrace }: Rehearsing,
+  question: RehearsalQuestion,
+  signal: AbortSignal,
+): Promise<Rehearsal> {
+  const segments = rehearsedSegments(question);
+  const names = new Set(policy.detectors);
+  const given = new Set(segments.map(({ kind }) => kind));
+  const detectors = ensemble.members.map(({ name, mode, kinds, detector }) => {
+    const isInForce = names.has(name);
+    const asked = isInForce && [...kinds].some((kind) => given.has(kind));
+    return { name, type: detector.type, mode, kinds: [...kinds], in_force: isInForce, asked };
+  });
+  const { given: instead } = question;
+  const { byDetector, failures } = await ensemble.run(segments, { names, signal, given: instead });
+  const inspected: Inspected = { segments, found: byDetector };
+  const isRefused = failures.some(({ isFatal }) => isFatal);
+  const occasion = { variables: rehearsedVariables(question), rewriting: createRewriting() };
+  const judgement = isRefused ? undefined : policy.judge(inspected, occasion);
+  const removed = await removedFrom(ensemble, inspected, policy.annotate(inspected), { names, signal, given: instead });
+  return rehearsalOf({
+    segments,
+    judgement,
+    failures,
+    removed: keepsTrace
+      ? removed
+      : removed.map(({ annotation, by }) => ({ annotation: { ...annotation, trace: undefined }, by })),
+    detectors,
+    hidden: question.showsKeyed === true ? new Map() : keyed,
+  });
+}

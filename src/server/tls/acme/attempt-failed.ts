@@ -1,0 +1,39 @@
+/** How an attempt fails: a word for the metric, a sentence for a person, and what becomes of the order. */
+
+import { systemErrorText } from "./bounded-text.ts";
+import type { FailureReason } from "./certificate-record.ts";
+
+export class AttemptFailed extends Error {
+  readonly reason: FailureReason;
+  /** Whether the order may be gone on with. */
+  readonly keepsOrder: boolean;
+  /** Time at which the server wants the next request, in milliseconds since 1970. */
+  readonly retryAt: number | undefined;
+  /** Whether the account does not exist at the authority and must be registered again. */
+  readonly losesAccount: boolean;
+
+  constructor(
+    reason: FailureReason,
+    message: string,
+    options: {
+      readonly keepsOrder?: boolean;
+      readonly retryAt?: number | undefined;
+      readonly losesAccount?: boolean;
+      readonly cause?: unknown;
+    } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.name = "AttemptFailed";
+    this.reason = reason;
+    this.keepsOrder = options.keepsOrder ?? false;
+    this.retryAt = options.retryAt;
+    this.losesAccount = options.losesAccount ?? false;
+  }
+}
+
+/**
+ * Builds the failure for a server that could not be reached; the order continues later. `what`: such as `the authority at
+ * https://…`.
+ */
+export const unreachable = (reason: FailureReason, what: string, cause: unknown): AttemptFailed =>
+  new AttemptFailed(reason, `${what} cannot be reached: ${systemErrorText(cause)}`, { keepsOrder: true, cause });

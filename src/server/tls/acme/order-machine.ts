@@ -1,0 +1,205 @@
+/**
+ * Life of a certificate as a pure state machine: the next effect to run, and the new record for its answer. Each state is
+ * replicated before its effect begins, and every effect can be repeated, so a new leader continues where the last one stopped.
+ * Source: RFC 8555 section 7.1.6 (states of an order); design decisions, section 15.
+ */
+
+import {
+  type Account,
+  type CertificateRecord,
+  type Challenge,
+  type ChallengeType,
+  emptyRecord,
+  type FailureReason,
+  type Issued,
+  type Order,
+  type Step,
+  type TxtRecord,
+  txtRecordOf,
+  type Window,
+} from "./certificate-record.ts";
+import { ASKED_AGAIN, allowedFrom, isAhead, nextAttempt, recentlyFinalized, renewalDue } from "./renewal-time.ts";
+
+/** Settings of the node file. */
+export interface Wanted {
+  readonly ca: string;
+  readonly email: string;
+  /** Sorted. */
+  readonly names: readonly string[];
+  readonly type: ChallengeType;
+  /** Digest of all that an attempt may fail by. */
+  readonly settings: string;
+}
+
+export interface World {
+  readonly account: Account | undefined;
+  readonly record: CertificateRecord | undefined;
+}
+
+export type Effect =
+  | { readonly do: "wait"; readonly until: number }
+  /** A key for an account, and nothing else yet. */
+  | { readonly do: "make_account" }
+  | { readonly do: "register"; readonly account: Account }
+  /** A key for a certificate, and nothing else yet. */
+  | { readonly do: "begin" }
+  /** An order of another kind of challenge is left alone. */
+  | { readonly do: "abandon" }
+  | { readonly do: Step; readonly account: Account; readonly order: Order }
+  | { readonly do: "clean"; readonly records: readonly TxtRecord[] }
+  | { readonly do: "ask"; readonly issued: Issued };
+
+export type Answer =
+  | { readonly kind: "account"; readonly account: Account }
+  | { readonly kind: "registered"; readonly url: string }
+  | { readonly kind: "begun"; readonly id: string; readonly key: string; readonly replaces: string | null }
+  | { readonly kind: "abandoned" }
+  /** The answers of the steps of an order. */
+  | { readonly kind: "ordered"; readonly url: string }
+  | { readonly kind: "pending"; readonly challenges: readonly Challenge[] }
+  | { readonly kind: "ready" }
+  | { readonly kind: "handed_in" }
+  | { readonly kind: "published" }
+  | { readonly kind: "validated" }
+  | { readonly kind: "issued"; readonly issued: Issued }
+  | { readonly kind: "cleaned"; readonly left: readonly TxtRecord[] }
+  | { readonly kind: "asked"; readonly window: Window | null; readonly askAt: number | null }
+  | {
+      readonly kind: "failed";
+      readonly reason: FailureReason;
+      readonly message: string;
+      readonly keepsOrder: boolean;
+      readonly losesAccount: boolean;
+      readonly retryAt: number | undefined;
+    };
+
+/** The states of an order, and where each answer leads. What is not here is no answer to that state. */
+export const STEPS: Readonly<Record<Step, { readonly [K in Answer["kind"]]?: Step | "end" }>> = {
+  order: { ordered: "check" },
+  check: { pending: "publish", ready: "finalize", handed_in: "download" },
+  publish: { published: "respond" },
+  respond: { validated: "check" },
+  // Another leader may have handed it in.
+  finalize: { handed_in: "download" },
+  download: { issued: "end" },
+};
+
+const HOUR = 3_600_000;
+
+export function effectOf({ account, record }: World, wanted: Wanted, now: number): Effect {
+  const kept = record ?? emptyRecord(wanted.ca, wanted.names);
+  const { order, failure, litter, issued } = kept;
+  if (order !== null && order.type !== wanted.type) return { do: "abandon" };
+  // No need to wait after the cause was fixed, be it the clock or the settings.
+  const isSame = failure === null || (failure.settings === wanted.settings && !isAhead(failure.at, now));
+  const from = isSame ? kept.nextAttemptAt : 0;
+  const cleanAt = timeOf(kept.cleanAt, HOUR, now);
+  if (order === null && litter.length > 0 && cleanAt <= now) return { do: "clean", records: litter };
+  const due = order !== null ? from : Math.max(dueAt(issued), from, allowedFrom(kept, now));
+  if (due <= now) {
+    if (account === undefined) return { do: "make_account" };
+    if (account.url === null) return { do: "register", account };
+    return order === null ? { do: "begin" } : { do: order.step, account, order };
+  }
+  if (order !== null) return { do: "wait", until: due };
+  const askAt = timeOf(issued?.askAt ?? Number.POSITIVE_INFINITY, ASKED_AGAIN.most, now);
+  if (issued !== null && askAt <= now) return { do: "ask", issued };
+  return { do: "wait", until: Math.min(due, askAt, litter.length > 0 ? cleanAt : Number.POSITIVE_INFINITY) };
+}
+
+/** Limits `at` to `most` after it was written; 0 if it was written by a clock that was ahead. */
+const timeOf = (at: number, most: number, now: number): number =>
+  Number.isFinite(at) && isAhead(at - most, now) ? 0 : at;
+
+const dueAt = (issued: Issued | null): number => (issued === null ? 0 : renewalDue(issued));
+
+/** `now`: time of the answer. An unchanged object means that nothing changed. */
+export function after(world: World, effect: Effect, answer: Answer, wanted: Wanted, now: number): World {
+  const { account, record } = world;
+  if (answer.kind === "account") return { account: answer.account, record };
+  if (answer.kind === "registered") return { account: account && { ...account, url: answer.url }, record };
+  const kept = record ?? emptyRecord(wanted.ca, wanted.names);
+  const thumbprint = account?.thumbprint ?? "";
+  switch (answer.kind) {
+    case "begun": {
+      const { id, key, replaces } = answer;
+      const order: Order = {
+        id,
+        step: "order",
+        type: wanted.type,
+        key,
+        replaces,
+        startedAt: now,
+        url: null,
+        challenges: [],
+      };
+      return { account, record: { ...kept, order } };
+    }
+    case "abandoned":
+      return { account, record: ended(kept, thumbprint) };
+    case "cleaned":
+      return { account, record: { ...kept, litter: answer.left, cleanAt: answer.left.length === 0 ? 0 : now + HOUR } };
+    case "asked": {
+      if (kept.issued === null || effect.do !== "ask" || kept.issued.certId !== effect.issued.certId) return world;
+      const { window, askAt } = answer;
+      return { account, record: { ...kept, issued: { ...kept.issued, window, askAt } } };
+    }
+    case "failed": {
+      const { reason, message, keepsOrder, losesAccount, retryAt } = answer;
+      const failures = kept.failures + 1;
+      const failed: CertificateRecord = {
+        ...(keepsOrder ? kept : ended(kept, thumbprint)),
+        failures,
+        failure: { reason, message, at: now, step: effect.do, settings: wanted.settings },
+        nextAttemptAt: nextAttempt(now, failures, retryAt),
+      };
+      return { account: losesAccount && account !== undefined ? { ...account, url: null } : account, record: failed };
+    }
+    default:
+      return { account, record: stepped(kept, answer, thumbprint, now) };
+  }
+}
+
+type OrderAnswer = Extract<
+  Answer,
+  { kind: "ordered" | "pending" | "ready" | "handed_in" | "published" | "validated" | "issued" }
+>;
+
+function stepped(kept: CertificateRecord, answer: OrderAnswer, thumbprint: string, now: number): CertificateRecord {
+  const { order } = kept;
+  const next = order === null ? undefined : STEPS[order.step][answer.kind];
+  if (order === null || next === undefined) return kept;
+  if (next === "end") {
+    if (answer.kind !== "issued") return kept;
+    const { issued } = answer;
+    return { ...ended(kept, thumbprint), issued, failure: null, failures: 0, nextAttemptAt: 0 };
+  }
+  const moved: Order = {
+    ...order,
+    step: next,
+    ...(answer.kind === "ordered" && { url: answer.url }),
+    ...(answer.kind === "pending" && { challenges: together(order.challenges, answer.challenges) }),
+  };
+  // Counted before it is handed in, so that who fails between the two has counted it.
+  const finalized = next === "finalize" ? [...recentlyFinalized(kept.finalized, now), now] : kept.finalized;
+  return { ...kept, order: moved, finalized };
+}
+
+/** Keeps earlier challenges, because their records still have to be removed. */
+function together(before: readonly Challenge[], found: readonly Challenge[]): readonly Challenge[] {
+  const known = new Set(found.map(({ token }) => token));
+  return [...before.filter(({ token }) => !known.has(token)), ...found];
+}
+
+/** More than one order of a hundred names leaves; the oldest are given up on. */
+const MAX_LITTER = 200;
+
+/** Without its order, whose DNS records are to be removed now. */
+function ended(kept: CertificateRecord, thumbprint: string): CertificateRecord {
+  const { order, litter } = kept;
+  if (order === null) return kept;
+  const written =
+    order.type === "dns-01" ? order.challenges.map(({ name, token }) => txtRecordOf(name, token, thumbprint)) : [];
+  const left = [...litter, ...written].slice(-MAX_LITTER);
+  return { ...kept, order: null, litter: left, cleanAt: written.length > 0 ? 0 : kept.cleanAt };
+}

@@ -1,0 +1,227 @@
+/**
+ * TLS before HTTP on the data listener. The first byte of a connection decides: 0x16 is a handshake; whatever else is read
+ * as plain HTTP, which has the challenges of an ACME authority answered and nothing else. Certificates change under
+ * connections that stay open. Source: design decisions, section 15; front-door reference, sections 4 and 6.
+ */
+import { constants } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { createServer, type TLSSocket, type TlsOptions } from "node:tls";
+import { type Clock, GatewayError, type Instruments, type Log } from "../../base/index.ts";
+import { createHandshakes } from "./handshakes.ts";
+import { type HandshakeCounters, observeHandshakes } from "./metrics.ts";
+import type { TicketKeys } from "./ticket-keys.ts";
+import type { Certificate, Certificates, MaybeLater } from "./types.ts";
+
+/** RFC 8446 section 5.1: the content type `handshake`. No method of HTTP begins so. */
+const HANDSHAKE = 0x16;
+const FIRST_BYTE_LIMIT_MS = 10_000;
+const HANDSHAKE_LIMIT_MS = 10_000;
+/** RFC 8555 section 8.3. */
+const CHALLENGE_PATH = "/.well-known/acme-challenge/";
+const TOKEN = /^[A-Za-z0-9_-]{1,256}$/;
+/** Lifetime of a session ticket in seconds, at most to the end of the UTC day. */
+const SESSION_SECONDS = 3_600;
+const TICKET_KEYS_LOOK_MS = 60_000;
+const RETRY_AFTER_SECONDS = 10;
+
+/**
+ * Session context, which must be equal on two nodes for either to resume the other's sessions; Node's default is a hash of the
+ * arguments.
+ */
+const SESSION_CONTEXT = "gateway";
+
+/** Forward secrecy and authenticated encryption only: Mozilla's intermediate profile. Those of TLS 1.3 stay. */
+const TLS12_CIPHERS = [
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+  "ECDHE-ECDSA-CHACHA20-POLY1305",
+  "ECDHE-RSA-CHACHA20-POLY1305",
+].join(":");
+
+const PROTOCOL = {
+  minVersion: "TLSv1.2",
+  maxVersion: "TLSv1.3",
+  ciphers: TLS12_CIPHERS,
+  honorCipherOrder: true,
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+  sessionIdContext: SESSION_CONTEXT,
+  sessionTimeout: SESSION_SECONDS,
+} as const satisfies TlsOptions;
+
+export interface TlsServerOptions {
+  readonly certificates: Certificates;
+  /** Presented until there is a certificate; `undefined` if there is one from the start. */
+  readonly placeholder: Pick<Certificate, "chain" | "key"> | undefined;
+  readonly ticketKeys: TicketKeys;
+  readonly clock: Pick<Clock, "now">;
+  readonly instruments: Instruments;
+  readonly log: Log;
+}
+
+/** Answer in place of the data plane. */
+export type TlsServerAnswer =
+  | { readonly kind: "refused"; readonly refusal: GatewayError }
+  /** Answer to an ACME challenge; `undefined` if it is unknown. */
+  | { readonly kind: "challenge"; readonly keyAuthorization: MaybeLater<string | undefined> };
+
+export interface TlsServer {
+  /** `speak` is given the connection once HTTP is what comes next on it. */
+  accept(raw: Socket, speak: (socket: Socket) => void): void;
+  /** Returns `undefined` for requests of the data plane. */
+  judge(request: IncomingMessage): TlsServerAnswer | undefined;
+  close(): void;
+}
+
+export function createTlsServer({
+  certificates,
+  placeholder,
+  ticketKeys,
+  clock,
+  instruments,
+  log,
+}: TlsServerOptions): TlsServer {
+  let presented: Pick<Certificate, "chain" | "key"> | undefined = certificates.current() ?? placeholder;
+  let keys = ticketKeys(clock.now());
+  /** Indexed by client address, the only thing that a connection and the TLS session on it certainly share. */
+  const pending = new Map<string, Pending>();
+  let hasCertificate = certificates.current() !== undefined;
+
+  const contextOf = (pair: typeof presented): TlsOptions => ({
+    ...PROTOCOL,
+    ...(pair !== undefined && { cert: pair.chain, key: pair.key }),
+    ticketKeys: keys,
+  });
+  const server = createServer({
+    ...contextOf(presented),
+    ALPNProtocols: ["http/1.1"],
+    handshakeTimeout: HANDSHAKE_LIMIT_MS,
+  });
+  const handshakes = createHandshakes(
+    (raw) => {
+      if (!raw.destroyed) server.emit("connection", raw);
+    },
+    () => counters.dropped(),
+  );
+  const counters: HandshakeCounters = observeHandshakes(instruments, () => handshakes.underWay);
+
+  server.on("secureConnection", (socket: TLSSocket) => {
+    counters.done(socket);
+    const found = taken(socket);
+    if (found === undefined) socket.destroy();
+    else found.speak(socket);
+  });
+  server.on("tlsClientError", (error: NodeJS.ErrnoException, socket: TLSSocket) => {
+    counters.failed(error);
+    log.debug("handshake failed", { code: error.code });
+    taken(socket);
+    socket.destroy();
+  });
+  const taken = (socket: Socket): Pending | undefined => {
+    const key = addressesOf(socket);
+    const found = pending.get(key);
+    pending.delete(key);
+    if (found !== undefined) handshakes.ended(found.raw);
+    return found;
+  };
+
+  const present = (): void => {
+    const next = certificates.current();
+    hasCertificate = next !== undefined;
+    if (next === undefined || next === presented) return;
+    try {
+      server.setSecureContext(contextOf(next));
+      presented = next;
+    } catch (error) {
+      log.error("certificate cannot be presented; the one before keeps serving", { serial: next.serial, error });
+    }
+  };
+  const unwatch = certificates.onChange(present);
+  const renewTicketKeys = (): void => {
+    const next = ticketKeys(clock.now());
+    if (next.equals(keys)) return;
+    keys = next;
+    server.setTicketKeys(keys);
+  };
+  const timer = setInterval(renewTicketKeys, TICKET_KEYS_LOOK_MS).unref();
+
+  return {
+    accept(raw, speak) {
+      raw.on("error", () => undefined); // its `close` follows
+      const limit = setTimeout(() => {
+        counters.silent();
+        raw.destroy();
+      }, FIRST_BYTE_LIMIT_MS);
+      raw.once("close", () => clearTimeout(limit));
+      raw.once("readable", () => {
+        clearTimeout(limit);
+        const bytes: Buffer | null = raw.read();
+        if (bytes === null) {
+          raw.destroy(); // Closed before it sent anything.
+          return;
+        }
+        raw.unshift(bytes);
+        if (bytes[0] !== HANDSHAKE) {
+          speak(raw);
+          return;
+        }
+        // A client that ends its half within a handshake has left; so it is with every server of TLS.
+        raw.allowHalfOpen = false;
+        const key = addressesOf(raw);
+        pending.set(key, { raw, speak });
+        raw.once("close", () => {
+          if (pending.get(key)?.raw === raw) pending.delete(key);
+        });
+        handshakes.begin(raw);
+      });
+    },
+    judge(request) {
+      const isSecure = (request.socket as Partial<TLSSocket>).encrypted === true;
+      const { url = "" } = request;
+      if (isSecure && hasCertificate && !url.startsWith(CHALLENGE_PATH)) return undefined;
+      if (url.startsWith(CHALLENGE_PATH) && (request.method === "GET" || request.method === "HEAD")) {
+        return { kind: "challenge", keyAuthorization: challengeOf(certificates, request) };
+      }
+      if (!isSecure) return { kind: "refused", refusal: tlsRequired() };
+      return hasCertificate ? undefined : { kind: "refused", refusal: noCertificate(certificates) };
+    },
+    close() {
+      clearInterval(timer);
+      unwatch();
+    },
+  };
+}
+
+interface Pending {
+  readonly raw: Socket;
+  readonly speak: (socket: Socket) => void;
+}
+
+const addressesOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket): string =>
+  `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
+
+function challengeOf(
+  certificates: Certificates,
+  { url = "", headers }: IncomingMessage,
+): MaybeLater<string | undefined> {
+  const token = url.slice(CHALLENGE_PATH.length);
+  const host = (headers.host ?? "").toLowerCase().replace(/:\d+$/, "");
+  return TOKEN.test(token) ? certificates.challenge(host, token) : undefined;
+}
+
+const tlsRequired = (): GatewayError =>
+  new GatewayError(
+    "tls_required",
+    "This port speaks TLS: use https:// in the URL. A credential that was sent with this request has crossed the network unencrypted.",
+  );
+
+const noCertificate = (certificates: Certificates): GatewayError => {
+  const { failure } = certificates.standing();
+  return new GatewayError(
+    "no_certificate",
+    `The gateway has no certificate yet and serves nothing before it has one.${failure === undefined ? "" : " The last attempt failed; its operator can see why."}`,
+    { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
+};

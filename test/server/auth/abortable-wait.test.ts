@@ -1,0 +1,28 @@
+/** Waiting that ends with a signal or a limit, and leaves what it waited for alone. */
+
+import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
+import { test } from "node:test";
+import { waitAtMost, waitFor } from "../../../src/server/auth/abortable-wait.ts";
+
+const never = () => new Promise<void>(() => undefined);
+
+test("a wait gives what came, and takes its listener back", async () => {
+  const { signal } = new AbortController();
+  assert.equal(await waitFor(Promise.resolve(7), signal), 7);
+  await assert.rejects(waitFor(Promise.reject(new Error("failed")), signal), /failed/);
+  assert.deepEqual(getEventListeners(signal, "abort"), []);
+});
+
+test("a wait ends with its signal, also with one that ended before", async () => {
+  const controller = new AbortController();
+  const waits = waitFor(never(), controller.signal);
+  controller.abort(new Error("gone"));
+  await assert.rejects(waits, /gone/);
+  await assert.rejects(waitFor(never(), controller.signal), /gone/);
+  await assert.rejects(waitAtMost(never(), 60_000, controller.signal), /gone/);
+});
+
+test("a limited wait ends at its limit as if what it waited for had come", async () => {
+  await waitAtMost(never(), 1, new AbortController().signal);
+});

@@ -1,0 +1,200 @@
+/** How a blank directory becomes part of a cluster, and how a member that lost its cluster asks back in. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import {
+  type AskIn,
+  askToJoin,
+  firstMembers,
+  found,
+  joinCluster,
+  rejoinWhenAlone,
+} from "../../../../src/server/cluster/members/bootstrap-and-join.ts";
+import { type NetworkReply, NO_BODY } from "../../../../src/server/cluster/network.ts";
+import { createState, type Member } from "../../../../src/server/core/state/index.ts";
+import { makeDir } from "../support/archives.ts";
+import { configuration } from "../support/driver-bench.ts";
+import { memberOf, requestOf } from "../support/leader-bench.ts";
+import { openFor, rowsOn } from "../support/machine-bench.ts";
+import { type SilentNetwork, silentNetwork } from "../support/network.ts";
+import { type LogLine, memoryLog, settled } from "../support/outcome.ts";
+
+const PEERS = ["c", "a", "b"].map((id) => ({ id, raftAddr: `${id}:7000`, forwardAddr: `${id}:7001` }));
+
+async function foundIn(t: TestContext, nodeId: string, members: readonly Member[]) {
+  const dir = makeDir(t);
+  const storage = await openFor(t, dir, nodeId);
+  const state = await found(storage, members);
+  const { hardState, configuration: of } = storage.log.initialState();
+  const snapshot = storage.log.snapshotRecord;
+  await storage.close();
+  return { dir, state, hardState, of, snapshot, ...(await rowsOn(t, dir, nodeId)) };
+}
+
+test("every node that is given the same peers writes the same first state, whatever it says of itself", async (t) => {
+  const [a, b] = await Promise.all(
+    ["a", "b"].map((id) =>
+      foundIn(t, id, firstMembers(memberOf(id, { version: id }), { kind: "peers", peers: PEERS })),
+    ),
+  );
+  assert.ok(a !== undefined && b !== undefined);
+  assert.deepEqual(a.rows, b.rows);
+  assert.equal(a.state.digest, b.state.digest);
+  assert.deepEqual([a.of, a.hardState, a.snapshot], [b.of, b.hardState, b.snapshot]);
+  assert.deepEqual(a.of, configuration("a", "b", "c"));
+  assert.deepEqual(a.hardState, { term: 1, vote: undefined, commit: 1 });
+  assert.equal(a.index, 1);
+});
+
+test("a node without peers founds a cluster of itself alone, with all that it says of itself", async (t) => {
+  const self = memberOf("a");
+  assert.deepEqual(firstMembers(self, { kind: "bootstrap" }), [self]);
+  const { of } = await foundIn(t, "a", [self]);
+  assert.deepEqual(of, configuration("a"));
+});
+
+test("a crash between the two first writes leaves a blank log, and the next start does both again", async (t) => {
+  const dir = makeDir(t);
+  const members = firstMembers(memberOf("a"), { kind: "peers", peers: PEERS });
+  const crashed = await openFor(t, dir);
+  // The first of the two writes of `found`, and no more.
+  const partial = createState();
+  const context = Buffer.from(JSON.stringify({ added: members }));
+  const { mutations } = partial.applyConfiguration({ index: 1, term: 1, data: new Uint8Array(0) }, context, [
+    "a",
+    "b",
+    "c",
+  ]);
+  await crashed.state().write(mutations, partial.applied, partial.digest);
+  await crashed.close();
+
+  const storage = await openFor(t, dir);
+  assert.equal(storage.log.isBlank, true);
+  const state = await found(storage, members);
+  await storage.close();
+  const again = await openFor(t, dir);
+  assert.equal(again.log.isBlank, false);
+  await again.close();
+  const whole = await foundIn(t, "b", members);
+  assert.equal(state.digest, whole.state.digest);
+  assert.deepEqual((await rowsOn(t, dir)).rows, whole.rows);
+});
+
+interface Asking extends AskIn {
+  readonly network: SilentNetwork;
+  readonly lines: readonly LogLine[];
+}
+
+function asking(answer: (address: string) => NetworkReply, signal = new AbortController().signal): Asking {
+  const network = silentNetwork();
+  network.answer = answer;
+  const { log, lines } = memoryLog();
+  return { network, lines, log, signal, request: requestOf("d"), now: () => 0 };
+}
+
+const reply = (header: Readonly<Record<string, unknown>>): NetworkReply => ({ kind: "reply", header, body: NO_BODY });
+const ADMITTED = reply({ outcome: "admitted", members: [memberOf("a")], epoch: 2 });
+
+test("each reply to a request to join is read as what it means for the wait", async () => {
+  const cases: readonly (readonly [NetworkReply, object])[] = [
+    [ADMITTED, { kind: "admitted", members: [memberOf("a")], recoveryEpoch: 2 }],
+    [
+      { kind: "unreachable", why: "closed", isSilent: true },
+      { kind: "silent", why: "closed" },
+    ],
+    [
+      { kind: "unreachable", why: "wrong_cluster", isSilent: false },
+      { kind: "refused", why: "wrong_cluster" },
+    ],
+    [
+      { kind: "unknown", why: "broke" },
+      { kind: "refused", why: "broke" },
+    ],
+    [reply({ code: "no_cluster", message: "blank" }), { kind: "silent", why: "it holds no cluster yet" }],
+    [reply({ code: "conflict", message: "alive" }), { kind: "refused", why: "alive" }],
+    [reply({ outcome: "redirect", forward_addr: "" }), { kind: "refused", why: "it gave no reason" }],
+    [reply({}), { kind: "refused", why: "it gave no reason" }],
+  ];
+  for (const [given, expected] of cases) {
+    assert.deepEqual(
+      await askToJoin(
+        "x:1",
+        "join",
+        1_000,
+        asking(() => given),
+      ),
+      expected,
+    );
+  }
+});
+
+test("a follower's word of its leader is followed, a few times", async () => {
+  const ports = asking((address) =>
+    address === "b:1" ? ADMITTED : reply({ outcome: "redirect", forward_addr: address === "a:1" ? "c:1" : "b:1" }),
+  );
+  assert.equal((await askToJoin("a:1", "join", 1_000, ports)).kind, "admitted");
+  assert.deepEqual(
+    ports.network.asked.map(({ address }) => address),
+    ["a:1", "c:1", "b:1"],
+  );
+  const circle = asking((address) => reply({ outcome: "redirect", forward_addr: address === "a:1" ? "b:1" : "a:1" }));
+  assert.deepEqual(await askToJoin("a:1", "join", 1_000, circle), {
+    kind: "refused",
+    why: "its members name each other as leader: ask again",
+  });
+  assert.equal(circle.network.asked.length, 4);
+});
+
+test("joining tells of each new answer once, and ends with the signal", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const stop = new AbortController();
+  const ports = asking(() => ({ kind: "unreachable", why: "closed", isSilent: true }), stop.signal);
+  const joined = joinCluster(["a:1"], undefined, ports);
+  for (let round = 0; round < 3; round += 1) {
+    await settled();
+    t.mock.timers.tick(500);
+  }
+  await settled();
+  assert.ok(ports.network.asked.length >= 3);
+  assert.equal(ports.lines.length, 1);
+  stop.abort(new Error("stopped"));
+  await assert.rejects(joined, /stopped/);
+  const asked = ports.network.asked.length;
+  t.mock.timers.tick(5_000);
+  await settled();
+  assert.equal(ports.network.asked.length, asked);
+});
+
+test("a member that knows no leader for the whole time asks its list, once every time, until one admits it", async () => {
+  let isSettled = false;
+  let admitted: readonly Member[] = [];
+  const ports = asking((address) => (address === "b:1" ? ADMITTED : reply({ code: "no_leader", message: "none" })));
+  const tick = rejoinWhenAlone({
+    ...ports,
+    addresses: ["a:1", "b:1", "c:1"],
+    afterTicks: 10,
+    isSettled: () => isSettled,
+    onAdmitted: (members) => {
+      admitted = members;
+    },
+  });
+  const ticks = async (count: number): Promise<void> => {
+    for (let at = 0; at < count; at += 1) tick();
+    await settled();
+  };
+  const asked = (): string =>
+    ports.network.asked.map(({ address, asked: { kind } }) => `${kind} ${address}`).join(", ");
+  await ticks(9);
+  isSettled = true;
+  await ticks(1);
+  isSettled = false;
+  await ticks(9);
+  assert.equal(asked(), "", "a leader that was known meanwhile begins the time anew");
+  await ticks(1);
+  assert.equal(asked(), "rejoin a:1, rejoin b:1");
+  assert.deepEqual(admitted, [memberOf("a")]);
+  await ticks(9);
+  assert.equal(ports.network.asked.length, 2);
+  await ticks(1);
+  assert.equal(ports.network.asked.length, 4);
+});

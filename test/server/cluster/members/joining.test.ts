@@ -1,0 +1,107 @@
+/** How a blank node asks to be admitted, and when it begins a cluster of its own. Times are in milliseconds. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  JOIN_LIMIT_MS,
+  type JoinAnswer,
+  JoinError,
+  type JoinPorts,
+  join,
+} from "../../../../src/server/cluster/members/joining.ts";
+
+const ADMITTED: JoinAnswer = { kind: "admitted", members: [], recoveryEpoch: 2 };
+const SILENT: JoinAnswer = { kind: "silent", why: "the port is closed" };
+const REFUSED: JoinAnswer = { kind: "refused", why: "its cluster has no leader now" };
+
+interface Asked extends JoinPorts {
+  readonly asked: string[];
+}
+
+/** Each question takes `askMs`; `answerOf` sees the time at which it was asked. */
+function scripted(answerOf: (address: string, time: number) => JoinAnswer, askMs = 0): Asked {
+  let time = 1_000_000;
+  const startedAt = time;
+  const asked: string[] = [];
+  return {
+    asked,
+    async ask(address, timeoutMs) {
+      assert.ok(timeoutMs > 0 && timeoutMs <= 10_000, `${timeoutMs} ms to answer`);
+      asked.push(`${time - startedAt} ${address}`);
+      const answer = answerOf(address, time - startedAt);
+      time += Math.min(askMs, timeoutMs);
+      return answer;
+    },
+    async pause(ms) {
+      time += ms;
+    },
+    now: () => time,
+    onAnswer: () => undefined,
+  };
+}
+
+test("the list is asked in order, and the first who admits ends it", async () => {
+  const ports = scripted((address) => (address === "b:1" ? ADMITTED : SILENT));
+  assert.deepEqual(await join(["a:1", "b:1", "c:1"], undefined, ports), ADMITTED);
+  assert.deepEqual(ports.asked, ["0 a:1", "0 b:1"]);
+});
+
+test("after a round without success the list is asked again, half a second later", async () => {
+  const ports = scripted((address, time) => (address === "b:1" && time >= 1_000 ? ADMITTED : REFUSED));
+  await join(["a:1", "b:1"], undefined, ports);
+  assert.deepEqual(ports.asked, ["0 a:1", "0 b:1", "500 a:1", "500 b:1", "1000 a:1", "1000 b:1"]);
+});
+
+test("the wait before a cluster of its own ends in one, when every answer is silence", async () => {
+  const cases: readonly (readonly [
+    name: string,
+    waitMs: number | undefined,
+    answerOf: (address: string, time: number) => JoinAnswer,
+    bootstrapsAfter: number | undefined,
+  ])[] = [
+    ["silence throughout", 5_000, () => SILENT, 5_000],
+    ["no wait at all", 0, () => SILENT, 0],
+    ["no bootstrap asked for", undefined, () => SILENT, undefined],
+    ["an answer at 3 s begins the wait anew", 5_000, (_, time) => (time === 3_000 ? REFUSED : SILENT), 8_000],
+    [
+      "one of two addresses answers, once",
+      5_000,
+      (address, time) => (address === "b:1" && time < 1_000 ? REFUSED : SILENT),
+      5_500,
+    ],
+    ["no wait, and an answer in the first round", 0, (_, time) => (time === 0 ? REFUSED : SILENT), 500],
+    ["an address that always answers", 5_000, (address) => (address === "a:1" ? REFUSED : SILENT), undefined],
+  ];
+  for (const [name, waitMs, answerOf, bootstrapsAfter] of cases) {
+    const ports = scripted(answerOf);
+    const startedAt = ports.now();
+    const joined = join(["a:1", "b:1"], waitMs, ports);
+    if (bootstrapsAfter === undefined) await assert.rejects(joined, JoinError, name);
+    else {
+      assert.deepEqual(await joined, { kind: "bootstrap" }, name);
+      assert.equal(ports.now() - startedAt, bootstrapsAfter, name);
+    }
+  }
+});
+
+test("after sixty seconds it ends, and names every address with its last answer", async () => {
+  const ports = scripted(
+    (address, time) =>
+      address === "a:1" ? { kind: "refused", why: time < 30_000 ? "the first" : "wrong_cluster" } : SILENT,
+    4_000,
+  );
+  const startedAt = ports.now();
+  await assert.rejects(join(["a:1", "b:1"], undefined, ports), (error: unknown) => {
+    assert.ok(error instanceof JoinError);
+    assert.match(error.message, /within 60 s/);
+    assert.match(error.message, /a:1: wrong_cluster; b:1: the port is closed/);
+    return true;
+  });
+  const took = ports.now() - startedAt;
+  assert.ok(took >= JOIN_LIMIT_MS && took < JOIN_LIMIT_MS + 1_000, `${took} ms`);
+});
+
+test("whatever ends a question ends the joining", async () => {
+  const ports: JoinPorts = { ...scripted(() => SILENT), ask: () => Promise.reject(new Error("stopped")) };
+  await assert.rejects(join(["a:1"], 0, ports), /stopped/);
+});

@@ -1,0 +1,112 @@
+/** Whom a replica reaches, whom it listens to, and whose answers count. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  createMemberDirectory,
+  type MemberDirectory,
+} from "../../../../src/server/cluster/members/member-directory.ts";
+import type { Message } from "../../../../src/server/core/raft/index.ts";
+import { createState, type Member } from "../../../../src/server/core/state/index.ts";
+import { configuration } from "../support/driver-bench.ts";
+import { memberOf, storageOf } from "../support/leader-bench.ts";
+import { silentNetwork } from "../support/network.ts";
+
+function bookOf(
+  rows: readonly Member[],
+  learnt: readonly Member[] = [],
+): MemberDirectory & { readonly peers: () => string } {
+  const state = createState();
+  const context = Buffer.from(JSON.stringify({ added: rows }));
+  const ids = rows.map(({ id }) => id);
+  state.applyConfiguration({ index: 1, term: 1, data: new Uint8Array(0) }, context, ids);
+  const network = silentNetwork();
+  const book = createMemberDirectory({
+    nodeId: "a",
+    network,
+    state: () => state,
+    learned: new Map(learnt.map((each) => [each.id, each])),
+    self: memberOf("a"),
+    configuration: configuration(...ids),
+    applied: 5,
+  });
+  return Object.assign(book, { peers: () => [...network.peers].map(([id, addr]) => `${id}=${addr}`).join(" ") });
+}
+
+const message = (from: string, type: Message["type"]): Message => ({
+  type,
+  from,
+  to: "a",
+  term: 1,
+  logTerm: 0,
+  index: 0,
+  commit: 0,
+  reject: false,
+  transfer: false,
+  hintIndex: 0,
+  hintTerm: 0,
+  context: undefined,
+  entries: [],
+  snapshot: undefined,
+});
+
+test("a node reaches for the members of its configuration, and a node without one for whom it was told of", () => {
+  const book = bookOf([memberOf("a"), memberOf("b")]);
+  book.connect();
+  assert.equal(book.peers(), "b=b:7000");
+  book.learn([memberOf("x")]);
+  assert.equal(book.peers(), "b=b:7000");
+
+  const blank = bookOf([], [memberOf("b"), memberOf("c")]);
+  blank.connect();
+  assert.equal(blank.peers(), "b=b:7000 c=c:7000");
+});
+
+test("a member that is gone is reached for no more, and whoever is new is known since then", () => {
+  const book = bookOf([memberOf("a"), memberOf("b")]);
+  assert.equal(book.knownSince("b"), 5);
+  assert.deepEqual(book.adopt(configuration("a", "c"), 9), ["b"]);
+  assert.deepEqual(book.ids(), ["a", "c"]);
+  assert.equal(book.knownSince("c"), 9);
+  assert.equal(book.knownSince("a"), 5);
+  book.connect();
+  assert.equal(book.peers(), "");
+});
+
+test("bug 17: the answers of another data directory under a known id do not count, whatever else it says does", () => {
+  const book = bookOf([memberOf("a"), memberOf("b")]);
+  book.judge({ nodeId: "b", storageId: "blank", raftAddr: "b:7000", hasJoined: false }, true);
+  for (const type of ["MsgAppResp", "MsgVoteResp", "MsgPreVoteResp", "MsgHeartbeatResp"] as const) {
+    assert.equal(book.isFrom(message("b", type)), false, type);
+  }
+  assert.equal(book.isFrom(message("b", "MsgApp")), true);
+  book.judge({ nodeId: "b", storageId: storageOf("b"), raftAddr: "b:7000", hasJoined: false }, true);
+  assert.equal(book.isFrom(message("b", "MsgAppResp")), true);
+});
+
+test("while no directory of a member is known, only the answers of one that founded the cluster count", () => {
+  const book = bookOf([memberOf("a"), { ...memberOf("b"), storage: "" }]);
+  for (const hasJoined of [false, true, false]) {
+    book.judge({ nodeId: "b", storageId: "any", raftAddr: "b:7000", hasJoined }, true);
+    for (const type of ["MsgAppResp", "MsgVoteResp", "MsgPreVoteResp", "MsgHeartbeatResp"] as const) {
+      assert.equal(book.isFrom(message("b", type)), !hasJoined, type);
+    }
+    assert.equal(book.isFrom(message("b", "MsgVote")), true);
+  }
+});
+
+test("strangers are refused by who hears a leader, and heard by who may be the one left behind", () => {
+  const book = bookOf([memberOf("a"), memberOf("b")]);
+  const stranger = { nodeId: "x", storageId: storageOf("x"), raftAddr: "x:7000", hasJoined: false };
+  assert.equal(book.judge(stranger, true), "not_a_member");
+  assert.equal(book.find("x"), undefined);
+  assert.equal(book.judge(stranger, false), undefined);
+  assert.equal(book.find("x")?.raft_addr, "x:7000");
+  assert.equal(bookOf([]).judge(stranger, true), undefined);
+});
+
+test("a member's own words do not replace the address in its row", () => {
+  const book = bookOf([memberOf("a"), memberOf("b")]);
+  book.judge({ nodeId: "b", storageId: storageOf("b"), raftAddr: "elsewhere:1", hasJoined: false }, true);
+  assert.equal(book.find("b")?.raft_addr, "b:7000");
+});

@@ -1,0 +1,55 @@
+/** What shows that a member has forgotten, and what does not. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createRollbackDetector } from "../../../../src/server/cluster/members/rollback-detection.ts";
+
+const words = (lastIndex: number, term = 3, storageId = "s") => ({
+  nodeId: "b",
+  storageId,
+  log: { lastIndex, term },
+});
+
+test("a log that ends before what was committed and on its disk has forgotten, whoever leads", () => {
+  const recall = createRollbackDetector();
+  assert.equal(recall.judge(words(0), undefined), undefined);
+  recall.note("b", "s", 46);
+  recall.note("b", "s", 40);
+  assert.equal(recall.judge(words(46), undefined), undefined);
+  assert.equal(recall.judge(words(60), undefined), undefined);
+  assert.deepEqual(recall.forgotten(), new Map());
+  const found = { storageId: "s", lastIndex: 36, hadIndex: 46 };
+  assert.deepEqual(recall.judge(words(36, 9), undefined), found);
+  assert.deepEqual(recall.forgotten(), new Map([["b", found]]));
+  assert.equal(recall.safeIndexOf("b", "s"), 46);
+});
+
+test("what it acknowledged to the present leader counts until it has reached a later term", () => {
+  const recall = createRollbackDetector();
+  assert.deepEqual(recall.judge(words(10, 3), { term: 3, index: 12 })?.hadIndex, 12);
+  assert.deepEqual(recall.judge(words(10, 2), { term: 3, index: 12 })?.hadIndex, 12);
+  assert.equal(recall.judge(words(10, 4), { term: 3, index: 12 }), undefined);
+  assert.equal(recall.judge(words(12, 3), { term: 3, index: 12 }), undefined);
+});
+
+test("another directory is another member, and an earlier version says nothing that could be judged", () => {
+  const recall = createRollbackDetector();
+  recall.note("b", "s", 46);
+  assert.equal(recall.judge(words(0, 0, "blank"), undefined), undefined);
+  assert.equal(recall.judge({ nodeId: "b", storageId: "s", log: undefined }, { term: 1, index: 9 }), undefined);
+  recall.note("b", "blank", 3);
+  assert.equal(recall.safeIndexOf("b", "s"), undefined);
+  assert.equal(recall.judge(words(2, 1, "blank"), undefined)?.hadIndex, 3);
+});
+
+test("who comes back whole, or is a member no more, is not listed", () => {
+  const recall = createRollbackDetector();
+  recall.note("b", "s", 46);
+  recall.judge(words(1), undefined);
+  recall.judge(words(46), undefined);
+  assert.equal(recall.forgotten().size, 0);
+  recall.judge(words(1), undefined);
+  recall.keepOnly(["a"]);
+  assert.equal(recall.forgotten().size, 0);
+  assert.equal(recall.judge(words(1), undefined), undefined);
+});

@@ -1,0 +1,294 @@
+/** When a snapshot is made, what of the log goes with it, and who is sent one. Over a real data directory. */
+
+import assert from "node:assert/strict";
+import { existsSync, readdirSync } from "node:fs";
+import { type TestContext, test } from "node:test";
+import { createSnapshotSender } from "../../../../src/server/cluster/snapshots/send-snapshot.ts";
+import {
+  createSnapshots,
+  describeSnapshot,
+  type Snapshots,
+} from "../../../../src/server/cluster/snapshots/snapshot-schedule.ts";
+import type { SnapshotRecord } from "../../../../src/server/cluster/storage/index.ts";
+import type { Entry, Message } from "../../../../src/server/core/raft/index.ts";
+import { configuration } from "../support/driver-bench.ts";
+import { memberOf } from "../support/leader-bench.ts";
+import { keyCommand, type MachineBench, machineBench } from "../support/machine-bench.ts";
+import { silentNetwork } from "../support/network.ts";
+import { failure, memoryLog, until } from "../support/outcome.ts";
+
+interface Bench extends MachineBench {
+  readonly snapshots: Snapshots;
+  readonly stop: AbortController;
+  lowestMatch: number;
+  isInstalling: boolean;
+  compacted: number;
+  /** Entries up to and with `last`, appended and applied, without rows. */
+  fill(last: number, bytes?: number): Promise<void>;
+}
+
+const EVERY = 8_192;
+
+async function bench(t: TestContext): Promise<Bench> {
+  const machine = await machineBench(t);
+  const stop = new AbortController();
+  const made: Bench = Object.assign(machine, {
+    stop,
+    lowestMatch: Number.MAX_SAFE_INTEGER,
+    isInstalling: false,
+    compacted: 0,
+    snapshots: createSnapshots({
+      storage: machine.storage,
+      writer: machine.writer,
+      lowestMatch: () => made.lowestMatch,
+      isInstalling: () => made.isInstalling,
+      onCompacted: () => {
+        made.compacted += 1;
+      },
+      onFault: (error) => machine.faults.push(error),
+      signal: stop.signal,
+    }),
+    async fill(last: number, bytes = 8) {
+      const { log } = machine.storage;
+      const data = Buffer.alloc(bytes);
+      while (log.lastIndex() < last) {
+        const from = log.lastIndex() + 1;
+        const count = Math.min(last - from + 1, bytes > 1_000 ? 8 : 2_048);
+        const entries = Array.from(
+          { length: count },
+          (_, at): Entry => ({ index: from + at, term: 1, kind: "normal", data }),
+        );
+        await log.append({ entries, hardState: undefined, sync: true });
+      }
+      const { state, configuration: of } = machine.machine;
+      machine.writer.add([], {
+        applied: { ...state.applied, index: last },
+        digest: state.digest,
+        configuration: of,
+      });
+      await machine.writer.flush();
+    },
+  });
+  return made;
+}
+
+const filesOf = ({ dir }: Bench): readonly string[] => readdirSync(dir).filter((name) => name.startsWith("snap-"));
+
+test("a snapshot is due after 8,192 applied entries, and not before", async (t) => {
+  const made = await bench(t);
+  await made.fill(EVERY);
+  made.snapshots.consider();
+  await made.writer.between(async () => undefined);
+  assert.equal(made.storage.log.snapshotRecord?.index, 1);
+  await made.fill(EVERY + 1);
+  made.snapshots.consider();
+  made.snapshots.consider();
+  await until("the snapshot is recorded", () => made.compacted === 1);
+  assert.equal(made.storage.log.snapshotRecord?.index, EVERY + 1);
+  assert.equal(made.storage.log.firstIndex(), 2, "10,240 entries stay behind a snapshot");
+  made.snapshots.consider();
+  await until("its file is the only one", () => filesOf(made).length === 1);
+  assert.deepEqual(made.faults, []);
+});
+
+test("what is more than 10,240 entries behind goes, but not what a reachable member lacks", async (t) => {
+  const made = await bench(t);
+  await made.fill(11_000);
+  made.lowestMatch = 300;
+  await made.snapshots.make();
+  assert.equal(made.storage.log.firstIndex(), 301);
+  made.lowestMatch = Number.MAX_SAFE_INTEGER;
+  await made.fill(11_001);
+  await made.snapshots.make();
+  assert.equal(made.storage.log.firstIndex(), 11_001 - 10_240 + 1);
+});
+
+test("a large log is due early, and nothing of it is kept for its number of entries", async (t) => {
+  const made = await bench(t);
+  await made.fill(65, 1024 * 1024);
+  assert.ok(made.storage.log.byteLength >= 64 * 1024 * 1024);
+  made.snapshots.consider();
+  await until("the log is compacted", () => made.compacted === 1, 30_000);
+  assert.equal(made.storage.log.firstIndex(), 66);
+});
+
+test("a whole snapshot keeps nothing of the log, whoever lacks it", async (t) => {
+  const made = await bench(t);
+  await made.fill(20);
+  made.lowestMatch = 3;
+  const record = await made.snapshots.make({ isWhole: true });
+  assert.equal(record.index, 20);
+  assert.equal(made.storage.log.firstIndex(), 21);
+});
+
+test("asked again at the same index the snapshot is the one that is there, and older files go", async (t) => {
+  const made = await bench(t);
+  await made.apply(keyCommand("one"));
+  const first = await made.snapshots.make();
+  assert.deepEqual(await made.snapshots.make(), first);
+  await made.apply(keyCommand("two"));
+  const second = await made.snapshots.make();
+  assert.equal(second.index, first.index + 1);
+  assert.notEqual(second.digest, first.digest);
+  assert.deepEqual(filesOf(made), [`snap-${second.term}-${second.index}.bin`]);
+});
+
+test("while a received file waits to be installed no file goes, since no record names it yet", async (t) => {
+  const made = await bench(t);
+  await made.apply(keyCommand("one"));
+  await made.snapshots.make();
+  made.isInstalling = true;
+  await made.apply(keyCommand("two"));
+  await made.snapshots.make();
+  assert.equal(filesOf(made).length, 2);
+  made.isInstalling = false;
+  await made.apply(keyCommand("three"));
+  await made.snapshots.make();
+  assert.equal(filesOf(made).length, 1);
+});
+
+test("snapshots asked for at once come one after the other, each of everything applied until it was asked for", async (t) => {
+  const made = await bench(t);
+  await made.apply(keyCommand("one"));
+  const first = made.snapshots.make();
+  await made.apply(keyCommand("two"));
+  const second = made.snapshots.make();
+  await first;
+  assert.equal((await second).index, 3);
+});
+
+test("a node without a state has no snapshot to give, and a stopping one begins none", async (t) => {
+  const made = await bench(t);
+  const nothing = createSnapshots({
+    storage: made.storage,
+    writer: { ...made.writer, standing: () => ({ ...made.writer.standing(), applied: { index: 0, term: 0, now: 0 } }) },
+    lowestMatch: () => 0,
+    isInstalling: () => false,
+    onCompacted: () => undefined,
+    onFault: assert.fail,
+    signal: made.stop.signal,
+  });
+  await assert.rejects(nothing.make(), failure("no_leader", /no state yet/));
+  await made.fill(EVERY + 1);
+  made.stop.abort();
+  made.snapshots.consider();
+  await assert.rejects(made.snapshots.make());
+  assert.deepEqual(filesOf(made), []);
+  assert.deepEqual(made.faults, []);
+});
+
+test("the description of a snapshot names the members by their role in its configuration", () => {
+  const record: SnapshotRecord = {
+    index: 20,
+    term: 3,
+    now: 7,
+    rows: 4,
+    digest: "d".repeat(32),
+    size: 100,
+    sha256: "",
+    configuration: { ...configuration("a"), learners: ["b"] },
+  };
+  const meta = describeSnapshot(record, {
+    members: [memberOf("a"), memberOf("b"), memberOf("gone")],
+    featureLevel: 1,
+    clusterId: undefined,
+    version: "1.0.0",
+    node: "a",
+    leads: false,
+  });
+  assert.equal(meta.id, "3-20-7");
+  assert.equal(meta.cluster_id, null);
+  assert.deepEqual(meta.configuration, { voters: [memberOf("a")], learners: [memberOf("b")] });
+  assert.deepEqual([meta.size, meta.rows, meta.leader], [100, 4, false]);
+});
+
+const message = (index: number): Message => ({
+  type: "MsgSnap",
+  from: "a",
+  to: "b",
+  term: 1,
+  logTerm: 0,
+  index: 0,
+  commit: 0,
+  reject: false,
+  transfer: false,
+  hintIndex: 0,
+  hintTerm: 0,
+  context: undefined,
+  entries: [],
+  snapshot: { index, term: 1, configuration: configuration("a", "b") },
+});
+
+async function sending(t: TestContext, knownSince = 0) {
+  const made = await bench(t);
+  const network = silentNetwork();
+  const { log, lines } = memoryLog();
+  const reports: string[] = [];
+  const send = createSnapshotSender({
+    storage: made.storage,
+    network,
+    snapshots: made.snapshots,
+    knownSince: () => knownSince,
+    report: (to, isInstalled) => reports.push(`${to} ${isInstalled}`),
+    log,
+    signal: made.stop.signal,
+  });
+  return { made, network, lines, reports, send };
+}
+
+test("the newest snapshot is sent where it is the one that is meant", async (t) => {
+  const { made, network, reports, send } = await sending(t);
+  await made.apply(keyCommand("one"));
+  const record = await made.snapshots.make();
+  await send(message(record.index));
+  assert.deepEqual(reports, ["b true"]);
+  assert.deepEqual(
+    network.sentSnapshots.map(({ record: { index } }) => index),
+    [2],
+  );
+  assert.ok(existsSync(network.sentSnapshots[0]?.path ?? ""));
+});
+
+test("the first configuration has no file, so a snapshot is made, and the next message names it", async (t) => {
+  const { made, network, reports, send } = await sending(t);
+  await made.apply(keyCommand("one"));
+  await send(message(1));
+  assert.deepEqual([network.sentSnapshots, reports], [[], ["b false"]]);
+  assert.equal(made.storage.log.snapshotRecord?.index, 2);
+  await send(message(2));
+  assert.deepEqual(reports, ["b false", "b true"]);
+});
+
+test("a snapshot from before the member was added is not sent to it: one is made", async (t) => {
+  const { made, network, reports, send } = await sending(t, 3);
+  await made.apply(keyCommand("one"));
+  await made.snapshots.make();
+  await made.apply(keyCommand("two"));
+  await send(message(2));
+  assert.deepEqual([network.sentSnapshots, reports], [[], ["b false"]]);
+  assert.equal(made.storage.log.snapshotRecord?.index, 3);
+});
+
+test("one that is not the newest any more is not sent, and nothing is made for it", async (t) => {
+  const { made, network, reports, send } = await sending(t);
+  await made.apply(keyCommand("one"));
+  await made.snapshots.make();
+  await send(message(1));
+  assert.deepEqual([network.sentSnapshots, reports], [[], ["b false"]]);
+});
+
+test("a transfer that fails is reported and logged; of a stopping node it is not news", async (t) => {
+  const { made, network, lines, reports, send } = await sending(t);
+  await made.apply(keyCommand("one"));
+  await made.snapshots.make();
+  network.transfer = () => Promise.reject(new Error("the link broke"));
+  await send(message(2));
+  assert.deepEqual(reports, ["b false"]);
+  assert.deepEqual(
+    lines.map(({ level }) => level),
+    ["warn"],
+  );
+  made.stop.abort();
+  await send(message(2));
+  assert.equal(lines.length, 1);
+});

@@ -1,0 +1,100 @@
+/** The rows of the state on the main thread, and who is told of their changes. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createView, isPublicRow } from "../../../src/server/cluster/state-view.ts";
+import type { Mutation } from "../../../src/server/core/state/index.ts";
+
+const KEY = { key: "key/a", value: "1{}" };
+const SOURCE = { key: "source/s", value: "1[]" };
+const fail = (error: unknown): never => {
+  throw error;
+};
+
+test("rows follow what is applied, in the order of their keys, and versions rise with their table", () => {
+  const { view, follow } = createView(fail);
+  follow([SOURCE, KEY, { key: "key/b", value: "1" }], 4);
+  assert.equal(view.appliedIndex, 4);
+  assert.equal(view.get("key/a"), "1{}");
+  assert.deepEqual(
+    [...view.scan("key/")],
+    [
+      ["key/a", "1{}"],
+      ["key/b", "1"],
+    ],
+  );
+  const before = { key: view.version("key/"), source: view.version("source/") };
+  follow([{ key: "key/a", value: undefined }], 5);
+  assert.equal(view.get("key/a"), undefined);
+  assert.ok(view.version("key/") > before.key);
+  assert.equal(view.version("source/"), before.source);
+});
+
+test("a watcher is told of the rows under its prefix, once for a batch, until it ends", () => {
+  const { view, follow } = createView(fail);
+  const told: (readonly Mutation[] | undefined)[] = [];
+  const end = view.watch("key/", (mutations) => {
+    assert.equal(view.get("key/a"), "1{}", "the rows are there when it is told");
+    told.push(mutations);
+  });
+  follow([KEY, SOURCE], 2);
+  follow([SOURCE], 3);
+  follow([], 4);
+  assert.deepEqual(told, [[KEY]]);
+  assert.equal(view.appliedIndex, 4);
+  end();
+  follow([KEY], 5);
+  assert.equal(told.length, 1);
+});
+
+test("a replaced state tells every watcher that everything may have changed, and holds the new rows only", () => {
+  const { view, follow, beginReplace, add, endReplace } = createView(fail);
+  follow([KEY], 2);
+  const told: unknown[] = [];
+  view.watch("key/", (mutations) => told.push(mutations));
+  view.watch("budget/", (mutations) => told.push(mutations));
+  const version = view.version("key/");
+  beginReplace();
+  add([["source/s", "1[]"]]);
+  assert.deepEqual(told, []);
+  endReplace(9);
+  assert.deepEqual(told, [undefined, undefined]);
+  assert.deepEqual([...view.scan("")], [["source/s", "1[]"]]);
+  assert.equal(view.appliedIndex, 9);
+  assert.ok(view.version("key/") > version);
+});
+
+test("a watcher that throws is reported and does not keep the others from being told", () => {
+  const failures: unknown[] = [];
+  const { view, follow } = createView((error) => failures.push(error));
+  const told: string[] = [];
+  view.watch("key/", () => {
+    throw new Error("of the watcher");
+  });
+  view.watch("key/", () => told.push("second"));
+  follow([KEY], 2);
+  assert.deepEqual(told, ["second"]);
+  assert.match(String(failures[0]), /of the watcher/);
+});
+
+test("a watcher that ends or begins another while it is told disturbs nobody", () => {
+  const { view, follow } = createView(fail);
+  const told: string[] = [];
+  const end = view.watch("key/", () => {
+    told.push("first");
+    end();
+    view.watch("key/", () => told.push("late"));
+  });
+  view.watch("key/", () => told.push("second"));
+  follow([KEY], 2);
+  assert.deepEqual(told, ["first", "second"]);
+  follow([KEY], 3);
+  assert.deepEqual(told, ["first", "second", "second", "late"]);
+});
+
+test("tables that only the state machine reads are not shown", () => {
+  assert.deepEqual(
+    ["blob/x", "sess/x", "idem/x", "key/x", "member/x", "blobs/x"].filter((key) => !isPublicRow(key)),
+    ["blob/x", "sess/x", "idem/x"],
+  );
+});

@@ -1,0 +1,140 @@
+/** What is told of clocks that differ, and when leadership is given away for them. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createClockWatch, maySetTime } from "../../../../src/server/cluster/time/clock-watch.ts";
+import { createClocks } from "../../../../src/server/cluster/time/clocks.ts";
+import { memoryLog } from "../support/outcome.ts";
+
+const HOUR = 3_600_000;
+const EPOCH = 1_700_000_000_000;
+const VOTERS = { voters: ["a", "b", "c"], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
+
+function bench(role: "leader" | "follower", silent: readonly string[] = []) {
+  const { log, lines } = memoryLog();
+  const clocks = createClocks({ wall: () => EPOCH, monotonic: () => 0 });
+  const handedOver: (readonly string[])[] = [];
+  let isReluctant = false;
+  let logNow = EPOCH;
+  let level = 5;
+  const look = createClockWatch({
+    nodeId: "a",
+    clocks,
+    log,
+    memberIds: () => VOTERS.voters,
+    logNow: () => logNow,
+    featureLevel: () => level,
+    status: () => ({ role, configuration: VOTERS }),
+    isHeard: (id) => !silent.includes(id),
+    setReluctant(is) {
+      isReluctant = is;
+    },
+    handOverTo: (ids) => handedOver.push(ids),
+  });
+  return {
+    lines,
+    handedOver,
+    isReluctant: () => isReluctant,
+    set(offsets: Readonly<Record<string, number>>) {
+      for (const [id, offsetMs] of Object.entries(offsets)) {
+        clocks.note(id, { atMs: EPOCH + offsetMs, monotonicMs: 0, roundTripMs: 1 });
+      }
+    },
+    setLog(aheadMs: number, atLevel: number) {
+      logNow = EPOCH + aheadMs;
+      level = atLevel;
+    },
+    look(times = 1) {
+      for (let time = 0; time < times; time += 1) look();
+    },
+  };
+}
+
+test("a leader that is far off, either way, gives leadership to one that is not, now and then until it is taken", () => {
+  for (const sign of [1, -1]) {
+    const made = bench("leader");
+    made.set({ b: sign * 30_500, c: sign * 30_500 });
+    made.look(11);
+    assert.equal(made.isReluctant(), true);
+    assert.deepEqual(made.handedOver, [
+      ["b", "c"],
+      ["b", "c"],
+    ]);
+  }
+});
+
+test("it keeps leading where it is near enough, where nobody else is heard of, and where the others are the odd ones", () => {
+  const near = bench("leader");
+  near.set({ b: 29_000, c: 29_000 });
+  const alone = bench("leader", ["b", "c"]);
+  alone.set({ b: HOUR, c: HOUR });
+  const odd = bench("leader");
+  odd.set({ b: HOUR, c: -HOUR });
+  for (const made of [near, alone, odd]) {
+    made.look(10);
+    assert.deepEqual(made.handedOver, []);
+  }
+  assert.deepEqual([near.isReluctant(), alone.isReluctant(), odd.isReluctant()], [false, true, false]);
+});
+
+test("who is off is told once, and once that it is not any more", () => {
+  const made = bench("follower");
+  made.set({ b: 900, c: 0 });
+  made.look(2);
+  assert.equal(made.lines.length, 0);
+  made.set({ b: HOUR });
+  made.look(3);
+  assert.deepEqual(
+    made.lines.map(({ level, fields }) => [level, fields]),
+    [["warn", { member: "b", ahead_ms: HOUR }]],
+  );
+  assert.match(made.lines[0]?.message ?? "", /is 3600 s ahead of the median/);
+  made.set({ b: 10 });
+  made.look(3);
+  assert.deepEqual(made.lines[1]?.level, "info");
+  assert.equal(made.lines.length, 2);
+  assert.deepEqual(made.handedOver, []);
+});
+
+test("a log that is ahead of the members' clocks is told once, with what goes by which, and once that it is not any more", () => {
+  for (const [level, words] of [
+    [5, /windows, suspensions and expiries go by the members' clocks/],
+    [4, /shared budgets are not served/],
+  ] as const) {
+    const made = bench("follower");
+    made.setLog(4_900, level);
+    made.look(2);
+    assert.equal(made.lines.length, 0);
+    made.setLog(596_000, level);
+    made.look(3);
+    assert.equal(made.lines.length, 1);
+    assert.match(made.lines[0]?.message ?? "", /the time of the log is 596 s ahead of the members' clocks/);
+    assert.match(made.lines[0]?.message ?? "", words);
+    made.setLog(0, level);
+    made.look(2);
+    assert.deepEqual(
+      made.lines.map(({ level: of }) => of),
+      ["warn", "info"],
+    );
+  }
+});
+
+test("a member sets the time of the log while its clock is within thirty seconds of the median, either way", () => {
+  const clocks = createClocks({ wall: () => EPOCH, monotonic: () => 0 });
+  assert.equal(maySetTime(clocks, "b"), true, "one whose clock is not known");
+  clocks.note("c", { atMs: EPOCH, monotonicMs: 0, roundTripMs: 1 });
+  for (const [offsetMs, may] of [
+    [0, true],
+    [29_000, true],
+    [-29_000, true],
+    [31_000, false],
+    [-31_000, false],
+    [-HOUR, false],
+  ] as const) {
+    // Of several readings the quickest counts.
+    for (let reading = 0; reading < 8; reading += 1) {
+      clocks.note("b", { atMs: EPOCH + offsetMs, monotonicMs: 0, roundTripMs: 1 });
+    }
+    assert.equal(maySetTime(clocks, "b"), may, `${offsetMs} ms`);
+  }
+});

@@ -1,0 +1,68 @@
+/** What a client is told whose path is no route. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { findRoute, wrongPathMessage } from "../../../../../src/server/core/dialects/index.ts";
+
+const CHAT = "`/v1/chat/completions`";
+const MESSAGES = "`/v1/messages`";
+
+/** What stands before the sentence on both dialects. */
+const ROWS: readonly (readonly [path: string, told: string, method?: string])[] = [
+  ["/chat/completions", `it is ${CHAT}`],
+  ["/Chat/Completions", `it is ${CHAT}`],
+  ["/V1/chat/completions", `it is ${CHAT}`],
+  ["/messages", `it is ${MESSAGES}`],
+  ["/messages/count_tokens", "it is `/v1/messages/count_tokens`"],
+  ["/responses", "it is `/v1/responses`"],
+  ["/completions", "it is `/v1/completions`"],
+  ["/embeddings", "it is `/v1/embeddings`"],
+  ["/models", "it is `/v1/models`", "GET"],
+  ["/v1/v1/chat/completions", `it is ${CHAT}`],
+  ["/v1/v1/messages", `it is ${MESSAGES}`],
+  ["/api/v1/chat/completions", `it is ${CHAT}`],
+  ["/openai/v1/chat/completions", `it is ${CHAT}`],
+  ["/openai/v1/responses", "it is `/v1/responses`"],
+  ["/anthropic/v1/messages", `it is ${MESSAGES}`],
+  ["/anthropic/messages", `it is ${MESSAGES}`],
+  ["/proxy/openai/chat/completions", `it is ${CHAT}`],
+  ["/inference/v1/chat/completions", `it is ${CHAT}`],
+  ["/v4/chat/completions", `it is ${CHAT}`],
+  ["/v1beta/openai/chat/completions", `Gemini's own API is not served: ask ${CHAT}`],
+  ["/v1beta/models/gemini-3:generateContent", `Gemini's own API is not served: ask ${CHAT}`],
+  ["/v1beta/models/gemini-3:streamGenerateContent", `Gemini's own API is not served: ask ${CHAT}`],
+  ["/v1alpha/models/gemini-3:generateContent", `Gemini's own API is not served: ask ${CHAT}`],
+  ["/v1beta1/projects/p/locations/l", `Gemini's own API is not served: ask ${CHAT}`],
+  ["/openai/deployments/gpt/chat/completions", `Azure's paths of deployments are not served: ask ${CHAT}`],
+  ["/deployments/gpt/chat/completions", `Azure's paths of deployments are not served: ask ${CHAT}`],
+  ["/v1/engines/gpt/completions", `paths of engines are not served: ask ${CHAT}`],
+  ["/engines/gpt/chat/completions", `paths of engines are not served: ask ${CHAT}`],
+  ["/model/claude/invoke", `Bedrock's own API is not served: ask ${MESSAGES}`],
+  ["/model/claude/converse-stream", `Bedrock's own API is not served: ask ${MESSAGES}`],
+  ["/api/chat", `Ollama's own API is not served: ask ${CHAT}`],
+  ["/api/generate", `Ollama's own API is not served: ask ${CHAT}`],
+  ["/api/tags", "Ollama's own API is not served: models are at `/v1/models`", "GET"],
+  ["/api/embed", "Ollama's own API is not served: ask `/v1/embeddings`"],
+  ["/v2/chat", `Cohere's own API is not served: ask ${CHAT}`],
+  ["/mcp", "an MCP server is at `/mcp/NAME`, and `/registry/v0.1/servers` lists them"],
+  ["/sse", "an MCP server is at `/mcp/NAME`, by POST", "GET"],
+  ["/a2a", "an agent is at `/a2a/NAME`"],
+  ["/.well-known/agent-card.json", "the card of an agent is at `/a2a/NAME/.well-known/agent-card.json`", "GET"],
+  ["/.well-known/agent.json", "the card of an agent is at `/a2a/NAME/.well-known/agent-card.json`", "GET"],
+  ["/v0/servers", "the registry is at `/registry/v0.1/servers`", "GET"],
+  ["/health", "`/healthz`, `/readyz` and `/metrics` are on the listener of `metrics_listen`", "GET"],
+  ["/v1/organization/usage", "a provider's administration is not served here", "GET"],
+  ["/v1/messages", "`/v1/messages` takes other methods", "GET"],
+  ["/", ". This gateway", "GET"],
+  ["/nowhere", ". This gateway"],
+  ["/v1", ". This gateway", "GET"],
+];
+
+for (const [path, told, method = "POST"] of ROWS) {
+  test(`${method} ${path} is told: ${told}`, () => {
+    assert.equal(findRoute(method, path), undefined);
+    const message = wrongPathMessage(method, path);
+    assert.ok(message.includes(told), message);
+    assert.match(message, /compat .*`\/v1\/chat\/completions`.* messages .*`\/v1\/messages`/);
+    assert.ok(!message.includes("gemini-3") && !message.includes("/proxy/"), "nothing of the path is repeated");
+  });
+}

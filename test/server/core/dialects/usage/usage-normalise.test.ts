@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { isDoubtful, normaliseUsage, type Usage } from "../../../../../src/server/core/dialects/index.ts";
+
+const usage = (some: Partial<Usage>): Usage => ({
+  inputTokens: 0,
+  outputTokens: 0,
+  totalTokens: 0,
+  cachedInputTokens: 0,
+  cacheCreationInputTokens: 0,
+  reasoningTokens: 0,
+  ...some,
+});
+
+test("each shape of the compat dialect comes to one sense, cached tokens within the input", () => {
+  const cases: readonly (readonly [string, unknown, Usage | undefined])[] = [
+    [
+      "chat completions",
+      {
+        prompt_tokens: 20,
+        completion_tokens: 5,
+        total_tokens: 25,
+        prompt_tokens_details: { cached_tokens: 12, cache_write_tokens: 3, audio_tokens: 0 },
+        completion_tokens_details: { reasoning_tokens: 2, audio_tokens: 0 },
+      },
+      usage({
+        inputTokens: 20,
+        outputTokens: 5,
+        totalTokens: 25,
+        cachedInputTokens: 12,
+        cacheCreationInputTokens: 3,
+        reasoningTokens: 2,
+      }),
+    ],
+    ["embeddings", { prompt_tokens: 7, total_tokens: 7 }, usage({ inputTokens: 7, totalTokens: 7 })],
+    ["a reranker that tells its total alone", { total_tokens: 7 }, usage({ inputTokens: 7, totalTokens: 7 })],
+    [
+      "responses",
+      {
+        input_tokens: 20,
+        input_tokens_details: { cached_tokens: 12, cache_write_tokens: 0 },
+        output_tokens: 5,
+        output_tokens_details: { reasoning_tokens: 4 },
+        total_tokens: 25,
+      },
+      usage({ inputTokens: 20, outputTokens: 5, totalTokens: 25, cachedInputTokens: 12, reasoningTokens: 4 }),
+    ],
+    [
+      "realtime",
+      {
+        total_tokens: 30,
+        input_tokens: 20,
+        output_tokens: 10,
+        input_token_details: { text_tokens: 5, audio_tokens: 15, image_tokens: 0, cached_tokens: 8 },
+        output_token_details: { text_tokens: 2, audio_tokens: 8 },
+      },
+      usage({ inputTokens: 20, outputTokens: 10, totalTokens: 30, cachedInputTokens: 8 }),
+    ],
+    [
+      "images",
+      { input_tokens: 5, output_tokens: 100, total_tokens: 105, input_tokens_details: { text_tokens: 5 } },
+      usage({ inputTokens: 5, outputTokens: 100, totalTokens: 105 }),
+    ],
+    [
+      "a transcription by tokens",
+      {
+        type: "tokens",
+        input_tokens: 14,
+        output_tokens: 45,
+        total_tokens: 59,
+        input_token_details: { text_tokens: 0 },
+      },
+      usage({ inputTokens: 14, outputTokens: 45, totalTokens: 59 }),
+    ],
+    ["a transcription by duration", { type: "duration", seconds: 9 }, undefined],
+    [
+      "no total",
+      { prompt_tokens: 3, completion_tokens: 4 },
+      usage({ inputTokens: 3, outputTokens: 4, totalTokens: 7 }),
+    ],
+    [
+      "a total of more than is named",
+      { prompt_tokens: 10, completion_tokens: 5, total_tokens: 30 },
+      usage({ inputTokens: 10, outputTokens: 5, totalTokens: 30 }),
+    ],
+    [
+      "a total of less than is named",
+      { prompt_tokens: 10, completion_tokens: 5, total_tokens: 0 },
+      usage({ inputTokens: 10, outputTokens: 5, totalTokens: 15 }),
+    ],
+  ];
+  for (const [name, value, expected] of cases) assert.deepEqual(normaliseUsage("compat", value), expected, name);
+});
+
+test("reasoning that stands beside the completion, as the total says, is part of the output", () => {
+  const xai = {
+    prompt_tokens: 10_120,
+    completion_tokens: 1_499,
+    total_tokens: 14_428,
+    prompt_tokens_details: { cached_tokens: 128 },
+    completion_tokens_details: { reasoning_tokens: 2_809 },
+  };
+  assert.deepEqual(
+    normaliseUsage("compat", xai),
+    usage({
+      inputTokens: 10_120,
+      outputTokens: 4_308,
+      totalTokens: 14_428,
+      cachedInputTokens: 128,
+      reasoningTokens: 2_809,
+    }),
+  );
+});
+
+test("the messages dialect counts its cache beside the input, and the sum is the input", () => {
+  const value = {
+    input_tokens: 8,
+    cache_creation_input_tokens: 3,
+    cache_read_input_tokens: 12,
+    cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 0 },
+    output_tokens: 5,
+    output_tokens_details: { thinking_tokens: 2 },
+    server_tool_use: { web_search_requests: 0 },
+    service_tier: "standard",
+    inference_geo: null,
+  };
+  assert.deepEqual(
+    normaliseUsage("messages", value),
+    usage({
+      inputTokens: 23,
+      outputTokens: 5,
+      totalTokens: 28,
+      cachedInputTokens: 12,
+      cacheCreationInputTokens: 3,
+      reasoningTokens: 2,
+    }),
+  );
+});
+
+test("cache counts under the names of the messages dialect are not added to a compat input", () => {
+  const value = {
+    prompt_tokens: 1_000,
+    completion_tokens: 10,
+    total_tokens: 1_010,
+    cache_read_input_tokens: 800,
+    cache_creation_input_tokens: 100,
+    input_tokens: 100,
+    output_tokens: 10,
+  };
+  const expected = usage({
+    inputTokens: 1_000,
+    outputTokens: 10,
+    totalTokens: 1_010,
+    cachedInputTokens: 800,
+    cacheCreationInputTokens: 100,
+  });
+  assert.deepEqual(normaliseUsage("compat", value), expected);
+  const both = { ...value, prompt_tokens_details: { cached_tokens: 800, cache_write_tokens: 100 } };
+  assert.deepEqual(normaliseUsage("compat", both), expected);
+});
+
+test("what is no count is absent, and a usage without any is none", () => {
+  const hostile = [-1, 1.5, 1e12 + 1, 1e300, Number.NaN, "5", null, true, [5], { valueOf: 5 }];
+  for (const value of hostile) {
+    assert.equal(normaliseUsage("compat", { prompt_tokens: value, completion_tokens: value }), undefined);
+    assert.equal(normaliseUsage("messages", { input_tokens: value, output_tokens: value }), undefined);
+    assert.deepEqual(
+      normaliseUsage("compat", { prompt_tokens: 4, completion_tokens: value, prompt_tokens_details: value }),
+      usage({ inputTokens: 4, totalTokens: 4 }),
+    );
+  }
+  for (const value of [undefined, null, 5, "usage", [], [{ prompt_tokens: 5 }], {}]) {
+    assert.equal(normaliseUsage("compat", value), undefined);
+    assert.equal(normaliseUsage("messages", value), undefined);
+  }
+  assert.ok(Object.is(normaliseUsage("compat", JSON.parse('{"prompt_tokens":-0}'))?.inputTokens, 0));
+});
+
+test("a count that cannot be is doubtful wherever it stands, one that is left out is not", () => {
+  const hostile = [-1, 1.5, 1e12 + 1, 1e300, Number.POSITIVE_INFINITY, "5", true, [5], { valueOf: 5 }];
+  for (const value of hostile) {
+    for (const name of ["prompt_tokens", "output_tokens", "total_tokens", "prompt_cache_hit_tokens"]) {
+      assert.equal(isDoubtful("compat", { prompt_tokens: 4, [name]: value }), true, `${name} ${String(value)}`);
+    }
+    assert.equal(isDoubtful("compat", { input_token_details: { cached_tokens: value } }), true);
+    assert.equal(isDoubtful("messages", { input_tokens: 4, cache_read_input_tokens: value }), true);
+    assert.equal(isDoubtful("messages", { output_tokens_details: { thinking_tokens: value } }), true);
+  }
+  for (const value of [
+    undefined,
+    null,
+    5,
+    "usage",
+    [],
+    {},
+    { prompt_tokens: null },
+    { prompt_tokens: 0, cost: "0.1" },
+  ]) {
+    assert.equal(isDoubtful("compat", value), false);
+  }
+  assert.equal(isDoubtful("messages", { input_tokens: 1, cache_creation: { ephemeral_5m_input_tokens: -1 } }), false);
+});
+
+test("sums end at the largest count", () => {
+  const most = { input_tokens: 1e12, cache_read_input_tokens: 1e12, output_tokens: 1e12 };
+  assert.deepEqual(
+    [normaliseUsage("messages", most)?.inputTokens, normaliseUsage("messages", most)?.totalTokens],
+    [1e12, 1e12],
+  );
+});
+
+test("whatever a provider says, counts are whole, not negative, and no part is larger than its whole", () => {
+  const count = fc.oneof(fc.nat(1_000), fc.constantFrom(1e12, -1, 0.5, null, "3"), fc.jsonValue());
+  const details = fc.dictionary(
+    fc.constantFrom("cached_tokens", "cache_write_tokens", "reasoning_tokens", "thinking_tokens"),
+    count,
+  );
+  const names = [
+    "prompt_tokens",
+    "completion_tokens",
+    "input_tokens",
+    "output_tokens",
+    "total_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+    "prompt_cache_hit_tokens",
+  ];
+  const value = fc
+    .tuple(fc.dictionary(fc.constantFrom(...names), count), details, details)
+    .map(([counts, input, output]) => ({
+      ...counts,
+      prompt_tokens_details: input,
+      output_tokens_details: output,
+    }));
+  fc.assert(
+    fc.property(value, fc.constantFrom("compat" as const, "messages" as const), (given, dialect) => {
+      const found = normaliseUsage(dialect, given);
+      if (found === undefined) return;
+      for (const each of Object.values(found))
+        assert.ok(Number.isSafeInteger(each) && each >= 0, JSON.stringify(found));
+      assert.ok(found.cachedInputTokens + found.cacheCreationInputTokens <= found.inputTokens);
+      assert.ok(found.reasoningTokens <= found.outputTokens);
+      assert.ok(found.totalTokens >= Math.min(1e12, found.inputTokens + found.outputTokens));
+    }),
+    { numRuns: 2_000, verbose: true },
+  );
+});

@@ -1,0 +1,34 @@
+/** Which exchanged tokens are kept. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createExchangedTokens } from "../../../../src/server/credentials/tokens/exchanged-tokens.ts";
+
+const kept = (value: string, principal = "p", until = 100) => ({ value, until, principal });
+
+test("a token is found until its end, and another may take its place", () => {
+  const tokens = createExchangedTokens<string>();
+  tokens.keep("k", kept("a"));
+  assert.equal(tokens.find("k", 99), "a");
+  assert.equal(tokens.find("other", 0), undefined);
+  tokens.keep("k", kept("c"));
+  assert.equal(tokens.find("k", 0), "c");
+  assert.equal(tokens.find("k", 100), undefined);
+  assert.equal(tokens.size(), 0);
+});
+
+test("one caller has a hundred at most, and of all callers those go that were used longest ago", () => {
+  const tokens = createExchangedTokens<string>();
+  for (let at = 0; at < 150; at++) tokens.keep(`k${at}`, kept(`v${at}`, "many"));
+  assert.equal(tokens.size(), 100);
+  assert.equal(tokens.find("k49", 0), undefined);
+  assert.equal(tokens.find("k50", 0), "v50");
+  for (let at = 0; at < 9_900; at++) tokens.keep(`o${at}`, kept("v", `p${at}`));
+  assert.equal(tokens.size(), 10_000);
+  tokens.keep("one more", kept("v", "q"));
+  assert.equal(tokens.size(), 10_000);
+  assert.equal(tokens.find("k51", 0), undefined, "k50 was used since");
+  assert.equal(tokens.find("k50", 0), "v50");
+  tokens.keep("k50", kept("w", "another"));
+  assert.equal(tokens.find("k50", 0), "w");
+  assert.equal(tokens.size(), 10_000);
+});

@@ -1,0 +1,117 @@
+/** When a value that somebody gives for a time is fetched: once for all who wait, ahead while it is used, not in a flood. */
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+import { createRenewed, type Fetched } from "../../../../src/server/credentials/tokens/renewed-value.ts";
+
+const own = (value: string, lifeMs: number): Fetched<string> => ({ value, lifeMs, ageMs: 0, isOwn: true });
+
+function renewing(pauseMs?: number) {
+  let now = 0;
+  const asked: { readonly resolve: (it: Fetched<string>) => void; readonly reject: (error: Error) => void }[] = [];
+  const ended: number[] = [];
+  const renewed = createRenewed<string>({
+    fetch: () => new Promise((resolve, reject) => asked.push({ resolve, reject })),
+    pauseOf: () => pauseMs,
+    dropsEveryMs: 1_000,
+    clock: { now: () => now, monotonic: () => now },
+    random: () => 0,
+    fetched: () => ended.push(0),
+    failed: (failures) => ended.push(failures),
+  });
+  /** Microtasks run, then timers of so long. */
+  const pass = async (ms: number): Promise<void> => {
+    now += ms;
+    mock.timers.tick(ms);
+    for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+  };
+  return { renewed, asked, ended, pass };
+}
+
+test("the first who ask wait for one fetch, and the next are answered at once", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { renewed, asked } = renewing();
+  const waiting = [renewed.current(), renewed.current(), renewed.current()];
+  assert.equal(asked.length, 1);
+  asked[0]?.resolve(own("a", 100_000));
+  assert.deepEqual(await Promise.all(waiting), ["a", "a", "a"]);
+  assert.equal(renewed.current(), "a");
+  renewed.close();
+});
+
+test("it is renewed at four fifths of its life while it is used, and nobody waits; unused it lapses", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  t.after(() => mock.timers.reset());
+  const { renewed, asked, pass } = renewing();
+  const first = renewed.current();
+  asked[0]?.resolve(own("a", 100_000));
+  await first;
+  await pass(79_000);
+  assert.equal(renewed.current(), "a");
+  assert.equal(asked.length, 1);
+  await pass(1_000);
+  assert.equal(asked.length, 2);
+  assert.equal(renewed.current(), "a", "the old one, until the new one is there");
+  asked[1]?.resolve(own("b", 100_000));
+  await pass(0);
+  assert.equal(renewed.current(), "b");
+  asked.length = 0;
+  await pass(80_000);
+  assert.equal(asked.length, 1, "it was used once more");
+  asked[0]?.resolve(own("c", 100_000));
+  await pass(0);
+  await pass(95_000);
+  assert.equal(asked.length, 1, "nobody asked since");
+  assert.ok(renewed.current() instanceof Promise, "less than five seconds are left");
+  asked[1]?.resolve(own("d", 0));
+  assert.equal(await renewed.current(), "d", "used by whoever waited");
+  assert.ok(renewed.current() instanceof Promise, "and kept for nobody");
+  renewed.close();
+});
+
+test("a failure is told to all who wait and to those who come before the pause is over; what is held is used meanwhile", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  t.after(() => mock.timers.reset());
+  const { renewed, asked, ended, pass } = renewing();
+  const failed = [renewed.current(), renewed.current()];
+  asked[0]?.reject(new Error("down"));
+  for (const one of failed) await assert.rejects(async () => one, /down/);
+  assert.throws(() => renewed.current(), /down/);
+  await pass(500);
+  const second = renewed.current();
+  assert.equal(asked.length, 2);
+  asked[1]?.resolve(own("a", 100_000));
+  assert.equal(await second, "a");
+  renewed.current();
+  await pass(80_000);
+  asked[2]?.reject(new Error("down"));
+  await pass(0);
+  assert.equal(renewed.current(), "a");
+  await pass(500);
+  assert.equal(asked.length, 4, "it is asked again in the background");
+  asked[3]?.resolve(own("b", 100_000));
+  await pass(0);
+  assert.equal(renewed.current(), "b");
+  assert.deepEqual(ended, [1, 0, 1, 0]);
+  renewed.close();
+});
+
+test("one that was refused is dropped once, for all who were refused with it, and not in a flood", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  t.after(() => mock.timers.reset());
+  const { renewed, asked, pass } = renewing();
+  const first = renewed.current();
+  asked[0]?.resolve(own("a", 100_000));
+  await first;
+  await pass(1_000);
+  assert.ok(renewed.drop("a") && renewed.drop("a"));
+  const next = renewed.current();
+  assert.equal(asked.length, 2);
+  asked[1]?.resolve(own("b", 100_000));
+  assert.equal(await next, "b");
+  assert.ok(renewed.drop("a"), "another has taken its place");
+  assert.equal(renewed.drop("b"), false, "too soon");
+  assert.equal(renewed.current(), "b");
+  await pass(1_000);
+  assert.ok(renewed.drop("b"));
+  renewed.close();
+});

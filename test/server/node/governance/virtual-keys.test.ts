@@ -1,0 +1,150 @@
+/** The keys that callers present, found among the replicated rows: right at once, the same object while unchanged. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { createView } from "../../../../src/server/cluster/state-view.ts";
+import { commands, type NamedCommand, readKey } from "../../../../src/server/core/state/index.ts";
+import { openKeyStore } from "../../../../src/server/node/governance/virtual-keys.ts";
+import { bench } from "../../core/state/harness.ts";
+
+const DIGEST = "ab".repeat(32);
+const create = (name: string, id: string, profile: string | null = null) =>
+  commands.keyCreate({ id, name, profile, metadata: { team: "a" }, digest: DIGEST, expires_in_ms: null });
+
+function open(generation?: number) {
+  const at = bench();
+  const { view, follow, beginReplace, add, endReplace } = createView((error) => assert.fail(String(error)));
+  const store = openKeyStore(view, generation);
+  return {
+    store,
+    view,
+    apply(command: NamedCommand) {
+      at.ok(command);
+    },
+    run(command: NamedCommand) {
+      const { mutations } = at.apply(command);
+      follow(mutations, at.state.applied.index);
+    },
+    /** As an installed snapshot, or a restore. */
+    reload() {
+      beginReplace();
+      add([...at.state.scan("")]);
+      endReplace(at.state.applied.index);
+    },
+  };
+}
+
+test("a key is found by its id with what it was minted with, and another id finds nothing", () => {
+  const { store, run } = open();
+  assert.equal(store.byId("aaaaaaaa"), undefined);
+  run(create("ci", "aaaaaaaa", "chat"));
+  assert.deepEqual(store.byId("aaaaaaaa"), {
+    id: "aaaaaaaa",
+    name: "ci",
+    profile: "chat",
+    metadata: { team: "a" },
+    digest: DIGEST,
+    expires_at: null,
+  });
+  for (const id of ["aaaaaaab", "ci", "", "../key/ci", "a".repeat(10_000)]) assert.equal(store.byId(id), undefined);
+});
+
+test("the object is the same as long as the key is unchanged, whatever becomes of others, and cannot be changed", () => {
+  const { store, run, reload } = open();
+  run(create("ci", "aaaaaaaa"));
+  const key = store.byId("aaaaaaaa");
+  assert.ok(key && Object.isFrozen(key) && Object.isFrozen(key.metadata));
+  run(create("other", "bbbbbbbb"));
+  run(commands.keyDelete({ name: "other" }));
+  assert.equal(store.byId("aaaaaaaa"), key);
+  reload();
+  assert.equal(store.byId("aaaaaaaa"), key, "after a snapshot that has it as it was");
+  run(commands.keyPatch({ name: "ci", profile: "batch" }));
+  const changed = store.byId("aaaaaaaa");
+  assert.notEqual(changed, key);
+  assert.equal(changed?.profile, "batch");
+});
+
+test("a key that is deleted or rotated is not found any more in the turn in which the view has it so", () => {
+  const { store, run } = open();
+  run(create("one", "aaaaaaaa"));
+  run(create("two", "bbbbbbbb"));
+  assert.ok(store.byId("aaaaaaaa") && store.byId("bbbbbbbb"));
+  run(commands.keyDelete({ name: "one" }));
+  run(commands.keyRotate({ name: "two", id: "cccccccc", digest: DIGEST }));
+  assert.deepEqual(
+    ["aaaaaaaa", "bbbbbbbb", "cccccccc"].map((id) => store.byId(id)?.name),
+    [undefined, undefined, "two"],
+  );
+});
+
+test("whoever watches the keys sees a change through the store, in whatever order watchers are called", () => {
+  const { store, run, view } = open();
+  run(create("ci", "aaaaaaaa", "chat"));
+  store.byId("aaaaaaaa");
+  const seen: (string | null | undefined)[] = [];
+  view.watch("key/", () => seen.push(store.byId("aaaaaaaa")?.profile));
+  run(commands.keyPatch({ name: "ci", profile: "batch" }));
+  run(commands.keyDelete({ name: "ci" }));
+  assert.deepEqual(seen, ["batch", undefined]);
+});
+
+test("what a snapshot does not have is gone with it", () => {
+  const { store, run, apply, reload } = open();
+  run(create("ci", "aaaaaaaa"));
+  assert.ok(store.byId("aaaaaaaa"));
+  apply(commands.keyDelete({ name: "ci" }));
+  assert.ok(store.byId("aaaaaaaa"), "this node has not heard of it");
+  reload();
+  assert.equal(store.byId("aaaaaaaa"), undefined);
+});
+
+test("keys that are in use stay parsed while a bounded number of others is", () => {
+  const { store, run } = open(4);
+  const ids = Array.from({ length: 20 }, (_, at) => `key${String(at).padStart(5, "0")}`);
+  for (const id of ids) run(create(id, id));
+  const [used = ""] = ids;
+  const key = store.byId(used);
+  const first = ids.map((id) => {
+    assert.equal(store.byId(used), key);
+    return store.byId(id);
+  });
+  const isKept = ids.map((id, at) => store.byId(id) === first[at]);
+  assert.ok(isKept.filter(Boolean).length <= 8, "two generations of four");
+  assert.deepEqual(
+    ids.map((id) => store.byId(id)),
+    first,
+    "one that was dropped is parsed anew",
+  );
+});
+
+const id = fc.constantFrom("idaaaa", "idbbbb", "idcccc", "iddddd");
+const name = fc.constantFrom("x", "y", "z");
+const step = fc.oneof(
+  fc.tuple(name, id).map(([of, to]) => create(of, to)),
+  fc.tuple(name, fc.option(name)).map(([of, profile]) => commands.keyPatch({ name: of, profile })),
+  name.map((of) => commands.keyDelete({ name: of })),
+  fc.tuple(name, id).map(([of, to]) => commands.keyRotate({ name: of, id: to, digest: DIGEST })),
+  fc.constant("reload" as const),
+  id.map((it) => ({ ask: it })),
+);
+
+test("whatever happened to the keys, a look-up gives what the rows say", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), fc.integer({ min: 1, max: 4 }), (steps, generation) => {
+      const { store, view, run, reload } = open(generation);
+      const look = (of: string): void => {
+        const row = Array.from(view.scan("key/"), ([, value]) => readKey(value)).find((key) => key.id === of);
+        const { created_at: _, ...expected } = row ?? { created_at: 0 };
+        assert.deepEqual(store.byId(of), row === undefined ? undefined : expected);
+      };
+      for (const it of steps) {
+        if (it === "reload") reload();
+        else if ("ask" in it) look(it.ask);
+        else run(it);
+      }
+      for (const of of ["idaaaa", "idbbbb", "idcccc", "iddddd"]) look(of);
+    }),
+  );
+});

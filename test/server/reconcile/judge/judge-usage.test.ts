@@ -1,0 +1,121 @@
+/** The verdict on a day: ratio and floor, direction and scope, classes that one side lacks. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { dayOf, daysIn, isMature, momentOf, windowAt } from "../../../../src/server/reconcile/judge/days.ts";
+import {
+  compare,
+  isDrift,
+  type Metered,
+  NOTHING_REPORTED,
+  type Tokens,
+  verdictOf,
+} from "../../../../src/server/reconcile/judge/judge-usage.ts";
+
+const RULES = { driftRatio: 0.02, driftFloor: 10_000 };
+
+const NO_TOKENS: Tokens = { input: 0, cached_input: 0, cache_creation_input: 0, output: 0 };
+const metered = (tokens: Partial<Tokens>): Metered => ({ tokens: { ...NO_TOKENS, ...tokens }, unmeasured: 0 });
+
+describe("drift", () => {
+  const CASES: readonly (readonly [why: string, metered: number, reported: number, breaches: boolean])[] = [
+    ["three percent of a million", 970_000, 1_000_000, true],
+    ["three percent the other way", 1_000_000, 970_000, true],
+    ["1.9 percent", 981_000, 1_000_000, false],
+    ["two percent to the token is no more than two percent", 980_000, 1_000_000, false],
+    ["a token more", 979_999, 1_000_000, true],
+    ["all of it, below the floor", 0, 9_999, false],
+    ["all of it, at the floor", 0, 10_000, true],
+    ["nothing on either side", 0, 0, false],
+    ["the same on both", 5_000_000, 5_000_000, false],
+  ];
+  for (const [why, one, other, breaches] of CASES) {
+    it(why, () => assert.equal(isDrift({ metered: one, reported: other }, RULES), breaches));
+  }
+
+  it("without ratio and floor any difference is one, and none is none", () => {
+    const rules = { driftRatio: 0, driftFloor: 0 };
+    assert.equal(isDrift({ metered: 1, reported: 0 }, rules), true);
+    assert.equal(isDrift({ metered: 0, reported: 0 }, rules), false);
+  });
+
+  it("is as large one way as the other, and never past the whole", () => {
+    const count = fc.integer({ min: 0, max: 2 ** 50 });
+    fc.assert(
+      fc.property(count, count, fc.double({ min: 0, max: 1, noNaN: true }), count, (a, b, driftRatio, driftFloor) => {
+        const rules = { driftRatio, driftFloor };
+        assert.equal(isDrift({ metered: a, reported: b }, rules), isDrift({ metered: b, reported: a }, rules));
+        const { ratio, delta } = verdictOf({ class: "input", metered: a, reported: b }, false, "keys");
+        assert.ok(ratio >= 0 && ratio <= 1);
+        assert.equal(delta, a - b);
+        if (isDrift({ metered: a, reported: b }, rules)) assert.ok(Math.abs(delta) >= driftFloor && delta !== 0);
+      }),
+    );
+  });
+});
+
+describe("a verdict", () => {
+  const CASES = [
+    ["organisation", 1, 2, true, "under", false],
+    ["organisation", 2, 1, true, "over", true],
+    ["keys", 1, 2, true, "under", true],
+    ["keys", 2, 1, true, "over", true],
+    ["keys", 2, 2, false, "equal", false],
+    ["organisation", 2, 1, false, "over", false],
+  ] as const;
+  for (const [scope, one, other, breach, direction, hard] of CASES) {
+    it(`of ${one} metered and ${other} reported, scope ${scope}, is ${direction} and ${hard ? "hard" : "soft"}`, () => {
+      const verdict = verdictOf({ class: "output", metered: one, reported: other }, breach, scope);
+      assert.deepEqual([verdict.direction, verdict.hard], [direction, hard]);
+    });
+  }
+});
+
+describe("what is compared", () => {
+  const given = metered({ input: 100, cached_input: 30, cache_creation_input: 20, output: 7 });
+
+  it("is each class that the report has", () => {
+    const tokens = { input: 1, cached_input: null, cache_creation_input: 2, output: null };
+    assert.deepEqual(compare(given, { tokens, joined: [] }), [
+      { class: "input", metered: 100, reported: 1 },
+      { class: "cache_creation_input", metered: 20, reported: 2 },
+    ]);
+  });
+
+  it("is the sum of classes that the report cannot tell apart", () => {
+    const tokens = { input: 150, cached_input: null, cache_creation_input: null, output: 7 };
+    assert.deepEqual(compare(given, { tokens, joined: ["cached_input", "cache_creation_input"] }), [
+      { class: "input", metered: 150, reported: 150 },
+      { class: "output", metered: 7, reported: 7 },
+    ]);
+  });
+
+  it("is every class of a day that nothing is reported of", () => {
+    assert.deepEqual(
+      compare(given, NOTHING_REPORTED).map(({ reported }) => reported),
+      [0, 0, 0, 0],
+    );
+  });
+});
+
+describe("days", () => {
+  const NOW = Date.parse("2026-11-20T13:14:15.678Z");
+  const HOUR = 3_600_000;
+
+  it("of a window are those of the lookback that are over", () => {
+    assert.deepEqual(daysIn(windowAt(NOW, 72 * HOUR)), ["2026-11-17", "2026-11-18", "2026-11-19"]);
+    assert.deepEqual(daysIn(windowAt(momentOf("2026-03-01"), 24 * HOUR)), ["2026-02-28"]);
+    assert.equal(daysIn(windowAt(NOW, 248 * 24 * HOUR)).length, 248);
+  });
+
+  it("are mature to the millisecond", () => {
+    const at = momentOf("2026-11-20") + 48 * HOUR;
+    assert.equal(isMature("2026-11-19", at, 48 * HOUR), true);
+    assert.equal(isMature("2026-11-19", at - 1, 48 * HOUR), false);
+  });
+
+  it("are the same day from the first moment to the last", () => {
+    assert.equal(dayOf(momentOf("2024-02-29")), "2024-02-29");
+    assert.equal(dayOf(momentOf("2024-03-01") - 1), "2024-02-29");
+  });
+});

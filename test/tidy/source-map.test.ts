@@ -1,0 +1,38 @@
+/** The source map of docs/contributing/architecture.md, and the number of files of a folder. `GATEWAY_REWRITE=1` writes the map. */
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { posix } from "node:path";
+import { test } from "node:test";
+import { filesUnder, read } from "./source.ts";
+import { sourceMap, tableOf } from "./source-map.ts";
+
+const DOCUMENT = "docs/contributing/architecture.md";
+const BEGIN =
+  "<!-- The source map is written by GATEWAY_REWRITE=1 node --import tsx --test test/tidy/source-map.test.ts -->";
+const END = "<!-- End of the source map -->";
+const MAX_FILES = 25;
+
+/** Folders that are larger, since each of their files is a stage of the same path. */
+const LARGE: ReadonlySet<string> = new Set(["src/server/dataplane", "src/server/dataplane/hops/model"]);
+
+test("each folder says what it is for, and the architecture page lists them all", () => {
+  const { lines, problems } = sourceMap();
+  assert.deepEqual(problems, []);
+  const text = read(DOCUMENT);
+  const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
+  assert.ok(from >= 0 && to > from, "the marks of the source map are missing");
+  const wanted = `${text.slice(0, from)}${BEGIN}\n\n${tableOf(lines)}\n\n${text.slice(to)}`;
+  if (process.env["GATEWAY_REWRITE"] === "1") writeFileSync(DOCUMENT, wanted);
+  else assert.equal(text, wanted, `the source map is not current: ${BEGIN}`);
+});
+
+test("a folder of the server has a number of files that can be looked over", () => {
+  const counts = new Map<string, number>();
+  for (const path of filesUnder("src/server")) {
+    const folder = posix.dirname(path);
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  const crowded = [...counts].filter(([folder, count]) => count > MAX_FILES && !LARGE.has(folder));
+  assert.deepEqual(crowded, [], `more than ${MAX_FILES} files: group them in folders by subject`);
+});
