@@ -7,18 +7,22 @@
 
 import { readFileSync } from "node:fs";
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitepress";
 import { resolveLink } from "./links.ts";
 import { llmsFiles } from "./llms.ts";
-import { markdownFiles } from "./markdown-files.ts";
+import { markdownFiles, otherFolders } from "./markdown-files.ts";
 import { sidebarOf, sitePathOf } from "./pages.ts";
 import { slugOf } from "./slug.ts";
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
+const DOCS = join(ROOT, "docs");
 const { description, repository: stated } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 const REPOSITORY: string | undefined = process.env["DOCS_REPOSITORY"] || (stated?.url ?? stated) || undefined;
+
+/** Languages of blocks that the highlighter does not know. */
+const PLAIN: ReadonlySet<string> = new Set(["cedar", "cel", "promql"]);
 
 const paths = markdownFiles(ROOT);
 const pages = paths.map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));
@@ -32,8 +36,8 @@ export default defineConfig({
   base: process.env["DOCS_BASE"] || "/",
   srcDir: ROOT,
   outDir: join(ROOT, "site"),
-  cacheDir: join(ROOT, "docs/node_modules/.cache/vitepress"),
-  srcExclude: ["**/*.md", ...paths.map((path) => `!${path}`)],
+  cacheDir: join(DOCS, "node_modules/.cache/vitepress"),
+  srcExclude: otherFolders(ROOT).map((name) => `${name}/**`),
   rewrites: (path) => sitePathOf(path) ?? path,
   cleanUrls: true,
   lastUpdated: false,
@@ -41,24 +45,24 @@ export default defineConfig({
   markdown: {
     anchor: { slugify: slugOf },
     toc: { slugify: slugOf },
-    languageAlias: { promql: "text", cel: "text", cedar: "text" },
     config(md) {
       md.core.ruler.push("repository-links", (state) => {
-        const from = String(state.env.relativePath ?? "");
-        const source = String(state.env.realPath ?? from);
-        const path = paths.find((it) => source.endsWith(it) || sitePathOf(it) === from) ?? from;
+        const { path: file = "", realPath = file, relativePath = "" } = state.env as Readonly<Record<string, string>>;
+        const inRoot = relative(ROOT, realPath).replaceAll("\\", "/");
+        const path = paths.find((it) => it === inRoot) ?? paths.find((it) => sitePathOf(it) === relativePath) ?? inRoot;
         for (const token of state.tokens.flatMap(({ children }) => children ?? [])) {
           const target = token.type === "link_open" ? token.attrGet("href") : null;
           if (target === null) continue;
-          const { href, copied: file } = resolveLink(ROOT, path, target, REPOSITORY);
+          const { href, copied: linked } = resolveLink(ROOT, path, target, REPOSITORY);
           token.attrSet("href", href ?? "#");
-          if (file !== undefined) copied.add(file);
+          if (linked !== undefined) copied.add(linked);
         }
       });
       const fence = md.renderer.rules.fence;
       md.renderer.rules.fence = (tokens, at, options, env, self) => {
         const token = tokens[at];
         if (token?.info.trim() === "mermaid") return `<MermaidDiagram code="${encodeURIComponent(token.content)}" />\n`;
+        if (token !== undefined && PLAIN.has(token.info.split(" ")[0] ?? "")) token.info = "text";
         return fence?.(tokens, at, options, env, self) ?? "";
       };
       const text = md.renderer.rules.text;
@@ -96,5 +100,18 @@ export default defineConfig({
       socialLinks: [{ icon: "git", link: REPOSITORY }],
     }),
   },
-  vite: { publicDir: false, resolve: { preserveSymlinks: true } },
+  vite: {
+    publicDir: false,
+    plugins: [
+      {
+        name: "vue-beside-docs",
+        enforce: "pre",
+        /** Pages outside of docs/ would look for Vue beside themselves. */
+        async resolveId(source, importer) {
+          if (!/^vue($|\/)/.test(source) || importer === undefined || importer.startsWith(DOCS)) return null;
+          return await this.resolve(source, join(DOCS, "README.md"), { skipSelf: true });
+        },
+      },
+    ],
+  },
 });

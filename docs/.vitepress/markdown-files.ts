@@ -4,15 +4,21 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { sitePathOf } from "./pages.ts";
 
-/** Folders that hold pages, and the folder itself. */
+/** Folders that hold pages. */
 const FOLDERS = ["docs", "examples", "packs"];
 
-/** Returns paths in the repository, with forward slashes. `docs/README.md` makes the home page; without it README.md does. */
+/** Returns paths in the repository, with forward slashes. */
 export function markdownFiles(root: string): readonly string[] {
   const top = readdirSync(root).filter((name) => name.endsWith(".md"));
   const below = FOLDERS.flatMap((folder) => filesBelow(root, folder));
   return [...top, ...below].filter((path) => path.endsWith(".md") && sitePathOf(path) !== undefined).sort();
 }
+
+/** Returns the folders of the repository that hold no pages. */
+export const otherFolders = (root: string): readonly string[] =>
+  readdirSync(root, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() && !FOLDERS.includes(entry.name) ? [entry.name] : [],
+  );
 
 function filesBelow(root: string, folder: string): readonly string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {

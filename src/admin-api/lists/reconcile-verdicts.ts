@@ -21,7 +21,7 @@ export const reconcileVerdicts = defineList({
     ratio: number("Their difference as a fraction of the larger; 0: both are 0."),
     breach: integer("1 when the difference is over the bounds.", { minimum: 0, maximum: 1 }),
     direction: choice("`over`: more was metered than is reported.", ["over", "under", "equal"]),
-    hard: integer("1 for a breach that no use of the organisation beside the gateway explains.", {
+    hard: integer("1 for a breach that no use of the account outside the gateway explains.", {
       minimum: 0,
       maximum: 1,
     }),

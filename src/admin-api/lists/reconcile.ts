@@ -9,10 +9,7 @@ export const reconcile = defineList({
   row: object("A provider whose usage reports are compared with what was metered; the same on every node.", {
     provider: text("Name of the provider."),
     type: choice("Dialect of its usage API.", ["compat", "messages"]),
-    scope: choice("Of what the report is: of the whole organisation, or of some of its keys.", [
-      "organisation",
-      "keys",
-    ]),
+    scope: choice("Of what the report is: of the whole account, or of some of its keys.", ["organisation", "keys"]),
     fetched_at: nullable(time("When its report was last had; null: not yet.")),
     judged_to: nullable(text("The last UTC day that is judged, `YYYY-MM-DD`; null: none.")),
     days: integer("Days that are judged, as far back as they are kept."),

@@ -43,7 +43,7 @@ const GC_KINDS: ReadonlyMap<number, string> = new Map([
 
 export function observeProcess(instruments: Instruments, build: BuildInfo): ProcessMetrics {
   instruments
-    .gauge("gateway_build_info", "1, labelled with the build that runs.", ["version", "commit", "node"])
+    .gauge("gateway_build_info", "1, labeled with the build that runs.", ["version", "commit", "node"])
     .with(build.version, build.commit, build.node)
     .set(1);
   const startedAt = Date.now() / 1000 - process.uptime();

@@ -1,6 +1,7 @@
 /** Pages of the admin API: its operations, from the OpenAPI document, and the columns of its lists. */
 
 import { BASE_PATH, openApiDocument, TABLES } from "../../../src/admin-api/index.ts";
+import { REFUSALS } from "../../../src/base/index.ts";
 import { ALL_LISTS } from "../../../src/cli/operate/lists.ts";
 import { anchor, code, type Page, sentence, table } from "./page.ts";
 
@@ -92,11 +93,9 @@ function answerOf(operation: Json): string {
 }
 
 function codesOf(operation: Json): string {
-  const codes = Object.values(recordIn(operation["responses"])).flatMap((answer) => {
-    const [content] = Object.values(recordIn(resolved(answer)["content"]));
-    return JSON.stringify(recordIn(content)["schema"] ?? "").match(/(?<="enum":\[)[^\]]*/g) ?? [];
-  });
-  const names = [...new Set(codes.flatMap((text) => text.match(/[a-z_]+/g) ?? []))].sort();
+  const refusals = Object.entries(recordIn(operation["responses"])).filter(([status]) => !status.startsWith("2"));
+  const text = JSON.stringify(refusals.map(([, answer]) => resolved(answer)["content"]));
+  const names = Object.keys(REFUSALS).filter((name) => text.includes(`"${name}"`));
   return names.length === 0 ? "" : `Errors: ${names.map((name) => `[${code(name)}](errors.md#${name})`).join(", ")}.`;
 }
 

@@ -14,7 +14,7 @@ const firstWord = (verb: Verb): string => verb.name.split(" ")[0] ?? "";
 
 /** Returns a command line over several lines, since one of the bare command is 200 characters long. */
 function wrappedUsage(verb: Verb): string {
-  const words = usage(verb).match(/\[[^\]]*\](?:\.\.\.)?|\S+/g) ?? [];
+  const words = usage(verb).match(/\[(?:[^[\]]|\[[^\]]*\])*\](?:\.\.\.)?|\S+/g) ?? [];
   const lines: string[] = [];
   for (const word of words) {
     const last = lines.at(-1);
@@ -26,10 +26,14 @@ function wrappedUsage(verb: Verb): string {
 
 function defaultOf(flag: Flag): string {
   if (flag.required === true) return "required";
-  if (flag.defaultText !== undefined) return prose(flag.defaultText);
+  if (flag.defaultText !== undefined)
+    return /^[A-Z_]+$/.test(flag.defaultText) ? code(flag.defaultText) : prose(flag.defaultText);
   if (flag.kind === "duration") return flag.default === undefined ? "" : code(formatDuration(flag.default));
   return "default" in flag && flag.default !== undefined ? code(String(flag.default)) : "";
 }
+
+/** Words that the help quotes, such as 'gateway keys find', are code on a page. */
+const quoted = (text: string): string => text.replace(/(?<![a-z])'([^']+)'(?![a-z])/g, "`$1`");
 
 function flagTable({ flags }: Verb): string {
   const entries = Object.entries(flags);
@@ -37,13 +41,10 @@ function flagTable({ flags }: Verb): string {
   const rows = entries.map(([name, flag]) => [
     code(flag.kind === "boolean" ? `-${name}` : `-${name} ${flag.value ?? "VALUE"}`),
     defaultOf(flag),
-    `${sentence(flag.meaning)}${"choices" in flag && flag.choices !== undefined ? ` One of ${flag.choices.map(code).join(", ")}.` : ""}${flag.kind === "strings" ? " May be repeated." : ""}`,
+    `${sentence(quoted(flag.meaning))}${"choices" in flag && flag.choices !== undefined ? ` One of ${flag.choices.map(code).join(", ")}.` : ""}${flag.kind === "strings" && !flag.meaning.includes("repeated") ? " May be repeated." : ""}`,
   ]);
   return table(["Flag", "Default", "Description"], rows);
 }
-
-/** Words that the help quotes, such as 'gateway keys find', are code on a page. */
-const quoted = (text: string): string => text.replace(/'((?:gateway|-|pack)[^']*)'/g, "`$1`");
 
 function verbText(verb: Verb): string {
   const where = "isInterleaved" in verb ? "Flags may come before and after the arguments." : "";

@@ -125,7 +125,8 @@ function exampleOf({ path, schema }: Section): string {
   const [example] = (schema["examples"] ?? []) as readonly unknown[];
   if (example === undefined) return "";
   const text = stringify(path === "" ? example : wrapped(path, example), { lineWidth: 0, flowCollectionPadding: true });
-  return `\n\n${fence("yaml", text)}`;
+  // What surrounds a nested section may need more keys.
+  return `\n\n${fence(path.includes(".") ? "yaml fragment" : "yaml", text)}`;
 }
 
 const keysOf = (rule: JsonSchema): readonly string[] => ((rule["required"] ?? []) as readonly string[]).map(code);

@@ -29,7 +29,7 @@ export function createPoolMetrics(instruments: Instruments): PoolMetrics {
   );
   const fenced = instruments.counter(
     "gateway_pool_fenced_addresses_total",
-    "Addresses that a pool's name answered with and that are not dialled, each time it did.",
+    "Addresses that a pool's name answered with and that are not dialed, each time it did.",
     ["provider", "why"],
   );
   const unreachable = instruments.counter(
