@@ -11,7 +11,7 @@ import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { before, describe, test } from "node:test";
 import { suiteOwner } from "./admin/support/suite.ts";
-import { atEnd, within } from "./support/wait.ts";
+import { atEnd, eventually, within } from "./support/wait.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const START_MS = 90_000;
@@ -138,6 +138,19 @@ describe("the production example", () => {
   test("the state is saved to an archive", async () => {
     const { status, text: said } = await verb(["snapshot", "save", "-stale", join(dir, "backup.tar.gz")]);
     assert.equal(status, 0, said);
+  });
+
+  test("a node is lost, and the others answer and take changes", async () => {
+    const pid = Number(/gateway-3 (\d+)/.exec(printed)?.[1]);
+    process.kill(pid, "SIGKILL");
+    const [first, second] = urls();
+    await eventually("the cluster takes a change", async () => {
+      const { status } = await verb(["keys", "mint", "another", "-profile", "search"]);
+      return status === 0;
+    });
+    for (const url of [first, second])
+      assert.equal((await chat(url, exported("SEARCH_KEY"), "fast", "Hello")).status, 200);
+    assert.match((await verb(["status"])).text, /gateway-3 .*silent/);
   });
 
   test("it ends when it is told to", async () => {

@@ -33,6 +33,7 @@ const folder = isTemporary ? mkdtempSync(join(tmpdir(), "gw-")) : resolve(proces
 const children = [];
 const closing = [];
 let isEnding = false;
+let isReady = false;
 
 async function freePort() {
   const server = createServer();
@@ -118,9 +119,12 @@ function start(name, args, env = {}) {
   const ended = new Promise((done) => child.once("close", done));
   child.once("error", (error) => void end(`${name} could not be started: ${error.message}`));
   child.once("exit", (code, signal) => {
-    if (!isEnding) void end(`${name} ended (${signal ?? code}); see ${join(folder, `${name}.log`)}`);
+    const what = `${name} ended (${signal ?? code}); see ${join(folder, `${name}.log`)}`;
+    if (isEnding) return;
+    if (isReady) console.error(`${what}. The others go on.`);
+    else void end(what);
   });
-  children.push({ child, ended });
+  children.push({ name, child, ended });
 }
 
 /** Ends TLS in front of the admin API of node 1, as proxy/nginx.conf does. */
@@ -140,14 +144,14 @@ async function startProxy() {
   closing.push(() => server.close().closeAllConnections());
 }
 
-async function ready() {
+async function allReady() {
   const deadline = Date.now() + READY_MS;
-  const isReady = (node) =>
+  const answersReady = (node) =>
     fetch(`http://${local(ports[`metrics${node}`])}/readyz`, { signal: AbortSignal.timeout(2_000) }).then(
       ({ ok }) => ok,
       () => false,
     );
-  while (!(await Promise.all(NODES.map(isReady))).every(Boolean)) {
+  while (!(await Promise.all(NODES.map(answersReady))).every(Boolean)) {
     if (Date.now() > deadline) return false;
     await sleep(READY_POLL_MS);
   }
@@ -189,7 +193,8 @@ try {
       GATEWAY_DRAIN: "2s",
     });
   await startProxy();
-  if (!(await ready())) throw new Error(`not all nodes are ready after ${READY_MS / 1_000} s; see ${folder}/*.log`);
+  if (!(await allReady())) throw new Error(`not all nodes are ready after ${READY_MS / 1_000} s; see ${folder}/*.log`);
+  isReady = true;
   const search = await mint("search-bot", "search", "team=search");
   const support = await mint("support-desk", "support", "team=support");
   const ca = join(etc, "tls/fullchain.pem");
@@ -197,6 +202,7 @@ try {
 examples/production on this machine
 
   nodes      https://localhost:${ports.data1}  https://localhost:${ports.data2}  https://localhost:${ports.data3}
+  processes  ${children.map(({ name, child }) => `${name} ${child.pid}`).join(", ")}
   admin      https://localhost:${ports.proxy}  through a proxy that ends TLS; ${socketOf(1)} without a sign-in
   sign in    ${issuer}  as ada, sam, olga or tom
   simulator  ${simulator}  in place of the providers and the wiki
@@ -213,7 +219,7 @@ TOKEN=$(curl -s '${issuer}/try/token?user=ada' | jq -r .access_token)
 curl --cacert ${ca} https://localhost:${ports.data2}/v1/chat/completions -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"Hello"}]}'
 gateway status
 gateway login https://localhost:${ports.proxy}
-gateway -config ${etc}/node-1.yaml -test-rules ${etc}/rules-suite.yaml
+NODE_ID=gateway-1 gateway -config ${etc}/node-1.yaml -test-rules ${etc}/rules-suite.yaml
 ready; Ctrl-C ends it
 `);
 } catch (error) {
