@@ -78,9 +78,16 @@ function installer() {
  */
 async function step(what, [command, args], { stallMs, adviceFor, total }) {
   const startedAt = Date.now();
-  process.stderr.write(`setup: ${what} ... `);
-  const count = counter(`setup: ${what} ... `, total);
-  const { how, isStalled, output } = await run(command, args, stallMs, count);
+  const text = `setup: ${what} ... `;
+  process.stderr.write(text);
+  const isCounted = total !== undefined && process.stderr.isTTY === true;
+  const { how, isStalled, output } = await run(
+    command,
+    args,
+    stallMs,
+    isCounted ? counter(text, total) : () => undefined,
+  );
+  if (isCounted) process.stderr.write(`\r${ERASE_LINE}${text}`);
   if (how === undefined) {
     process.stderr.write(`${((Date.now() - startedAt) / 1000).toFixed(1)} s\n`);
     return;
@@ -90,9 +97,10 @@ async function step(what, [command, args], { stallMs, adviceFor, total }) {
   fail(adviceFor(output.join("\n"), isStalled));
 }
 
-/** Returns a function that takes lines of output, and in a terminal writes the number of fetched packages after the text. */
+const ERASE_LINE = "\u001b[K";
+
+/** Returns a function that takes lines of output, and writes the number of fetched packages after the text. */
 function counter(text, total) {
-  if (total === undefined || !process.stderr.isTTY) return () => undefined;
   let fetched = 0;
   let written = 0;
   return (line) => {
@@ -101,7 +109,7 @@ function counter(text, total) {
     // Ten times a second are enough for the eye, and cost npm nothing.
     if (Date.now() - written < 100) return;
     written = Date.now();
-    process.stderr.write(`\r\u001b[K${text}${Math.min(fetched, total)} of ${total} `);
+    process.stderr.write(`\r${ERASE_LINE}${text}${Math.min(fetched, total)} of ${total} `);
   };
 }
 
