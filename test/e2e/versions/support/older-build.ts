@@ -4,7 +4,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
@@ -45,9 +45,12 @@ export function programOf(older: OlderBuild): string {
 
 function buildIn(place: string): void {
   if (existsSync(join(place, "built"))) return;
-  // Builds that bundle packages read them below their own folder.
-  if (existsSync(join(place, "bin/build")) && !existsSync(join(place, "node_modules"))) {
+  // Builds that bundle packages look for them below their own folder, and write paths from there.
+  const bundles = join(place, "bin/build/bundles.mjs");
+  if (existsSync(bundles) && !existsSync(join(place, "node_modules"))) {
     symlinkSync(join(ROOT, "node_modules"), join(place, "node_modules"));
+    const text = readFileSync(bundles, "utf8");
+    writeFileSync(bundles, text.replace("  bundle: true,\n", "  bundle: true,\n  preserveSymlinks: true,\n"));
   }
   // Several processes at once would write the same files; each of them whole, in the same words.
   execFileSync(process.execPath, [join(place, "bin/build.mjs")], {
