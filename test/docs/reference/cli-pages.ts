@@ -10,6 +10,9 @@ import { code, fence, type Page, prose, sentence, table } from "./page.ts";
 
 const ORDER = 3;
 
+/** Columns of a usage line that fit beside the outline of a page. */
+const MAX_USAGE_WIDTH = 70;
+
 const firstWord = (verb: Verb): string => verb.name.split(" ")[0] ?? "";
 
 /** Returns a command line over several lines, since one of the bare command is 200 characters long. */
@@ -18,7 +21,8 @@ function wrappedUsage(verb: Verb): string {
   const lines: string[] = [];
   for (const word of words) {
     const last = lines.at(-1);
-    if (last === undefined || last.length + word.length > 95) lines.push(last === undefined ? word : `  ${word}`);
+    if (last === undefined || last.length + word.length > MAX_USAGE_WIDTH)
+      lines.push(last === undefined ? word : `  ${word}`);
     else lines[lines.length - 1] = `${last} ${word}`;
   }
   return lines.map((line, at) => (at < lines.length - 1 ? `${line} \\` : line)).join("\n");
