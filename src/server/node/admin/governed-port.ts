@@ -144,8 +144,9 @@ export function governedPort({ configuration, view, node, ledger, refusals }: Go
 const profileRows = ({
   governance: { profiles, policies },
   guardrails: { inForce },
-}: Snapshot): ReturnType<Governed["profiles"]> =>
-  profiles.flatMap(({ name, budget, allowedModels, requireCaps, ownRules }) => {
+}: Snapshot): ReturnType<Governed["profiles"]> => {
+  const rulesOf = rulesByProfile(policies);
+  return profiles.flatMap(({ name, budget, allowedModels, requireCaps, ownRules }) => {
     if (name === undefined) return [];
     return {
       name,
@@ -153,14 +154,29 @@ const profileRows = ({
       allowed_models: allowedModels,
       require_caps: requireCaps,
       access_rules: ownRules,
-      rules: policies.rules.flatMap(({ layer, rule, hops }) =>
-        layer.kind === "profile" && layer.profile !== name
-          ? []
-          : [{ name: rule.name, action: rule.action, layer: layer.kind, at: hops }],
-      ),
+      rules: rulesOf(name),
       detectors: inForce.selections.get(name) ?? null,
     };
   });
+};
+
+type ProfileRule = NonNullable<ReturnType<Governed["profiles"]>[number]["rules"]>[number];
+
+/** Groups the rules in one pass. Returns the rules of a profile in order of evaluation: the deployment's come first. */
+function rulesByProfile({ rules }: Snapshot["governance"]["policies"]): (profile: string) => readonly ProfileRule[] {
+  const common: ProfileRule[] = [];
+  const own = new Map<string, ProfileRule[]>();
+  for (const { layer, rule, hops } of rules) {
+    const row: ProfileRule = { name: rule.name, action: rule.action, layer: layer.kind, at: hops };
+    if (layer.kind === "deployment") common.push(row);
+    else {
+      const before = own.get(layer.profile);
+      if (before === undefined) own.set(layer.profile, [row]);
+      else before.push(row);
+    }
+  }
+  return (profile) => [...common, ...(own.get(profile) ?? [])];
+}
 
 /** Returns the key of a bucket's usage in the window that contains `now`. */
 const usageKeyOf = (bucket: string, { windowMs }: BudgetRule, now: number): string =>

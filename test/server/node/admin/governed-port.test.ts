@@ -6,6 +6,7 @@ import { type TestContext, test } from "node:test";
 import { TABLES } from "../../../../src/admin-api/index.ts";
 import { faultsOf } from "../../../../src/server/admin/check.ts";
 import type { BudgetRule } from "../../../../src/server/core/budgets/index.ts";
+import { compilePolicies } from "../../../../src/server/core/policy/index.ts";
 import { commands } from "../../../../src/server/core/state/index.ts";
 import { governedPort } from "../../../../src/server/node/admin/governed-port.ts";
 import { type CompiledSources, compileSources } from "../../../../src/server/node/configuration/compile-sources.ts";
@@ -121,24 +122,35 @@ governedContract("governance of a node", () => {
   };
 });
 
-test("a profile tells its budget, its models, its capabilities and how many rules of its own it has", () => {
+test("a profile has its budget, models, capabilities, the deployment's rules and then its own", () => {
   const { governed, configure } = open();
   const budget = ruleOf("day", 100, "day", true);
+  const rule = { at: ["llm"], condition: "true", action: "deny", on_error: "fail_closed" } as const;
+  const { policies } = compilePolicies({
+    access_rules: [{ ...rule, name: "common" }],
+    profiles: [{ name: "chat", access_rules: [{ ...rule, name: "own" }] }],
+  });
+  const shown = (name: string, layer: "deployment" | "profile") => ({ name, action: "deny", layer, at: ["llm"] });
+  const common = shown("common", "deployment");
   configure((plain) => ({
+    policies,
     profiles: [
       profileOf(plain, "plain"),
       profileOf(plain, "chat", { budget, allowedModels: ["gpt-*"], requireCaps: ["tools"], ownRules: 2 }),
     ],
   }));
   assert.deepEqual(governed.profiles(), [
-    { name: "plain", budget: null, allowed_models: [], require_caps: [], access_rules: 0, rules: [], detectors: null },
+    {
+      ...{ name: "plain", budget: null, allowed_models: [], require_caps: [], access_rules: 0 },
+      ...{ rules: [common], detectors: null },
+    },
     {
       name: "chat",
       budget: "day",
       allowed_models: ["gpt-*"],
       require_caps: ["tools"],
       access_rules: 2,
-      rules: [],
+      rules: [common, shown("own", "profile")],
       detectors: null,
     },
   ]);
