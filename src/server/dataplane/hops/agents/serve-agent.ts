@@ -99,7 +99,8 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     const error = settleVerdict(call.decide(policy, standing.variables), decided, standing, sinks);
     if (error !== undefined) throw error; // 403
   }
-  const charge = await reserve(call, standing, ports); // 429, 503
+  const reserved = reserve(call, standing, ports); // 429, 503
+  const charge = reserved instanceof Promise ? await reserved : reserved;
   exchange.facts.trace?.admittedCall(charge);
   try {
     if (exchange.gone) return;
@@ -196,16 +197,19 @@ function answerWith(answer: AgentAnswer, message: string): void {
   answer.end();
 }
 
-/** Reserves the cost of a call. Returns `undefined` if it is not charged, as for notifications. */
-async function reserve(
+/**
+ * Reserves the cost of a call. Returns `undefined` if it is not charged, as for notifications, and a promise only if it must
+ * wait for an allowance.
+ */
+function reserve(
   { fronted, isNotification }: AgentCall,
   { profile, bucket }: Standing,
   { governing }: Ports,
-): Promise<Charge | undefined> {
+): Charge | undefined | Promise<Charge> {
   const { budget } = profile;
   if (governing === undefined || budget === undefined || isNotification || fronted.costPerCall === 0) return undefined;
   const { name } = forwardedTo(fronted);
-  return await governing.budgets.reserve({
+  return governing.budgets.reserve({
     rule: budget,
     bucket,
     like: `${profile.name ?? ""}\0${name}`,
@@ -242,7 +246,7 @@ interface Outgoing {
   readonly acting: ActingFor | undefined;
 }
 
-async function forwardCall(
+function forwardCall(
   { fronted }: AgentCall,
   { outgoing, answer, charge, acting }: Outgoing,
   { exchange, ports }: ServedCall,
@@ -323,7 +327,7 @@ async function forwardCall(
         () => failureAttributes(called?.failure),
       ),
   };
-  await untilDone((done) => forward(options, done));
+  return untilDone((done) => forward(options, done));
 }
 
 /**
