@@ -63,7 +63,3 @@ export function whollyLostWithout(removedFields: readonly string[], dialect: Dia
   );
   return new Set([...lostWithout(removedFields).keys()].filter((capability) => !left.includes(capability)));
 }
-
-/** Returns the capabilities that a field may carry. */
-export const carriedBy = (field: string): readonly Capability[] =>
-  Object.hasOwn(FIELD_CAPABILITIES, field) ? (FIELD_CAPABILITIES[field] ?? []) : [];

@@ -30,5 +30,3 @@ export const MECHANISMS = [
   "snapshot",
   "policy_file",
 ] as const;
-
-export type Mechanism = (typeof MECHANISMS)[number];

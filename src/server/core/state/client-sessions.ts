@@ -33,7 +33,6 @@ const head = object({
   /** Log time of the last new command. */
   used: integer(),
 });
-export type SessionHead = ReturnType<typeof head>;
 export const sessionHeads = rowFormat(head);
 export const sessionKey = (client: string): string => `sess/${client}`;
 export const sessionResultKey = (client: string, seq: number): string => `sess/${client}/${seqDigits(seq)}`;

@@ -12,7 +12,6 @@ export {
   MAX_ACKNOWLEDGEMENTS,
 } from "./commands/acknowledgements.ts";
 export {
-  type HeadConflictRow,
   type HeadRow,
   headConflictKey,
   headRowKey,
@@ -36,9 +35,7 @@ export { type KeyRow, keyIdRowKey, keyRowKey } from "./commands/keys.ts";
 export { memberRowKey, unknownMember } from "./commands/member-rows.ts";
 export { type LedgerPut, type LedgerRow, ledgerRowKey, MAX_LEDGER_PUT } from "./commands/reconcile.ts";
 export {
-  type AcmeRow,
   acmeRowKey,
-  type CertificateRow,
   certificateRowKey,
   type RingRow,
   ringRowKey,
@@ -89,7 +86,6 @@ export {
   KEPT_HOURS,
   MAX_NAME_LENGTH,
   METERED_KINDS,
-  type MeteredKind,
   type MeteredRow,
   meteredOf,
   NAMED_FIELDS,

@@ -32,7 +32,6 @@ const conflict = object({
   witnessed: seen,
   shown: seen,
 });
-export type HeadConflictRow = ReturnType<typeof conflict>;
 export const headConflictRows = rowFormat(conflict);
 /** Shorter than any key id, so that it is none. */
 export const headConflictKey = (node: string): string => `${headsOf(node)}conflict`;

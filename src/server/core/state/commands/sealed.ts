@@ -54,14 +54,12 @@ export const certificateFields = {
   sealed,
 };
 const certificate = object({ ...certificateFields, ver: integer(1), at: integer() });
-export type CertificateRow = ReturnType<typeof certificate>;
 export const certificateRows = rowFormat(certificate);
 export const certificateRowKey = (id: string): string => `cert/${keyPart(id)}`;
 
 /** Account by directory and contact. */
 export const acmeFields = { id: label(512), sealed };
 const acme = object({ ...acmeFields, ver: integer(1), at: integer() });
-export type AcmeRow = ReturnType<typeof acme>;
 export const acmeRows = rowFormat(acme);
 export const acmeRowKey = (id: string): string => `acme/${keyPart(id)}`;
 

@@ -82,7 +82,6 @@ export const usedNamesRowKey = (row: { readonly span: Span; readonly at: number 
 
 /** Kinds of metered usage. `media`: images, sound and video, which providers report in other counters than tokens. */
 export const METERED_KINDS = ["tokens", "media"] as const;
-export type MeteredKind = (typeof METERED_KINDS)[number];
 
 /** Classes of tokens, none of which is a part of another but `reasoning`, which is a part of `output`. */
 export const TOKEN_CLASSES = ["input", "cached_input", "cache_creation_input", "output", "reasoning"] as const;

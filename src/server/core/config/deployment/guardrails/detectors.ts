@@ -22,8 +22,6 @@ import { customRecognizers } from "./recognizers.ts";
 
 export const DETECTOR_TYPES = ["pii", "remote", "nlp", "llm", "classify", "embed"] as const;
 
-export type DetectorType = (typeof DETECTOR_TYPES)[number];
-
 const detector = object(
   "One detector. The section that has the name of its `type` configures it.",
   {

@@ -1,30 +1,9 @@
 /**
  * Check digits for format-preserving encryption: the written digit is always wrong by five, so that an encrypted value can be
- * distinguished from a genuine one. Also proofs for types without a check digit. Source: guardrails reference, 4.3.
+ * distinguished from a genuine one. Source: guardrails reference, 4.3.
  */
 
-import {
-  isAbn,
-  isAcn,
-  isAuMedicare,
-  isBsn,
-  isCnpj,
-  isCpf,
-  isFrn,
-  isKoreanBrn,
-  isKuwaitId,
-  isLuhn,
-  isNhs,
-  isNir,
-  isPartitaIva,
-  isPesel,
-  isSteuerId,
-  isTckn,
-  isTfn,
-  isThaiId,
-  isVerhoeff,
-  isWeighted,
-} from "../../index.ts";
+import { isLuhn, isVerhoeff, isWeighted } from "../../index.ts";
 
 /** Returns the check digit, 0 to 9, for the digits before it, as ASCII text. */
 export type CheckDigit = (body: string) => number;
@@ -60,25 +39,4 @@ export const CHECK_DIGITS: ReadonlyMap<string, CheckDigit> = new Map<string, Che
   ["ZA_ID_NUMBER", luhn],
   // The century of the long form is not included.
   ["SE_PERSONNUMMER", (body) => luhn(body.slice(-9))],
-]);
-
-/** Validators of other types, for digits without separators. Types that are not listed cannot be checked. */
-export const PROOFS: ReadonlyMap<string, (value: string) => boolean> = new Map<string, (value: string) => boolean>([
-  ["UK_NHS", isNhs],
-  ["AU_ABN", isAbn],
-  ["AU_ACN", isAcn],
-  ["AU_TFN", isTfn],
-  ["AU_MEDICARE", isAuMedicare],
-  ["PL_PESEL", isPesel],
-  ["IT_VAT_CODE", isPartitaIva],
-  ["KR_FRN", isFrn],
-  ["KR_BRN", isKoreanBrn],
-  ["TH_TNIN", isThaiId],
-  ["TR_NATIONAL_ID", isTckn],
-  ["BR_CPF", isCpf],
-  ["BR_CNPJ", isCnpj],
-  ["DE_TAX_ID", isSteuerId],
-  ["FR_NIR", isNir],
-  ["NL_BSN", isBsn],
-  ["KW_CIVIL_ID", isKuwaitId],
 ]);
