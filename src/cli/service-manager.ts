@@ -1,89 +1,145 @@
 /**
- * What the process tells the service manager that started it: that it serves, that it stops, and, where a watchdog is set,
- * that its event loop turns. Source: sd_notify(3), sd_watchdog_enabled(3). Node.js has no datagrams of Unix sockets, so they
- * go through the system's own calls.
+ * Reports to the service manager that started the process: ready, reloading, stopping, a status line, and signs of life for
+ * its watchdog. Source: sd_notify(3), sd_watchdog_enabled(3). A manager that cannot be reached is logged once and changes
+ * nothing else.
  */
 
-import type { Log } from "../base/index.ts";
+import { installLine, type Log } from "../base/index.ts";
+import { openNotifySocket, type SendDatagram } from "./notify-socket.ts";
 
 export interface ServiceManager {
-  readonly ready: () => void;
-  readonly stopping: () => void;
-  readonly close: () => void;
+  /** Reports that the process serves. Starts the signs of life and the status line. */
+  ready(watched: Watched): void;
+  /** Reports a reload while it runs. Rejects with the error of `reload`. */
+  reloading(reload: () => Promise<void>): Promise<void>;
+  stopping(): void;
+  close(): void;
 }
 
-const NONE: ServiceManager = { ready: () => undefined, stopping: () => undefined, close: () => undefined };
+/** What is reported while the process serves. */
+export interface Watched {
+  /** Status line, at most a few words. */
+  status(): string;
+  /** Resolves if the parts of the process that the event loop does not show are alive. */
+  alive(signal: AbortSignal): Promise<void>;
+}
+
+const NONE: ServiceManager = {
+  ready: () => undefined,
+  reloading: (reload) => reload(),
+  stopping: () => undefined,
+  close: () => undefined,
+};
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Of Linux, which alone has systemd. */
-const AF_UNIX = 1;
-const SOCK_DGRAM_CLOEXEC = 2 | 0o2_000_000;
-const MSG_DONTWAIT_NOSIGNAL = 0x40 | 0x4000;
-const MAX_PATH_BYTES = 108;
+/** Interval at which a changed status line is sent, in milliseconds. */
+const STATUS_EVERY_MS = 5_000;
+const NO_SIGN = "a part of this process gives no sign of life, so the service manager gets none and may restart it";
+/** Longest status line, in characters. */
+const MAX_STATUS = 200;
 
-/** Never rejects: a manager that cannot be told gives up on the process by itself, and the log says why. */
+/** Opens the way to the manager of `NOTIFY_SOCKET`, if there is one. Never rejects. */
 export async function openServiceManager(env: Env, log: Log): Promise<ServiceManager> {
   const name = env["NOTIFY_SOCKET"];
   if (name === undefined || name === "" || process.platform !== "linux") return NONE;
-  let failures = 0;
-  let send: (state: string) => void;
   try {
-    const sender = await openSender(name);
-    send = (state) => {
-      const errno = sender(state);
-      if (errno === undefined) return;
-      failures += 1;
-      if (failures === 1) log.warn("the service manager did not take what it was told", { state, errno });
-    };
+    return createServiceManager(await openNotifySocket(name), watchdogMs(env), log);
   } catch (error) {
-    log.warn("the service manager cannot be notified", { error });
+    const install = installLine({ wanted: `@koromix/koffi-linux-${process.arch}` });
+    const what = "the service manager gets no reports, so it may stop this process";
+    log.warn(`${what}; if koffi is missing, install it: ${install}`, { error });
     return NONE;
   }
-  const everyMs = watchdogMs(env);
+}
+
+export function createServiceManager(
+  datagram: SendDatagram,
+  everyMs: number | undefined,
+  log: Pick<Log, "warn">,
+): ServiceManager {
+  let isFailing = false;
+  let isReady = false;
+  let isStopping = false;
+  let shown = "";
   let timer: NodeJS.Timeout | undefined;
+  const ended = new AbortController();
+
+  const send = (...lines: readonly string[]): void => {
+    const errno = datagram(`${lines.join("\n")}\n`);
+    if (errno !== undefined && !isFailing) {
+      log.warn("the service manager did not take a report", { report: lines[0], errno });
+    }
+    isFailing = errno !== undefined;
+  };
+
+  const showStatus = (text: string): void => {
+    const line = text.replace(/[\u0000-\u001f\u007f]+/g, " ").slice(0, MAX_STATUS);
+    if (line === shown) return;
+    shown = line;
+    send(`STATUS=${line}`);
+  };
+
+  /** Sends a sign of life, unless a part that is asked gives none. */
+  const signOfLife = async ({ alive }: Watched, limitMs: number): Promise<void> => {
+    const late = setTimeout(() => log.warn(NO_SIGN, { waited_ms: limitMs }), limitMs).unref();
+    try {
+      // While the process stops, its parts close one after another.
+      if (!isStopping) await alive(ended.signal);
+      if (!ended.signal.aborted) send("WATCHDOG=1");
+    } catch (error) {
+      if (!isStopping && !ended.signal.aborted) log.warn(NO_SIGN, { error });
+    } finally {
+      clearTimeout(late);
+    }
+  };
+
+  const watch = (watched: Watched): void => {
+    const look = async (): Promise<void> => {
+      if (everyMs !== undefined) await signOfLife(watched, everyMs);
+      if (ended.signal.aborted) return;
+      if (!isStopping) showStatus(watched.status());
+      watch(watched);
+    };
+    timer = setTimeout(() => void look(), Math.min(everyMs ?? STATUS_EVERY_MS, STATUS_EVERY_MS)).unref();
+  };
+
   return {
-    ready() {
+    ready(watched) {
+      isReady = true;
       send("READY=1");
-      if (everyMs !== undefined) timer = setInterval(() => send("WATCHDOG=1"), everyMs).unref();
+      showStatus(watched.status());
+      watch(watched);
     },
-    stopping: () => send("STOPPING=1"),
-    close: () => clearInterval(timer),
+    async reloading(reload) {
+      // Before the first READY=1, a reload is part of the start.
+      if (!isReady) return await reload();
+      send("RELOADING=1", `MONOTONIC_USEC=${process.hrtime.bigint() / 1_000n}`);
+      try {
+        await reload();
+      } finally {
+        if (!ended.signal.aborted) send("READY=1");
+      }
+    },
+    stopping() {
+      isStopping = true;
+      send("STOPPING=1");
+      showStatus("Stopping: running requests may finish");
+    },
+    close() {
+      ended.abort();
+      clearTimeout(timer);
+    },
   };
 }
 
-/** Half of what the manager waits for, as its manual advises; undefined: it waits for nothing of this process. */
-function watchdogMs(env: Env): number | undefined {
+/**
+ * Interval of signs of life in milliseconds: half of what the manager waits for, as its manual advises. `undefined` if it
+ * watches no process or another one.
+ */
+export function watchdogMs(env: Env): number | undefined {
   const limit = Number(env["WATCHDOG_USEC"]) / 1_000;
   const pid = env["WATCHDOG_PID"];
   if (!(limit >= 2) || (pid !== undefined && pid !== String(process.pid))) return undefined;
   return limit / 2;
-}
-
-/** What it makes answers the number of the system's error. */
-async function openSender(name: string): Promise<(state: string) => number | undefined> {
-  const koffi = await import("koffi");
-  const library = koffi.load(null);
-  const socket = library.func("int socket(int domain, int type, int protocol)");
-  const sendto = library.func(
-    "long sendto(int fd, const void *data, size_t size, int flags, const void *address, uint32_t length)",
-  );
-  const address = addressOf(name);
-  const fd: unknown = socket(AF_UNIX, SOCK_DGRAM_CLOEXEC, 0);
-  if (typeof fd !== "number" || fd < 0) throw new Error(`socket failed with errno ${koffi.errno()}`);
-  return (state) => {
-    const data = Buffer.from(`${state}\n`);
-    const sent: unknown = sendto(fd, data, data.byteLength, MSG_DONTWAIT_NOSIGNAL, address, address.byteLength);
-    return sent === data.byteLength ? undefined : koffi.errno();
-  };
-}
-
-/** `struct sockaddr_un`; `@` begins a name that is in no file system. */
-function addressOf(name: string): Buffer {
-  const path = Buffer.from(name.startsWith("@") ? `\0${name.slice(1)}` : `${name}\0`);
-  if (path.byteLength > MAX_PATH_BYTES) throw new Error("NOTIFY_SOCKET is too long for the address of a socket");
-  const family = Buffer.alloc(2);
-  if (new Uint8Array(new Uint16Array([1]).buffer)[0] === 1) family.writeUInt16LE(AF_UNIX);
-  else family.writeUInt16BE(AF_UNIX);
-  return Buffer.concat([family, path]);
 }

@@ -1,14 +1,15 @@
-/** The daemon under a service manager: a socket that takes its datagrams, as systemd has one. */
+/** The gateway under a service manager: a datagram socket receives its reports, as systemd does. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { writeFiles } from "./support/config.ts";
 import { startGateway } from "./support/gateway.ts";
 import { atEnd, eventually, type Owner } from "./support/wait.ts";
 
-/** Node.js cannot take them. Prints each datagram on a line. */
+/** Receives datagrams, which Node.js cannot, and prints their lines. */
 const MANAGER = `
 import socket, sys
 it = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -19,10 +20,10 @@ while True: print(it.recv(4096).decode().strip(), flush=True)
 
 const skip =
   process.platform !== "linux"
-    ? "systemd is of Linux"
+    ? "systemd is a Linux program"
     : spawnSync("python3", ["--version"]).status === 0
       ? false
-      : "no python3 to take datagrams";
+      : "python3 is needed to receive datagrams";
 
 async function manager(owner: Owner, name: string) {
   const child = spawn("python3", ["-c", MANAGER, name], { stdio: ["ignore", "pipe", "inherit"] });
@@ -36,7 +37,7 @@ async function manager(owner: Owner, name: string) {
 }
 
 for (const kind of ["a path", "an abstract name"]) {
-  test(`it tells ${kind} that it serves, that it lives, and that it stops`, { skip }, async (t) => {
+  test(`it reports to ${kind} that it serves, that it lives, and that it stops`, { skip }, async (t) => {
     const dir = await mkdtemp(join(tmpdir(), "gateway-notify-"));
     atEnd(t, () => rm(dir, { recursive: true, force: true }));
     const name = kind === "a path" ? join(dir, "notify") : `@${dir}`;
@@ -53,14 +54,34 @@ for (const kind of ["a path", "an abstract name"]) {
   });
 }
 
-test("a manager that is not there keeps nobody from serving", { skip }, async (t) => {
+test("a node reports its role, a reload, and signs of life", { skip }, async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), "gateway-notify-"));
+  atEnd(t, () => rm(dir, { recursive: true, force: true }));
+  const name = join(dir, "notify");
+  const { told } = await manager(t, name);
+  const files = await writeFiles(t, { providers: [] });
+  const gateway = await startGateway(t, {
+    args: ["-config", files.nodePath],
+    env: { NOTIFY_SOCKET: name, WATCHDOG_USEC: "100000", GATEWAY_WORKERS: "1" },
+  });
+  await eventually("its role", () => told().find((it) => /^STATUS=Serving; \S+ is the only member$/.test(it)));
+  gateway.signal("SIGHUP");
+  await eventually("a reload", () => told().includes("RELOADING=1"));
+  const from = told().indexOf("RELOADING=1");
+  await eventually("ready again", () => told().lastIndexOf("READY=1") > from);
+  assert.ok(from > told().indexOf("READY=1"));
+  assert.match(told()[from + 1] ?? "", /^MONOTONIC_USEC=\d+$/);
+  await eventually("signs of life", () => told().filter((it) => it === "WATCHDOG=1").length >= 2);
+});
+
+test("a manager that cannot be reached keeps no gateway from serving", { skip }, async (t) => {
   const gateway = await startGateway(t, {
     args: ["-listen", "127.0.0.1:0", "-metrics-listen", "none", "-upstream", "http://127.0.0.1:9"],
     env: { NOTIFY_SOCKET: "/nowhere/notify", WATCHDOG_USEC: "100000" },
   });
-  const { state, errno } = await gateway.logged("the service manager did not take what it was told");
+  const { report, errno } = await gateway.logged("the service manager did not take a report");
   // ENOENT.
-  assert.deepEqual([state, errno], ["READY=1", 2]);
+  assert.deepEqual([report, errno], ["READY=1", 2]);
   gateway.signal("SIGTERM");
   assert.equal((await gateway.ended).status, 0);
 });

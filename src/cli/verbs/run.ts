@@ -27,7 +27,7 @@ import { checkAddress } from "../check-address.ts";
 import { type FlagsOf, UsageError } from "../flags.ts";
 import { type HeldHangups, holdHangups } from "../hangups.ts";
 import { type ExitStatus, type Io, resolvePath, untilAborted } from "../io.ts";
-import { openServiceManager } from "../service-manager.ts";
+import { openServiceManager, type ServiceManager, type Watched } from "../service-manager.ts";
 import type { runFlags } from "../specs.ts";
 import { startFailure } from "../start-failure.ts";
 
@@ -136,12 +136,12 @@ async function runFrom(path: string, io: Io, log: Log, tee: LogTee, hangups: Han
   }
   if (nodeFile === undefined) return refuse(documents.problems, io);
   for (const warning of documents.problems) log.warn("configuration", { warning });
-  return untilStopped(io, log, async ({ owner, bounds, build, signal }) => {
+  return untilStopped(io, log, async ({ owner, bounds, build, manager, signal }) => {
     const workers = workersIn(io.env);
     const ofRun = { env: io.env, workers, build, log, tee, signal };
     const options = { ...bounds, ...ofRun, documents: { ...documents, nodeFile } };
     const node = await startConfigNode(options, owner);
-    hangups.serve(node);
+    hangups.serve(node, manager);
     const serving = await node.serving;
     log.info("ready", {
       mode: "config",
@@ -166,28 +166,28 @@ function hasOthers(nodeFile: NodeFile | undefined): boolean {
 
 interface Hangups {
   /** From here on, and for the one that came before. */
-  serve(node: ConfigNode): void;
+  serve(node: ConfigNode, manager: ServiceManager): void;
   close(): void;
 }
 
 function hangupsOf(log: Log, held: HeldHangups): Hangups {
-  let node: ConfigNode | undefined;
+  let reload: (() => Promise<void>) | undefined;
   let isWaiting = false;
   let turn = Promise.resolve();
   const onHangup = (): void => {
-    const asked = node;
+    const asked = reload;
     if (asked === undefined) {
       log.info("SIGHUP during the start: the files are read again once it is through");
       isWaiting = true;
       return;
     }
     // One reload after the other.
-    turn = turn.then(() => asked.reload()).catch((error: unknown) => log.error("reload failed", { error }));
+    turn = turn.then(asked).catch((error: unknown) => log.error("reload failed", { error }));
   };
   const close = held.pass(onHangup);
   return {
-    serve(started) {
-      node = started;
+    serve(node, manager) {
+      reload = () => manager.reloading(() => node.reload());
       if (isWaiting) onHangup();
     },
     close,
@@ -198,15 +198,19 @@ interface Start {
   readonly owner: Lifetime;
   readonly bounds: DataPlaneBounds;
   readonly build: { readonly version: string; readonly commit: string; readonly node: string };
+  readonly manager: ServiceManager;
   /** Aborts when the process is to stop. */
   readonly signal: AbortSignal;
 }
+
+/** In flag mode nothing but the event loop shows that the process is alive. */
+const WITHOUT_STATE: Watched = { status: () => "Serving", alive: () => Promise.resolve() };
 
 /** `start` resolves when the node serves, with what may end it by itself. */
 async function untilStopped(
   io: Io,
   log: Log,
-  start: (given: Start) => Promise<{ readonly ended: Promise<Error> } | undefined>,
+  start: (given: Start) => Promise<({ readonly ended: Promise<Error> } & Watched) | undefined>,
 ): Promise<ExitStatus> {
   const owner = new Lifetime({ onFailure: (name, error) => log.error("could not close", { name, error }) });
   const { version, commit } = buildOf();
@@ -216,8 +220,8 @@ async function untilStopped(
     checkForwardProxies(io.env, log);
     // First, so that it closes last: a drain is life too.
     const manager = owner.own("service manager", await openServiceManager(io.env, log), (it) => it.close());
-    const started = await start({ owner, bounds, build, signal: io.signal });
-    manager.ready();
+    const started = await start({ owner, bounds, build, manager, signal: io.signal });
+    manager.ready(started ?? WITHOUT_STATE);
     const fault = await Promise.race([untilAborted(io.signal), ...(started === undefined ? [] : [started.ended])]);
     if (fault instanceof Error) throw fault;
     manager.stopping();

@@ -285,6 +285,9 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     async handOver(aborted) {
       await ask({ kind: "hand-over" }, aborted);
     },
+    async ping(aborted) {
+      await ask({ kind: "ping" }, aborted);
+    },
     ended: ended.promise,
     async close() {
       if (isClosing) {

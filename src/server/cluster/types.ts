@@ -191,6 +191,8 @@ export interface Cluster {
   onQuestion(answer: (question: unknown) => Promise<Uint8Array | undefined>): void;
   /** Hands leadership over where this node leads and another can take it. */
   handOver(signal: AbortSignal): Promise<void>;
+  /** Resolves once the raft worker has answered, which shows that its thread is alive. */
+  ping(signal: AbortSignal): Promise<void>;
   /** Resolves with what ended the worker: a storage fault, or undefined after `close`. */
   readonly ended: Promise<Error | undefined>;
   close(): Promise<void>;

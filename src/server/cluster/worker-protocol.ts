@@ -24,6 +24,8 @@ export type Ask =
   | { readonly kind: "ask-member"; readonly id: string; readonly question: unknown; readonly timeoutMs: number }
   | { readonly kind: "save-snapshot"; readonly isStaleAllowed: boolean }
   | { readonly kind: "hand-over" }
+  /** Shows that the thread is alive. */
+  | { readonly kind: "ping" }
   | { readonly kind: "close" };
 
 /** `worker` answers each ask once, under its id. */

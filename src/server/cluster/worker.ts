@@ -153,6 +153,8 @@ async function perform(ask: Ask): Promise<unknown> {
       return await replica.saveSnapshot(ask.isStaleAllowed);
     case "hand-over":
       return await replica.handOver();
+    case "ping":
+      return undefined;
     default:
       return ask satisfies never;
   }

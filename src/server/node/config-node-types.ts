@@ -28,6 +28,10 @@ export interface ConfigNode {
   readonly ended: Promise<Error>;
   /** Reloads, as on SIGHUP. */
   reload(): Promise<void>;
+  /** Describes for a service manager whether the node serves, and its role in the cluster. */
+  status(): string;
+  /** Resolves once the state machine has answered. Rejects if it ended or `signal` aborts. */
+  alive(signal: AbortSignal): Promise<void>;
 }
 
 export interface ServingNode {

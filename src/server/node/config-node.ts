@@ -48,6 +48,7 @@ import { openTokens } from "./governance/token-verifiers.ts";
 import { usageReports } from "./governance/usage-reports.ts";
 import { KEEPS_NOTHING, openOnce, routesAny } from "./late-data-plane.ts";
 import { modelCacheOf, modelStatusOf } from "./model-cache.ts";
+import { nodeLife } from "./node-life.ts";
 import { openNodeInspector } from "./open-inspector.ts";
 import { openHistory } from "./record-history.ts";
 import { recordsOf, rehearsalsPort } from "./rehearsal/rehearsals-port.ts";
@@ -383,11 +384,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   };
   const serving = serve();
   serving.catch(() => undefined);
-  return {
-    serving,
-    ended,
-    async reload() {
-      await Promise.all([configuration.reload(), certificateFiles?.look()]);
-    },
-  };
+  const reload = async (): Promise<void> =>
+    void (await Promise.all([configuration.reload(), certificateFiles?.look()]));
+  return { serving, ended, reload, ...nodeLife(observed, cluster) };
 }

@@ -164,6 +164,7 @@ export function createMemoryCluster(
     askMember: (id, question) => Promise.resolve(answerOf(id, question)),
     onQuestion() {},
     async handOver() {},
+    async ping() {},
     ended: new Promise(() => {}),
     async close() {},
   };

@@ -1,0 +1,141 @@
+/** Reports to a service manager, without a socket; test/e2e/service-manager.test.ts has real ones. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { addressOf } from "../../src/cli/notify-socket.ts";
+import { createServiceManager, type Watched, watchdogMs } from "../../src/cli/service-manager.ts";
+import { statusLine } from "../../src/server/node/node-life.ts";
+import { atEnd, eventually, type Owner } from "../e2e/support/wait.ts";
+
+const ALIVE: Watched = { status: () => "Serving", alive: () => Promise.resolve() };
+
+function manager(owner: Owner, everyMs: number | undefined, errno?: number) {
+  const sent: string[] = [];
+  const warnings: string[] = [];
+  const created = createServiceManager(
+    (text) => {
+      sent.push(...text.trimEnd().split("\n"));
+      return errno;
+    },
+    everyMs,
+    { warn: (message) => void warnings.push(message) },
+  );
+  atEnd(owner, () => created.close());
+  const count = (line: string): number => sent.filter((it) => it === line).length;
+  return { ...created, sent, warnings, count };
+}
+
+test("signs of life are sent while all parts answer, and not once one is silent", async (t) => {
+  const { ready, count, warnings } = manager(t, 5);
+  let isAlive = true;
+  let before = 0;
+  const alive = (): Promise<void> => {
+    before = count("WATCHDOG=1");
+    return isAlive ? Promise.resolve() : new Promise(() => undefined);
+  };
+  ready({ status: () => "Serving", alive });
+  await eventually("three signs", () => count("WATCHDOG=1") >= 3);
+  isAlive = false;
+  await eventually("a warning", () => warnings.length > 0);
+  assert.equal(count("WATCHDOG=1"), before);
+  assert.match(warnings[0] ?? "", /gives no sign of life/);
+});
+
+test("a part that failed ends the signs of life, and is logged", async (t) => {
+  const { ready, count, warnings } = manager(t, 5);
+  ready({ status: () => "Serving", alive: () => Promise.reject(new Error("ended")) });
+  await eventually("a warning", () => warnings.length > 0);
+  assert.equal(count("WATCHDOG=1"), 0);
+});
+
+test("a drain is life too: while it stops, parts that are closed already are not asked", async (t) => {
+  const { ready, stopping, count } = manager(t, 5);
+  ready({ status: () => "Serving", alive: () => Promise.reject(new Error("closed")) });
+  stopping();
+  await eventually("two signs", () => count("WATCHDOG=1") >= 2);
+  assert.equal(count("STOPPING=1"), 1);
+});
+
+test("a reload is reported with its time on the monotonic clock, and as ready again, also when it fails", async (t) => {
+  const { ready, reloading, sent, count } = manager(t, undefined);
+  let reloads = 0;
+  await reloading(async () => {
+    reloads += 1;
+  });
+  assert.deepEqual([reloads, sent], [1, []]);
+  ready(ALIVE);
+  const before = process.hrtime.bigint() / 1_000n;
+  await assert.rejects(
+    reloading(() => Promise.reject(new Error("no such file"))),
+    /no such file/,
+  );
+  assert.deepEqual(sent.slice(0, 3), ["READY=1", "STATUS=Serving", "RELOADING=1"]);
+  const [, at = "0"] = /^MONOTONIC_USEC=(\d+)$/.exec(sent[3] ?? "") ?? [];
+  assert.ok(BigInt(at) >= before);
+  assert.equal(count("READY=1"), 2);
+});
+
+test("a status line is one line, and is sent when it changes", (t) => {
+  const { ready, stopping, sent } = manager(t, undefined);
+  ready({ status: () => "Not serving (a\nREADY=1)", alive: () => Promise.resolve() });
+  stopping();
+  assert.deepEqual(sent, [
+    "READY=1",
+    "STATUS=Not serving (a READY=1)",
+    "STOPPING=1",
+    "STATUS=Stopping: running requests may finish",
+  ]);
+});
+
+test("a manager that takes nothing is logged once", (t) => {
+  const { ready, stopping, warnings } = manager(t, undefined, 111);
+  ready(ALIVE);
+  stopping();
+  assert.equal(warnings.length, 1);
+});
+
+test("signs of life come twice as often as the manager asks, if it watches this process", () => {
+  assert.equal(watchdogMs({ WATCHDOG_USEC: "30000000" }), 15_000);
+  assert.equal(watchdogMs({ WATCHDOG_USEC: "30000000", WATCHDOG_PID: String(process.pid) }), 15_000);
+  assert.equal(watchdogMs({ WATCHDOG_USEC: "30000000", WATCHDOG_PID: "1" }), undefined);
+  for (const WATCHDOG_USEC of ["0", "-1", "x", ""]) assert.equal(watchdogMs({ WATCHDOG_USEC }), undefined);
+  assert.equal(watchdogMs({}), undefined);
+});
+
+test("the address of a path ends in a null byte, that of an abstract name begins with one", () => {
+  assert.equal(addressOf("/run/x").subarray(2).toString("latin1"), "/run/x\0");
+  assert.equal(addressOf("@x").subarray(2).toString("latin1"), "\0x");
+  assert.throws(() => addressOf(`/${"x".repeat(107)}`), /longer than 107 bytes/);
+  for (const name of ["", "@", "run/x", "vsock:2:1"]) assert.throws(() => addressOf(name), /neither/);
+});
+
+const READY = { ready: true, reasons: [] };
+const STATUSES: readonly (readonly [shown: Parameters<typeof statusLine>, line: string])[] = [
+  [[READY, { nodeId: "n1", role: "leader", leaderId: "n1", members: [{}] as never }], "Serving; n1 is the only member"],
+  [
+    [READY, { nodeId: "n1", role: "leader", leaderId: "n1", members: [{}, {}] as never }],
+    "Serving; n1 leads 2 members",
+  ],
+  [
+    [READY, { nodeId: "n1", role: "follower", leaderId: "n2", members: [] }],
+    "Serving; n1 is a follower, the leader is n2",
+  ],
+  [
+    [
+      { ready: false, reasons: ["configuration"] },
+      { nodeId: "n1", role: "candidate", leaderId: undefined, members: [] },
+    ],
+    "Not serving (configuration); n1 is a candidate, no leader is known",
+  ],
+  [
+    [
+      { ready: false, reasons: ["removed"] },
+      { nodeId: "n1", role: "removed", leaderId: undefined, members: [] },
+    ],
+    "Not serving (removed); n1 was removed from its cluster",
+  ],
+];
+
+for (const [shown, line] of STATUSES) {
+  test(`the status of a node: ${line}`, () => assert.equal(statusLine(...shown), line));
+}
