@@ -70,6 +70,7 @@ const LOADERS: Loaders = {
   "audit verify": () => import("./verbs/audit-verify.ts"),
   "snapshot save": () => import("./verbs/snapshot-save.ts"),
   "snapshot restore": () => import("./verbs/snapshot-restore.ts"),
+  "cluster step-down": async () => (await import("./operate/step-down.ts")).stepDown,
   "cluster prune": () => import("./verbs/cluster-prune.ts"),
   "cluster recover": () => import("./verbs/cluster-recover.ts"),
   version: () => import("./verbs/version.ts"),

@@ -31,6 +31,8 @@ export const VERBS_ELSEWHERE: Readonly<Record<string, string>> = {
   rotate: "'gateway keys rotate NAME'",
   token: "'gateway keys mint NAME', or 'gateway login' for operators",
   auth: "'gateway login' signs an operator in",
+  "step-down": "'gateway cluster step-down' hands leadership over",
+  "transfer-leader": "'gateway cluster step-down' hands leadership over",
   leave: "'gateway cluster prune' names the members that stay",
   join: "a new node joins by 'cluster.join' of its node file",
   run: "the bare command runs the gateway: 'gateway -config FILE'",

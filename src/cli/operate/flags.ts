@@ -90,6 +90,16 @@ export const waitFlags = {
   },
 } as const satisfies FlagTable;
 
+export const stepDownFlags = {
+  ...doorFlags,
+  linger: {
+    kind: "duration",
+    value: "DURATION",
+    default: 0,
+    meaning: "wait this long afterwards, until load balancers know that the node stops",
+  },
+} as const satisfies FlagTable;
+
 export const suspendFlags = {
   ...doorFlags,
   reason: { kind: "string", value: "TEXT", required: true, meaning: "reason; callers see it in their error" },

@@ -14,6 +14,7 @@ import {
   removeFlags,
   rotateFlags,
   statusFlags,
+  stepDownFlags,
   suspendFlags,
   unackFlags,
   waitFlags,
@@ -270,6 +271,16 @@ export const OPERATE_VERBS = [
       "Shows how the file differs from the running configuration, asks for confirmation, and applies it to the whole " +
       "cluster.",
     flags: configRollbackFlags,
+    positionals: { usage: "", min: 0, max: 0 },
+  },
+  {
+    name: "cluster step-down",
+    group: "keep",
+    summary: "hand leadership over before a node stops",
+    description:
+      "Hands leadership over to the most advanced voting member if the node asked leads. Otherwise it changes nothing, so the " +
+      "hook that stops a node can always run it. A node that receives SIGTERM does the same at the end of its drain.",
+    flags: stepDownFlags,
     positionals: { usage: "", min: 0, max: 0 },
   },
 ] as const;
