@@ -89,6 +89,12 @@ export const checkFlags = {
 
 export const importFlags = {
   o: { kind: "string", value: "FILE", defaultText: "stdout", meaning: "write the document to a new file" },
+  report: {
+    kind: "string",
+    value: "FILE",
+    defaultText: "none",
+    meaning: "write a Markdown report to a new file: what was carried over, changed and left out",
+  },
   preset: {
     kind: "strings",
     value: "NAME=PRESET",

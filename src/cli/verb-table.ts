@@ -82,8 +82,8 @@ const ENTRIES = [
     summary: "convert the configuration of another gateway",
     description:
       "Reads the config.yaml of a LiteLLM proxy, a config object of Portkey or the config.json of Bifrost, and prints " +
-      "a deployment document with comments. For every setting that has no counterpart or is converted to something " +
-      "else, stderr names its line and says what to do. Keys that the file contains are not copied: the document " +
+      "a deployment document with comments. Settings that are left out or changed are listed on stderr by line, with " +
+      "what to do; -report writes a report of all settings. Keys that the file contains are not copied: the document " +
       "refers to a variable for each. The result is compiled as by 'gateway check -offline'; if that fails, nothing " +
       "is written and the status is 1. '-' reads stdin. No network is used.",
     flags: importFlags,

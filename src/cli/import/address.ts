@@ -40,12 +40,15 @@ export function baseUrlOf(
   if (url === undefined || `${url.username}${url.password}${url.search}${url.hash}` !== "" || KEY_LIKE.test(written)) {
     const reference = variables.reference(section, key, usual, "address");
     if (reference !== undefined && root !== undefined && root.add !== "") {
-      section.tell(key, `the variable must hold the whole root, that is with ${root.add} at its end`);
+      section.tell(key, `the value of the variable must end in ${root.add}`);
     }
     return reference;
   }
   if (/^(?:169\.254\.|\[fe[89ab][0-9a-f]:|\[::ffff:a9fe:|\[fd00:ec2:)/i.test(url.hostname)) {
-    section.tell(key, "left out: a link-local address, where machines keep the keys of their cloud account");
+    section.tell(
+      key,
+      "left out: it is a link-local address, where machines serve the keys of their cloud account; use another address",
+    );
     return undefined;
   }
   return `${url.origin}${written}`;

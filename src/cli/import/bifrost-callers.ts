@@ -27,7 +27,7 @@ export function bifrostCallers(reading: Reading, { enforced, emptyMeansAll, serv
         requests: limit.number("request_max_limit"),
         requestWindow: windowOf(limit.text("request_reset_duration") ?? ""),
       };
-      limit.rest({}, "left out: windows begin by the clock, in UTC, and what was used before does not count");
+      limit.rest({}, "left out: windows are aligned to the clock in UTC, and earlier usage does not count");
       return [id, read] as const;
     }),
   );
@@ -36,9 +36,10 @@ export function bifrostCallers(reading: Reading, { enforced, emptyMeansAll, serv
   const names = new Set<string>();
   for (const key of section.sections("virtual_keys")) {
     const name = labelOf(key.text("name") ?? key.text("id") ?? "");
-    key.drop("id", "left out: keys are minted anew, and get ids then");
+    key.drop("id", "left out: a new key gets a new id");
     if (name === "" || names.has(name) || key.flag("is_active") === false) {
-      key.tell("name", "left out: a key without a name of its own, or one that is off");
+      key.tell("name", "left out: the key is disabled, or has no unique name");
+      reading.foreign.leaveOut(key.path);
       continue;
     }
     names.add(name);
@@ -49,7 +50,7 @@ export function bifrostCallers(reading: Reading, { enforced, emptyMeansAll, serv
       tokenWindow: undefined,
       requestWindow: undefined,
     };
-    key.drop("value", `not copied: keys are minted anew, with this profile (\`gateway admin POST keys\`)`);
+    key.drop("value", `not copied: mint a new key with this profile (\`gateway keys mint NAME -profile PROFILE\`)`);
     key.rest(KEY_ADVICE, "left out: no counterpart");
     const deny = {
       access_rules: [
@@ -68,7 +69,7 @@ export function bifrostCallers(reading: Reading, { enforced, emptyMeansAll, serv
   if (profiles.length > 0 && !enforced) {
     section.tell(
       "virtual_keys",
-      "keys are not mandatory there, so there is no `auth` here: nobody has these profiles until you add `auth: { virtual_keys: true }`",
+      "Bifrost does not require keys here, so the document has no `auth`; the profiles apply once you add `auth: { virtual_keys: true }`",
     );
   }
   // Read elsewhere.
@@ -85,7 +86,7 @@ function allowedBy(key: Section, emptyMeansAll: boolean, served: CallerFacts["se
   }
   if (!key.has("provider_configs")) {
     if (emptyMeansAll) return ["*"];
-    key.tell("name", "it names no providers, which denies all of them in version 2: the profile denies every model");
+    key.tell("name", "it names no providers, which allows none in version 2; the profile denies every model");
     return [];
   }
   const configs = key.sections("provider_configs");
@@ -101,7 +102,7 @@ function allowedBy(key: Section, emptyMeansAll: boolean, served: CallerFacts["se
     const isAll = models.includes("*") || (models.length === 0 && (emptyMeansAll || !config.has("allowed_models")));
     const routed = (served.get(provider) ?? []).flatMap(({ name }) => name ?? []);
     if (routed.length === 0) {
-      config.tell("provider", "left out: nothing is routed to this provider here");
+      config.tell("provider", "left out: nothing is routed to this provider");
       return [];
     }
     if (isAll) return routed;
@@ -122,29 +123,29 @@ const claims = (route: string, name: string): boolean =>
   route.endsWith("*") ? name.startsWith(route.slice(0, -1)) : name === route;
 
 const KEY_ADVICE: Readonly<Record<string, string>> = {
-  budget_id: "left out: budgets count tokens or a CEL cost, not dollars; write one with your prices",
-  budgets: "left out: budgets count tokens or a CEL cost, not dollars; write one with your prices",
-  team_id: "left out: there are no teams; a shared budget (`shared: true`) is one bucket for several keys",
-  customer_id: "left out: there are no customers; a shared budget (`shared: true`) is one bucket for several keys",
-  expires_at: "left out: say `expires_at` when the key is minted",
-  description: "left out: `metadata` of the key, when it is minted",
-  mcp_configs: "left out: access rules at `mcp` say which servers and tools may be called",
+  budget_id: "left out: budgets count tokens or a CEL cost instead of dollars; add one with your prices",
+  budgets: "left out: budgets count tokens or a CEL cost instead of dollars; add one with your prices",
+  team_id: "left out: there are no teams; a shared budget (`shared: true`) counts several keys together",
+  customer_id: "left out: there are no customers; a shared budget (`shared: true`) counts several keys together",
+  expires_at: "left out: set the expiry when you mint the key (`gateway keys mint -expires`)",
+  description: "left out: set `metadata` when you mint the key",
+  mcp_configs: "left out: access rules decide which servers and tools a key may call",
 };
 
 const CONFIG_ADVICE: Readonly<Record<string, string>> = {
-  weight: "left out: load is not spread by weights",
-  key_ids: "left out: callers do not choose among keys of a provider",
-  budget_id: "left out: budgets hold for callers",
-  rate_limit_id: "left out: budgets hold for callers",
-  rate_limit: "left out: budgets hold for callers, over all providers",
+  weight: "left out: load is not spread by weight",
+  key_ids: "left out: callers do not choose among the keys of a provider",
+  budget_id: "left out: budgets apply to callers",
+  rate_limit_id: "left out: budgets apply to callers",
+  rate_limit: "left out: budgets apply to callers, over all providers",
 };
 
 const GOVERNANCE_ADVICE: Readonly<Record<string, string>> = {
-  budgets: "left out: budgets count tokens or a CEL cost, not dollars; write one with your prices",
-  customers: "left out: a shared budget (`shared: true`) is one bucket for several keys",
-  teams: "left out: a shared budget (`shared: true`) is one bucket for several keys",
-  auth_config: "left out, and not copied: operators sign in as the node file's `admin` says",
-  pricing_overrides: "left out: prices may go into the CEL cost of a budget",
-  model_configs: "left out: budgets hold for callers, not for models; a CEL cost may tell models apart",
-  providers: "left out: budgets hold for callers, not for providers",
+  budgets: "left out: budgets count tokens or a CEL cost instead of dollars; add one with your prices",
+  customers: "left out: a shared budget (`shared: true`) counts several keys together",
+  teams: "left out: a shared budget (`shared: true`) counts several keys together",
+  auth_config: "left out, and not copied: `admin` of the node file decides how operators sign in",
+  pricing_overrides: "left out: prices can be part of the CEL cost of a budget",
+  model_configs: "left out: budgets apply to callers and not to models; a CEL cost can depend on the model",
+  providers: "left out: budgets apply to callers and not to providers",
 };

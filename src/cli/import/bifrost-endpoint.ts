@@ -28,8 +28,8 @@ export function bifrostEndpoint(name: string, section: Section, reading: Reading
   const type = custom?.text("base_provider_type");
   const chat = custom?.section("request_path_overrides")?.text("chat_completion");
   custom?.rest(
-    { is_key_less: "left out: a provider without keys has none here" },
-    "left out: no counterpart; access rules may deny a route",
+    { is_key_less: "left out: a provider without keys needs no setting" },
+    "left out: no counterpart; access rules can deny a route",
   );
   const known = presetOf(name, presets);
   const isCustom = custom !== undefined && !presets.has(name);
@@ -42,7 +42,7 @@ export function bifrostEndpoint(name: string, section: Section, reading: Reading
     if ((type !== "openai" && type !== "anthropic") || written === undefined) {
       section.tell(
         "custom_provider_config",
-        "left out: only servers that speak as OpenAI or Anthropic do, and at an address (`network_config.base_url`)",
+        "left out: only servers with an API like OpenAI's or Anthropic's can be imported, and they need `network_config.base_url`",
       );
       return undefined;
     }
@@ -60,7 +60,7 @@ export function bifrostEndpoint(name: string, section: Section, reading: Reading
   if (known === undefined || known.preset === "vertex-openai" || name === "vertex") {
     section.tell(
       "keys",
-      "left out: the catalog has no such preset; say which it is with -preset NAME=PRESET, or write it by hand",
+      "left out: the catalog has no such preset; name one with -preset NAME=PRESET, or add the provider by hand",
     );
     return undefined;
   }
@@ -121,7 +121,10 @@ function bedrock(
   );
   const deployments = own?.section("deployments");
   own?.rest(
-    { arn: "left out: no counterpart", role_arn: "left out: set the role in the platform's own chain of credentials" },
+    {
+      arn: "left out: no counterpart",
+      role_arn: "left out: the credentials of the platform are used; set the role there",
+    },
     "left out: no counterpart",
   );
   const reach = apiKey === undefined ? aws : { region: aws.region, apiKey };
@@ -136,7 +139,7 @@ function bedrock(
       if (preset !== undefined) return { label: preset, preset, ...reach, ...waits };
       section.tell(
         "keys",
-        "left out: only models of AWS's compatible surfaces are reached, by names such as `anthropic.…` and `openai.…`; write the others by hand (presets `bedrock`, `bedrock-mantle`)",
+        "left out in part: only models that AWS serves through compatible APIs are imported, with names such as `anthropic.…` and `openai.…`; add others by hand (presets `bedrock`, `bedrock-mantle`)",
       );
       return undefined;
     },
@@ -144,14 +147,14 @@ function bedrock(
 }
 
 const NETWORK_ADVICE: Readonly<Record<string, string>> = {
-  extra_headers: "left out, and not copied: a catalog overlay may set headers (`set_request_headers`)",
+  extra_headers: "left out, and not copied: a catalog overlay can set headers (`set_request_headers`)",
   insecure_skip_verify: "left out: certificates are always verified; add the authority to NODE_EXTRA_CA_CERTS",
   stream_idle_timeout_in_seconds: "left out: no counterpart",
 };
 
 const OWN_ADVICE: Readonly<Record<string, string>> = {
-  api_version: "left out: the v1 surface takes no api-version",
-  client_id: "left out: only keys are sent to Azure",
-  client_secret: "left out, and not copied: only keys are sent to Azure",
-  tenant_id: "left out: only keys are sent to Azure",
+  api_version: "left out: the v1 API of Azure takes no api-version",
+  client_id: "left out: the gateway presents an API key to Azure",
+  client_secret: "left out, and not copied: the gateway presents an API key to Azure",
+  tenant_id: "left out: the gateway presents an API key to Azure",
 };

@@ -8,7 +8,7 @@ import { type Section, textOf } from "./source.ts";
 
 const BY_NAME = /^\s*model\s*==\s*(?:"([^"\\]+)"|'([^'\\]+)')\s*$/;
 
-export function ruleRoutes(routes: readonly Route[], { foreign: { root } }: Reading): readonly Route[] {
+export function ruleRoutes(routes: readonly Route[], { foreign: { root, leaveOut } }: Reading): readonly Route[] {
   const rules = root.section("governance")?.sections("routing_rules") ?? [];
   return rules.flatMap((rule): readonly Route[] => {
     const [, double, single] = BY_NAME.exec(rule.text("cel_expression") ?? "") ?? [];
@@ -17,8 +17,9 @@ export function ruleRoutes(routes: readonly Route[], { foreign: { root } }: Read
     if (name === undefined || scope !== "global" || rule.flag("enabled") === false) {
       rule.tell(
         "cel_expression",
-        "left out: the name of a model decides who serves it, for all callers; only rules `model == NAME` have a counterpart",
+        "left out: only the model name chooses the provider, for all callers; only rules of the form `model == NAME` can be imported",
       );
+      leaveOut(rule.path);
       return [];
     }
     const targets = rule.sections("targets").map((target) => {
@@ -28,12 +29,15 @@ export function ruleRoutes(routes: readonly Route[], { foreign: { root } }: Read
       return { weight, steps };
     });
     if (targets.length > 1)
-      rule.tell("targets", "load is not spread by weights: the heaviest target serves, the others when it fails");
+      rule.tell(
+        "targets",
+        "load is not spread by weight; the heaviest target serves, and the others stand in when it fails",
+      );
     const heaviest = [...targets].sort((a, b) => b.weight - a.weight);
     const behind = fallbackNames(rule).map((it) => routes.find((route) => route.name === it)?.steps);
     if (behind.includes(undefined)) rule.tell("fallbacks", "left out in part: no key of its provider lists the model");
     const fallbacks = behind.flatMap((it) => it ?? []);
-    for (const label of ["id", "name", "description", "priority"]) rule.tree(label);
+    rule.ignore("id", "name", "description", "priority");
     rule.rest({}, "left out: no counterpart");
     const steps = [...heaviest.flatMap((target) => target.steps), ...fallbacks];
     return steps.length === 0 ? [] : [{ name, steps, at: rule.at, path: rule.path }];

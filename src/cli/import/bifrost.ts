@@ -28,7 +28,7 @@ interface Key {
 
 export function readBifrost(reading: Reading): Draft {
   const { root } = reading.foreign;
-  root.tree("$schema");
+  root.ignore("$schema");
   const emptyMeansAll = root.number("version") === 1;
   const client = root.section("client");
   const providers = root.section("providers");
@@ -86,16 +86,23 @@ function routesOf(
   const connect = bifrostEndpoint(name, section, reading);
   const written = section.sections("keys");
   section.rest(PROVIDER_ADVICE, "left out: no counterpart");
-  if (connect === undefined) return [];
+  if (connect === undefined) {
+    reading.foreign.leaveOut(section.path);
+    return [];
+  }
   const keys = (written.length > 0 ? written : [section]).flatMap((key): readonly Key[] => {
     if (key !== section && key.flag("enabled") === false) {
-      key.tell("enabled", "left out: the key is off");
+      key.tell("enabled", "left out: the key is disabled");
+      reading.foreign.leaveOut(key.path);
       return [];
     }
     return [keyOf(key, key === section, emptyMeansAll, connect, reading)];
   });
   if (keys.length > 1)
-    section.tell("keys", "load is not spread over keys by weights: the first serves, the next ones when it fails");
+    section.tell(
+      "keys",
+      "load is not spread over the keys; the first serves, and the next ones stand in when it fails",
+    );
   const isOpen = keys.some(({ models }) => models === undefined);
   const names = new Set([
     ...keys.flatMap(({ models, sent }) => [...(models ?? []), ...sent.keys()]),
@@ -103,12 +110,12 @@ function routesOf(
   ]);
   const path = [...section.path];
   const named = [...names].flatMap((model): readonly Route[] => {
-    const steps = keys.flatMap(({ models, sent, line, endpointFor }) => {
+    const steps = keys.flatMap(({ models, sent, line, section: { path: unit }, endpointFor }) => {
       const endpoint =
         models === undefined || models.has(model) || sent.has(model)
           ? endpointFor(sent.get(model) ?? model)
           : undefined;
-      return endpoint === undefined ? [] : [{ endpoint, model: sent.get(model) ?? model, line }];
+      return endpoint === undefined ? [] : [{ endpoint, model: sent.get(model) ?? model, line, unit }];
     });
     return steps.length === 0 ? [] : [{ name: `${name}/${model}`, steps, at: section.at, path }];
   });
@@ -118,9 +125,9 @@ function routesOf(
 
 /** Of keys for all models. */
 function openRoutes(name: string, section: Section, keys: readonly Key[]): readonly Route[] {
-  const steps = keys.flatMap(({ endpointFor, line }) => {
+  const steps = keys.flatMap(({ endpointFor, line, section: { path: unit } }) => {
     const endpoint = endpointFor(undefined);
-    return endpoint === undefined ? [] : [{ endpoint, model: undefined, line }];
+    return endpoint === undefined ? [] : [{ endpoint, model: undefined, line, unit }];
   });
   const { names, words } = openNames(steps[0]?.endpoint.preset, name);
   section.tell("keys", words);
@@ -148,11 +155,14 @@ function keyOf(
   if (listed.length === 0 && !isAll)
     section.tell(
       "models",
-      'an empty list denies all models from 1.5 on; where the file is older, and it means all, write `"version": 1` into it and import again',
+      'an empty list allows no model from Bifrost 1.5 on; if the file is older, where it allows all, add `"version": 1` and import again',
     );
   if (isAll && sent.size > 0)
-    section.tell("models", "all models: only those that it names otherwise are routed here; name the others by hand");
-  for (const label of ["id", "name", "weight", "description", "enabled"]) section.tree(label);
+    section.tell(
+      "models",
+      "serves all models, but only those with an alias or deployment are imported; add the others by hand",
+    );
+  section.ignore("id", "name", "weight", "description", "enabled");
   section.rest(KEY_ADVICE, "left out: no counterpart");
   const models = new Set([...listed.filter((model) => model !== "*"), ...(only === undefined ? [] : [only])]);
   return {
@@ -165,7 +175,7 @@ function keyOf(
 }
 
 function mcpOf(reading: Reading) {
-  const { root, tell } = reading.foreign;
+  const { root, account } = reading.foreign;
   const section = root.section("mcp");
   if (section === undefined) return [];
   const servers = section.sections("client_configs").map((config) => {
@@ -174,47 +184,47 @@ function mcpOf(reading: Reading) {
     const name = config.text("name") ?? "mcp";
     return {
       name,
-      section: isObject ? sectionOf(connection, [...config.path, "connection_string"], tell) : config,
+      section: isObject ? sectionOf(connection, [...config.path, "connection_string"], account) : config,
       url: isObject ? "value" : "connection_string",
       isHttp: config.text("connection_type") === "http",
       transportKey: "connection_type",
       apiKey: () => undefined,
     };
   });
-  section.rest({}, "left out: no counterpart; agents call the servers, and access rules say who may");
+  section.rest({}, "left out: no counterpart; agents call the servers, and access rules decide who may");
   return mcpEntries(servers, reading);
 }
 
 const PROVIDER_ADVICE: Readonly<Record<string, string>> = {
-  concurrency_and_buffer_size: "left out: connections are opened as they are needed",
-  proxy_config: "left out: HTTPS_PROXY of the environment, or none",
-  send_back_raw_request: "left out: answers of the same dialect go byte for byte",
-  send_back_raw_response: "left out: answers of the same dialect go byte for byte",
+  concurrency_and_buffer_size: "left out: connections are opened as needed",
+  proxy_config: "left out: HTTPS_PROXY in the environment of the gateway sets the proxy",
+  send_back_raw_request: "left out: answers of the same dialect are forwarded byte for byte",
+  send_back_raw_response: "left out: answers of the same dialect are forwarded byte for byte",
 };
 
 const KEY_ADVICE: Readonly<Record<string, string>> = {
   use_for_batch_api: "left out: no counterpart",
-  blacklisted_models: "left out: an access rule may deny a model",
+  blacklisted_models: "left out: an access rule can deny a model",
 };
 
 const CLIENT_ADVICE: Readonly<Record<string, string>> = {
-  enable_logging: "left out: requests are logged and measured without their texts",
+  enable_logging: "left out: requests are always logged and measured, without their texts",
   disable_content_logging: "left out: texts are never logged",
-  log_retention_days: "left out: the audit trail is a file that you rotate",
-  allowed_origins: "left out: no headers for browsers of other origins are sent",
-  initial_pool_size: "left out: connections are opened as they are needed",
+  log_retention_days: "left out: you rotate the audit trail yourself",
+  allowed_origins: "left out: GATEWAY_CORS_ORIGINS sets the origins of browser pages",
+  initial_pool_size: "left out: connections are opened as needed",
   drop_excess_requests: "left out: no counterpart",
-  allow_direct_keys: "left out: without `auth` a client's own key goes to the provider",
-  prometheus_labels: "left out: the labels of metrics are fixed",
+  allow_direct_keys: "left out: without `auth`, the client's own key is sent to the provider",
+  prometheus_labels: "left out: the metric labels are fixed",
 };
 
 const ROOT_ADVICE: Readonly<Record<string, string>> = {
-  encryption_key: "left out, and not copied: secrets are sealed by `cluster.secret` of the node file",
-  config_store: "left out: state lives in the gateway's own log (`cluster.data_dir`)",
-  logs_store: "left out: texts are not stored; the audit trail is `audit` of the node file",
-  vector_store: "left out: answers are not cached",
-  framework: "left out: prices may go into the CEL cost of a budget",
-  plugins: "left out: guardrails are `guardrails`, traces and metrics go out by OTLP",
-  guardrails_config: "left out: write detectors and rules by hand (`guardrails`)",
-  auth_config: "left out, and not copied: operators sign in as the node file's `admin` says",
+  encryption_key: "left out, and not copied: `cluster.secret` of the node file seals secrets",
+  config_store: "left out: the gateway keeps its state in `cluster.data_dir`",
+  logs_store: "left out: texts are not stored; `audit` of the node file sets the audit trail",
+  vector_store: "left out: the gateway does not cache answers",
+  framework: "left out: prices can be part of the CEL cost of a budget",
+  plugins: "left out: guardrails belong under `guardrails`, and traces and metrics are exported by OTLP",
+  guardrails_config: "left out: add detectors and rules by hand (`guardrails`)",
+  auth_config: "left out, and not copied: `admin` of the node file decides how operators sign in",
 };

@@ -24,7 +24,7 @@ export function documentOf(
     tell(
       root.at,
       [],
-      `provider ${name}: its timeout is left out: a wait for the first byte needs a retry or a failover that acts on it`,
+      `the timeout of provider ${name} is not imported; \`first_byte_timeout\` needs a \`retry\` or \`failover\` that acts on it`,
     );
   }
   const credentials = new Map<string, { readonly name: string; readonly cloudsig: Entry }>();
@@ -44,17 +44,14 @@ export function documentOf(
     tell(
       root.at,
       [],
-      `there is no \`auth\` here, so whoever reaches the gateway spends the keys of its providers (${first?.name}${spends.length > 1 ? ` and ${spends.length - 1} more` : ""}); to ask callers for keys, add \`auth: { virtual_keys: true }\``,
+      `the document has no \`auth\`, so anybody who reaches the gateway can use the keys of its providers (${first?.name}${spends.length > 1 ? ` and ${spends.length - 1} more` : ""}); add \`auth: { virtual_keys: true }\` to require keys from callers`,
     );
   }
   return {
     ...(draft.auth === true && {
-      auth: commented(
-        'Callers need keys of this gateway: mint them with `gateway admin -d \'{"name":"NAME"}\' POST keys`.',
-        {
-          virtual_keys: true,
-        },
-      ),
+      auth: commented("Callers need keys of this gateway: mint one with `gateway keys mint NAME`.", {
+        virtual_keys: true,
+      }),
     }),
     ...(draft.maxBodyBytes !== undefined && { max_body_bytes: draft.maxBodyBytes }),
     ...(credentials.size > 0 && { credentials: [...credentials.values()] }),
@@ -101,7 +98,7 @@ function providerEntry(provider: Provider, { reactions, credential, needsKey, va
       .replace(/[^A-Z0-9]+/g, "_")
       .replace(/^(?=\d)/, "_")}_KEY`;
     key = variables.named(variable);
-    comment += `\nThe source has no key for it; with \`auth\` there must be one: set ${variable} to any text where the server asks for none.`;
+    comment += `\nThe source has no key for it, and with \`auth\` the gateway must present one. If the server needs none, set ${variable} to any text.`;
   }
   return commented(comment, {
     ...(name !== preset && { name }),

@@ -1,5 +1,6 @@
 /** What the readers of foreign configurations make: a deployment in the terms that all of them share. */
 
+import type { Path } from "../../server/core/config/index.ts";
 import type { Variables } from "./keys.ts";
 import type { Foreign } from "./source.ts";
 
@@ -32,6 +33,8 @@ export interface Step {
   /** What the upstream is asked for; undefined: what the client asked for. */
   readonly model: string | undefined;
   readonly line: number;
+  /** Object of the source that describes the upstream. */
+  readonly unit: Path;
 }
 
 /** A name that clients ask for, and who serves it: the first, then whom it fails over to. */

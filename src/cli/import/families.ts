@@ -9,15 +9,15 @@ export interface OpenNames {
 /** Of an upstream that takes all of its models, behind a prefix that clients write and no pattern can take away. */
 export function openNames(preset: string | undefined, prefix: string): OpenNames {
   const families = FAMILIES[preset ?? ""] ?? [];
-  const asked = `clients ask for \`${/^[\w.-]{1,64}$/.test(prefix) ? prefix : "PROVIDER"}/NAME\`, which no pattern can rewrite`;
+  const asked = `clients ask for \`${/^[\w.-]{1,64}$/.test(prefix) ? prefix : "PROVIDER"}/NAME\`, and a pattern cannot remove the prefix`;
   return families.length > 0
     ? {
         names: families,
-        words: `all models: ${asked}; here they ask for NAME (${families.join(", ")}), or write each model into \`model_aliases\``,
+        words: `serves all models: ${asked}. Let clients ask for NAME (${families.join(", ")}), or add each model to \`model_aliases\``,
       }
     : {
         names: [undefined],
-        words: `all models: ${asked}; nothing is routed to this provider until you name its \`models\` or \`model_aliases\``,
+        words: `serves all models: ${asked}. Nothing is routed to this provider until you add \`models\` or \`model_aliases\``,
       };
 }
 

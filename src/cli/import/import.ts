@@ -1,4 +1,4 @@
-/** A foreign configuration to a deployment document: read, routed, written. Pure. */
+/** Imports the configuration of another gateway: reads it, assigns models to providers, and writes a deployment document. Pure. */
 
 import { MAX_DOCUMENT_BYTES, type Source } from "../../server/core/config/index.ts";
 import { readBifrost } from "./bifrost.ts";
@@ -7,8 +7,8 @@ import type { Draft, Reading } from "./draft.ts";
 import { NAMES_VARIABLE, openVariables, type Role } from "./keys.ts";
 import { readLitellm } from "./litellm.ts";
 import { readPortkey } from "./portkey.ts";
-import { routed } from "./routes.ts";
-import { type Note, openForeign } from "./source.ts";
+import { type Routing, routed } from "./routes.ts";
+import { type Note, openForeign, type Place } from "./source.ts";
 import { commentText, yamlText } from "./yaml-text.ts";
 
 export const SYSTEMS = ["litellm", "portkey", "bifrost"] as const;
@@ -17,7 +17,7 @@ export type System = (typeof SYSTEMS)[number];
 
 interface Reader {
   readonly title: string;
-  /** The variable that a text of the source refers to. */
+  /** Returns the environment variable that a text of the source refers to. */
   readonly variable: (text: string) => string | undefined;
   readonly read: (reading: Reading) => Draft;
 }
@@ -35,54 +35,101 @@ export type Imported =
       readonly notes: readonly Note[];
       readonly variables: ReadonlyMap<string, Role>;
       readonly providers: number;
+      /** Settings that mean the same in the document, by line. */
+      readonly carriedOver: readonly Place[];
+      readonly models: readonly ImportedModel[];
     }
   /** Lines for a person. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
+
+/** A name that clients can ask for. */
+export interface ImportedModel {
+  /** `undefined` for every name that no provider claims. A pattern ends in `*`. */
+  readonly name: string | undefined;
+  readonly provider: string;
+  /** Name that the provider is sent; `undefined` if it is the same. */
+  readonly sent: string | undefined;
+  /** Providers that stand in, in order. */
+  readonly failover: readonly string[];
+}
+
+export const titleOf = (system: System): string => READERS[system].title;
 
 export function importConfiguration(system: System, source: Source, presets: ReadonlyMap<string, string>): Imported {
   const opened = openForeign(source);
   if (opened.kind === "refused") return opened;
   const { title, variable, read } = READERS[system];
-  // What the source reads from its environment may be named behind what is written out.
+  // The source may name its own variables after literal keys that need new names, so they are collected first.
   const first = openVariables(variable);
   read({ foreign: opened.foreign(), variables: first, presets });
   const foreign = opened.foreign();
   const variables = openVariables(variable, first.asked);
   const draft = read({ foreign, variables, presets });
-  const routing = routed(draft.routes, foreign.tell);
+  const routing = routed(draft.routes, foreign);
   const document = documentOf(draft, routing, variables, foreign);
   const body = yamlText(document);
-  // What stood in a part that is left out is read by nobody.
+  // Variables of parts that are left out are not read.
   const used = new Map([...variables.used].filter(([name]) => body.includes(`\${${name}}`)));
-  const notes = foreign.notes.filter(({ words }) => isForReader(words, used)).sort((a, b) => a.line - b.line);
+  const notes = foreign.notes
+    .filter(({ words }) => isForReader(words, used))
+    .sort((a, b) => a.line - b.line)
+    .map((note) => ({ ...note, unit: foreign.leftOutWith(note) }));
   const text = `${head(title, used, notes)}\n${body}`;
   if (Buffer.byteLength(text) > MAX_DOCUMENT_BYTES) {
     return {
       kind: "refused",
-      problems: [`${source.name}:1:1: what it comes to is longer than a document may be (4 MiB)`],
+      problems: [`${source.name}:1:1: the document would be longer than 4 MiB, the limit of a deployment document`],
     };
   }
-  return { kind: "imported", text, notes, variables: used, providers: routing.providers.length };
+  return {
+    kind: "imported",
+    text,
+    notes,
+    variables: used,
+    providers: routing.providers.length,
+    carriedOver: foreign.carriedOver(),
+    models: modelsOf(routing),
+  };
 }
 
-/** Whether the variable that a note names is one that the document reads. */
+/** Returns the names that are served. The first provider that claims a name serves it; later ones only stand in. */
+function modelsOf({ providers, defaultProvider }: Routing): readonly ImportedModel[] {
+  const models = new Map<string, ImportedModel>();
+  for (const { name: provider, models: own, aliases, to } of providers) {
+    const failover = to.map(({ name }) => name);
+    const sentAs: readonly (readonly [string, string | undefined])[] = [
+      ...[...own].map((name) => [name, undefined] as const),
+      ...aliases,
+    ];
+    for (const [name, sent] of sentAs) if (!models.has(name)) models.set(name, { name, provider, sent, failover });
+  }
+  const others = defaultProvider && {
+    name: undefined,
+    provider: defaultProvider.name,
+    sent: undefined,
+    failover: defaultProvider.to.map(({ name }) => name),
+  };
+  return [...models.values(), ...(others === undefined ? [] : [others])];
+}
+
+/** Returns whether a note concerns the reader of the document: the variable it names, if any, is one that the document reads. */
 function isForReader(words: string, used: ReadonlyMap<string, Role>): boolean {
   const named = NAMES_VARIABLE.exec(words)?.[1];
   return named === undefined || used.has(named);
 }
 
-/** What a reader of the document must know, and what they must not look for in it. */
+/** Returns the comment at the head of the document: its variables and all notes. */
 function head(title: string, used: ReadonlyMap<string, Role>, notes: readonly Note[]): string {
   const variables = [...used].sort(([a], [b]) => (a < b ? -1 : 1));
   return commentText(
     [
-      `Deployment document, written from a configuration of ${title}. Lines are those of that file.`,
+      `Deployment document, imported from a ${title} configuration. Lines are those of that file.`,
       "",
       variables.length === 0
         ? "It reads no environment variables."
-        : "Environment variables that it reads (`${secret:NAME}` may take their place):",
+        : "Environment variables that it reads (`${secret:NAME}` can replace them):",
       ...variables.map(([name, role]) => `  ${name}${role === "address" ? " (an address)" : ""}`),
-      ...(notes.length === 0 ? [] : ["", "What has no counterpart, or became something else:"]),
+      ...(notes.length === 0 ? [] : ["", "Left out or changed:"]),
       ...notes.map(({ line, path, words }) => `  ${line}: ${path === "" ? "" : `${path}: `}${words}`),
     ].join("\n"),
   );

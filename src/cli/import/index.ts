@@ -1,5 +1,6 @@
-/** Configurations of other gateways, as deployment documents. */
+/** Imports configurations of other gateways as deployment documents. */
 
-export { type Imported, importConfiguration, SYSTEMS, type System } from "./import.ts";
+export { type Imported, importConfiguration, SYSTEMS, type System, titleOf } from "./import.ts";
 export { isPreset } from "./presets.ts";
+export { reportText } from "./report.ts";
 export type { Note } from "./source.ts";

@@ -49,14 +49,15 @@ export function openVariables(
       const before = literals.get(text);
       const name = before ?? freeName(usual, new Set([...used.keys(), ...literals.values(), ...reserved]));
       literals.set(text, name);
-      section.tell(key, `written out in the source, and not copied: put it into the environment variable ${name}`);
+      section.tell(key, `not copied, because it is a literal credential; set the environment variable ${name} to it`);
       return reference(name, role);
     },
   };
 }
 
 /** The note on a text that is written out in the source. */
-export const NAMES_VARIABLE = /^written out in the source, and not copied: put it into the environment variable (\w+)$/;
+export const NAMES_VARIABLE =
+  /^not copied, because it is a literal credential; set the environment variable (\w+) to it$/;
 
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
 

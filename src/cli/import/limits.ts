@@ -23,11 +23,11 @@ export function limitedProfile(
   const ofRequests = !ofTokens && isLimit(requests) && requestWindow !== undefined;
   const at = section.keys[0] ?? "";
   if (ofTokens && requests !== undefined) {
-    section.tell(at, "the limit of requests is left out: a profile spends from one budget, here that of tokens");
+    section.tell(at, "the request limit is not imported; a profile has one budget, which is the token limit here");
   } else if (!ofTokens && !ofRequests && (tokens !== undefined || requests !== undefined)) {
     section.tell(
       at,
-      "its limits are left out: expected a whole number, and a window of at least a second that is no month or year",
+      "its limits are not imported; expected a whole number and a window of at least a second that is not a month or a year",
     );
   }
   const budget: Entry | undefined = ofTokens

@@ -37,18 +37,18 @@ const ANY_COMPAT: ReadonlySet<string> = new Set([
 
 const WITHOUT: Readonly<Record<string, string>> = {
   vertex_ai:
-    "left out: tokens of Google Cloud are not fetched here; use preset `gemini` with a key, or `vertex-openai` with a token",
-  vertex_ai_beta: "left out: tokens of Google Cloud are not fetched here; use preset `gemini` with a key",
-  sagemaker: "left out: SageMaker speaks neither dialect",
-  sagemaker_chat: "left out: SageMaker speaks neither dialect",
+    "left out: the gateway fetches no Google Cloud tokens; use preset `gemini` with a key, or `vertex-openai` with a token",
+  vertex_ai_beta: "left out: the gateway fetches no Google Cloud tokens; use preset `gemini` with a key",
+  sagemaker: "left out: the API of SageMaker is not compatible with OpenAI's or Anthropic's",
+  sagemaker_chat: "left out: the API of SageMaker is not compatible with OpenAI's or Anthropic's",
   azure_ai: "left out: use preset `azure-openai` or `azure-foundry` with the `base_url` of the resource",
-  replicate: "left out: Replicate speaks neither dialect",
-  watsonx: "left out: watsonx speaks neither dialect",
+  replicate: "left out: the API of Replicate is not compatible with OpenAI's or Anthropic's",
+  watsonx: "left out: the API of watsonx is not compatible with OpenAI's or Anthropic's",
 };
 
 export function litellmDeployment(params: Section, settings: Settings, reading: Reading): Deployment | undefined {
-  // What it names is among the parameters.
-  params.tree("litellm_credential_name");
+  // The parameters contain what it names.
+  params.ignore("litellm_credential_name");
   const written = params.text("model");
   if (written === undefined) {
     params.tell("model", "left out: a deployment needs `model`");
@@ -56,13 +56,13 @@ export function litellmDeployment(params: Section, settings: Settings, reading: 
   }
   const { provider, model } = splitModel(written, params.text("custom_llm_provider"), reading);
   if (model === "") {
-    params.tell("model", "left out: it names a provider and no model");
+    params.tell("model", "left out: it names a provider but no model");
     return undefined;
   }
   if (provider === undefined) {
     params.tell(
       "model",
-      "left out: its provider is not named; write it before the model, as in `openai/…`, and import again",
+      "left out: the provider is unknown; name it before the model, as in `openai/NAME`, or with -preset NAME=PRESET, and import again",
     );
     return undefined;
   }
@@ -70,7 +70,7 @@ export function litellmDeployment(params: Section, settings: Settings, reading: 
   if (reach === undefined) return undefined;
   const waits = waitsOf(params, settings);
   const endpoint: Endpoint = { ...reach.endpoint(reading), ...waits };
-  params.rest(PARAM_ADVICE, "left out: LiteLLM sends or reads it with each request; let clients send it");
+  params.rest(PARAM_ADVICE, "left out: the gateway adds no parameters to requests; let clients send it");
   return { endpoint, model: reach.model ?? model };
 }
 
@@ -80,7 +80,7 @@ function waitsOf(params: Section, settings: Settings): Pick<Endpoint, "retry" | 
   const timeout = timeoutOf(params, "timeout", 1000);
   const stream = timeoutOf(params, "stream_timeout", 1000);
   if (timeout !== undefined && stream !== undefined)
-    params.tell("stream_timeout", "left out: one `first_byte_timeout` holds for both, that of `timeout`");
+    params.tell("stream_timeout", "left out: one `first_byte_timeout` covers both, and `timeout` sets it");
   return {
     retry: own === undefined ? settings.retry : retryOf(params, key, own),
     timeoutMs: timeout ?? stream ?? settings.timeoutMs,
@@ -132,23 +132,23 @@ function upstream(params: Section, provider: string, reading: Reading): Reach | 
   let baseUrl = baseUrlOf(params, baseKey, isAny ? undefined : known.preset, variables, usual);
   const isCustom = isAny && baseUrl !== undefined && baseUrl !== "https://api.openai.com/v1";
   if (isAny && !isCustom && !OPENAI.has(provider)) {
-    params.tell("model", "left out: the address of the server is not named (`api_base`)");
+    params.tell("model", "left out: the address of the server is missing; set `api_base` and import again");
     return undefined;
   }
   if (known.needsBaseUrl && baseUrl === undefined) {
     if (known.preset !== "azure-openai") {
-      params.tell("model", `left out: preset \`${known.preset}\` needs an address (\`api_base\`)`);
+      params.tell("model", `left out: preset \`${known.preset}\` needs an address; set \`api_base\` and import again`);
       return undefined;
     }
     baseUrl = variables.named("AZURE_API_BASE", "address");
-    params.tell("model", "LiteLLM reads the address from AZURE_API_BASE: it must end in /openai/v1 here");
+    params.tell("model", "the address is read from AZURE_API_BASE, as LiteLLM does; its value must end in /openai/v1");
   }
   if (!isAny && baseUrl === undefined && known.needsRegion) {
-    params.tell("model", `left out: preset \`${known.preset}\` needs a region; add it by hand`);
+    params.tell("model", `left out: preset \`${known.preset}\` needs a \`region\`; add the provider by hand`);
     return undefined;
   }
   const apiKey = keyOf(params, provider, isCustom ? undefined : known, reading);
-  params.drop("api_version", "left out: the v1 surface takes no api-version");
+  params.drop("api_version", "left out: the v1 API of Azure takes no api-version");
   const at = isCustom
     ? { label: hostLabel(baseUrl, provider), dialect: "compat" as const, baseUrl }
     : { label: known.preset, preset: known.preset, ...(baseUrl !== "https://api.openai.com/v1" && { baseUrl }) };
@@ -166,7 +166,7 @@ function keyOf(
   const usual = (Object.hasOwn(KEYS, provider) ? KEYS[provider] : undefined) ?? known?.keyEnv ?? "";
   const own = variables.reference(params, "api_key", usual === "" ? `${provider}_API_KEY` : usual);
   if (own !== undefined || known === undefined || known.keyOptional || usual === "") return own;
-  params.tell("model", `no key is named: LiteLLM reads ${usual}, and so does what is written here`);
+  params.tell("model", `no key is set, so it is read from ${usual}, as LiteLLM does`);
   return variables.named(usual);
 }
 
@@ -180,14 +180,11 @@ function bedrock(params: Section, written: string): Reach | undefined {
   if (preset === undefined) {
     params.tell(
       "model",
-      "left out: it is called by an API that is neither dialect; where AWS serves it on a compatible surface, use preset `bedrock` or `bedrock-mantle`",
+      "left out: this model has an AWS API of its own; if AWS also serves it through a compatible API, use preset `bedrock` or `bedrock-mantle`",
     );
     return undefined;
   }
-  params.tell(
-    "model",
-    `goes to preset \`${preset}\`, whose names of models may differ: compare them with what AWS lists there`,
-  );
+  params.tell("model", `becomes preset \`${preset}\`, whose model names can differ; compare them with the list of AWS`);
   return {
     model,
     endpoint: ({ variables }) => ({
@@ -208,25 +205,25 @@ function bedrock(params: Section, written: string): Reach | undefined {
 }
 
 const PARAM_ADVICE: Readonly<Record<string, string>> = {
-  rpm: "left out: limits hold for callers, not for upstreams; write a budget",
-  tpm: "left out: limits hold for callers, not for upstreams; write a budget",
-  weight: "left out: load is not spread by weights",
-  order: "left out: the order of the entries decides",
+  rpm: "left out: limits apply to callers and not to upstreams; add a budget",
+  tpm: "left out: limits apply to callers and not to upstreams; add a budget",
+  weight: "left out: load is not spread by weight",
+  order: "left out: the order of the entries decides which is tried first",
   max_parallel_requests: "left out: no counterpart",
-  input_cost_per_token: "left out: prices may go into the CEL cost of a budget",
-  output_cost_per_token: "left out: prices may go into the CEL cost of a budget",
-  max_budget: "left out: budgets hold for callers and count tokens or a CEL cost, not dollars",
-  budget_duration: "left out: budgets hold for callers",
-  tags: "left out: tags do not route; rules may read `provider.metadata`",
-  extra_headers: "left out, and not copied: a catalog overlay may set headers (`set_request_headers`)",
-  headers: "left out, and not copied: a catalog overlay may set headers (`set_request_headers`)",
-  organization: "left out: a catalog overlay may set the header `openai-organization`",
-  drop_params: "left out: `on_fidelity_loss` says what happens to what an upstream cannot take",
-  azure_ad_token: "left out, and not copied: only keys are sent to Azure",
-  tenant_id: "left out: only keys are sent to Azure",
-  client_id: "left out: only keys are sent to Azure",
-  client_secret: "left out, and not copied: only keys are sent to Azure",
-  aws_role_name: "left out: the platform's own chain of credentials is used; set the role there",
-  aws_profile_name: "left out: the platform's own chain of credentials is used; set AWS_PROFILE",
-  guardrails: "left out: guardrails hold for all models; a profile may narrow them",
+  input_cost_per_token: "left out: prices can be part of the CEL cost of a budget",
+  output_cost_per_token: "left out: prices can be part of the CEL cost of a budget",
+  max_budget: "left out: budgets apply to callers, and count tokens or a CEL cost instead of dollars",
+  budget_duration: "left out: budgets apply to callers",
+  tags: "left out: tags do not choose a provider; access rules can read `provider.metadata`",
+  extra_headers: "left out, and not copied: a catalog overlay can set headers (`set_request_headers`)",
+  headers: "left out, and not copied: a catalog overlay can set headers (`set_request_headers`)",
+  organization: "left out: a catalog overlay can set the header `openai-organization`",
+  drop_params: "left out: `on_fidelity_loss` decides what happens to parameters that an upstream does not accept",
+  azure_ad_token: "left out, and not copied: the gateway presents an API key to Azure",
+  tenant_id: "left out: the gateway presents an API key to Azure",
+  client_id: "left out: the gateway presents an API key to Azure",
+  client_secret: "left out, and not copied: the gateway presents an API key to Azure",
+  aws_role_name: "left out: the credentials of the platform are used; set the role there",
+  aws_profile_name: "left out: the credentials of the platform are used; set AWS_PROFILE",
+  guardrails: "left out: guardrails apply to all models; the `when` of a rule can name the model",
 };

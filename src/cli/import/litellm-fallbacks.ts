@@ -24,7 +24,7 @@ export function fallbackPairs(section: Section, key: string, reading: Reading): 
       reading.foreign.tell(item.at, path, "left out: expected an object such as `{ model: [other] }`");
       return [];
     }
-    const pairs = sectionOf(item, path, reading.foreign.tell);
+    const pairs = sectionOf(item, path, reading.foreign.account);
     return pairs.keys.map((from) => ({
       from,
       to: targetsOf(pairs, from),
@@ -39,7 +39,7 @@ function targetsOf(pairs: Section, from: string): readonly string[] {
   const items = tree?.kind === "list" ? tree.items : tree === undefined ? [] : [tree];
   return items.flatMap((item) => {
     const text = item.kind === "map" ? undefined : textOf(item);
-    if (text === undefined) pairs.tell(from, "left out: a fallback that is no name of a model");
+    if (text === undefined) pairs.tell(from, "left out in part: a fallback must be the name of a model");
     return text ?? [];
   });
 }

@@ -18,16 +18,19 @@ export function litellmGuardrails(reading: Reading): Guards {
   for (const section of reading.foreign.root.sections("guardrails")) {
     const name = label(section.text("guardrail_name") ?? "guardrail");
     const params = section.section("litellm_params");
-    section.drop("guardrail_info", "left out: it is for LiteLLM's lists");
+    section.drop("guardrail_info", "left out: it only describes the guardrail");
     section.rest({}, "left out: no counterpart");
     if (params === undefined) continue;
     if (names.has(name)) {
-      section.tell("guardrail_name", "left out: a second guardrail of this name");
+      section.tell("guardrail_name", "left out: a guardrail above has the same name");
       continue;
     }
     names.add(name);
     const made = guardrail(name, params, reading);
-    if (made === undefined) continue;
+    if (made === undefined) {
+      reading.foreign.leaveOut(section.path);
+      continue;
+    }
     detectors.push(...made.detectors);
     rules.push(...made.rules);
     holdsStreams ||= made.holdsStreams === true;
@@ -42,14 +45,14 @@ function guardrail(name: string, params: Section, reading: Reading): Guards | un
   if (kind !== "presidio" && kind !== "litellm_content_filter") {
     params.tell(
       "guardrail",
-      "left out: no counterpart; detectors are pii, remote (Presidio), nlp, classify, embed and llm",
+      "left out: no counterpart; the detectors are pii, remote (Presidio), nlp, classify, embed and llm",
     );
     return undefined;
   }
   if (!isOn) {
     params.tell(
       "guardrail",
-      "left out: it runs only for requests that name it (`default_on` is not true), and guardrails here hold for all callers or a profile; set default_on and import again",
+      "left out: it runs only for requests that name it, and guardrails of the gateway run for all; set `default_on: true` and import again",
     );
     return undefined;
   }
@@ -57,7 +60,7 @@ function guardrail(name: string, params: Section, reading: Reading): Guards | un
   if (kinds.length === 0) {
     params.tell(
       "mode",
-      "left out: expected pre_call, during_call or post_call; for a log alone write the detector with `mode: shadow`",
+      "left out: expected pre_call, during_call or post_call; for logging only, add the detector with `mode: shadow`",
     );
     return undefined;
   }
@@ -79,8 +82,7 @@ function presidio(name: string, params: Section, kinds: readonly string[], readi
   params.rest(PRESIDIO_ADVICE, "left out: no counterpart");
   const masked = entities.filter(({ action }) => action === "MASK").map(({ entity }) => `pii/${entity}`);
   const blocked = entities.filter(({ action }) => action === "BLOCK").map(({ entity }) => `pii/${entity}`);
-  if (entities.length === 0)
-    params.tell("guardrail", "it names no entities with an action: all that is found is masked");
+  if (entities.length === 0) params.tell("guardrail", "no entity has an action, so everything that is found is masked");
   const detector = {
     type: "remote",
     name,
@@ -93,7 +95,7 @@ function presidio(name: string, params: Section, kinds: readonly string[], readi
   if (holdsStreams)
     params.tell(
       "mode",
-      "streams are held to their end, since what is masked must be known (`guardrails.stream.policy: buffer`)",
+      "streamed answers are held back to their end, because masking needs the whole text (`guardrails.stream.policy: buffer`)",
     );
   return {
     holdsStreams,
@@ -129,14 +131,14 @@ function words(name: string, params: Section, kinds: readonly string[]): Guards 
     const tree = section.tree("keyword");
     const keyword = tree && textOf(tree);
     const action = section.text("action")?.toUpperCase();
-    section.drop("description", "left out: a comment");
+    section.drop("description", "left out: it only describes the word");
     if (keyword !== undefined && keyword.trim() !== "" && (action === "BLOCK" || action === "MASK"))
       return [{ keyword, action }];
-    section.tell("keyword", "left out: expected a word, with BLOCK or MASK");
+    section.tell("keyword", "left out: expected a word with BLOCK or MASK");
     return [];
   });
   params.rest(
-    { patterns: "left out: write recognizers, or name the entity types of the detector `pii`" },
+    { patterns: "left out: add `custom_recognizers`, or name entity types of the detector `pii`" },
     "left out: no counterpart",
   );
   if (blocked.length === 0) return undefined;
@@ -157,10 +159,9 @@ function words(name: string, params: Section, kinds: readonly string[]): Guards 
 }
 
 const PRESIDIO_ADVICE: Readonly<Record<string, string>> = {
-  presidio_anonymizer_api_base: "left out: what is masked is rewritten here, by the rule's `operator`",
+  presidio_anonymizer_api_base: "left out: the gateway masks by itself, with the `operator` of the rule",
   presidio_score_thresholds: "left out: set `threshold` of the detector",
-  presidio_filter_scope: "left out: `apply_to` of the detector says what is inspected",
-  presidio_ad_hoc_recognizers:
-    "left out: write them as recognizers of the analyzer, or as `custom_recognizers` of a detector `pii`",
-  output_parse_pii: "left out: what was masked is not put back into answers",
+  presidio_filter_scope: "left out: `apply_to` of the detector decides what is inspected",
+  presidio_ad_hoc_recognizers: "left out: add them to the analyzer, or as `custom_recognizers` of a detector `pii`",
+  output_parse_pii: "left out: masked values are not restored in answers; the operator `fpe` with `restore` does that",
 };

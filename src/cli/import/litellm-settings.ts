@@ -46,10 +46,7 @@ export function litellmSettings(reading: Reading): Settings {
   const maxBodyBytes = general && megabytes(general, "max_request_size_mb");
   const auth = (general?.text("master_key") ?? "") !== "";
   if (auth)
-    general?.tell(
-      "master_key",
-      "not copied: callers need keys that the admin API mints (`auth`), which the node file opens to operators (`admin`)",
-    );
+    general?.tell("master_key", "not copied: callers need virtual keys (`auth`); mint them with `gateway keys mint`");
   litellm?.rest(LITELLM_ADVICE, "left out: no counterpart");
   router?.rest(ROUTER_ADVICE, "left out: no counterpart");
   general?.rest(GENERAL_ADVICE, "left out: no counterpart");
@@ -91,15 +88,15 @@ function first<Thing>(sections: readonly Section[], read: (section: Section) => 
   return sections.map(read).find((it) => it !== undefined);
 }
 
-function aliasesOf(router: Section, { foreign: { tell } }: Reading): Settings["aliases"] {
+function aliasesOf(router: Section, { foreign: { tell, account } }: Reading): Settings["aliases"] {
   const section = router.section("model_group_alias");
   return (section?.keys ?? []).flatMap((alias) => {
     const at = section?.placeOf(alias) ?? 0;
     const path = [...router.path, "model_group_alias", alias];
     const tree = section?.tree(alias);
-    const detailed = tree?.kind === "map" ? sectionOf(tree, path, tell) : undefined;
+    const detailed = tree?.kind === "map" ? sectionOf(tree, path, account) : undefined;
     const group = tree && (detailed === undefined ? textOf(tree) : detailed.text("model"));
-    detailed?.rest({ hidden: "left out: aliases stand in the list of models" }, "left out: no counterpart");
+    detailed?.rest({ hidden: "left out: aliases are always in the list of models" }, "left out: no counterpart");
     if (group === undefined) tell(at, path, "left out: expected the name of a model");
     return group === undefined ? [] : [{ alias, group, at, path }];
   });
@@ -115,7 +112,10 @@ export function litellmMcp(reading: Reading): readonly Entry[] {
       const transport = section.text("transport") ?? "sse";
       const kind = section.text("auth_type") ?? "none";
       if (kind !== "none" && kind !== "bearer_token")
-        section.tell("auth_type", "left out: a bearer value or an entry of `credentials` is sent; write it by hand");
+        section.tell(
+          "auth_type",
+          "left out: the gateway presents a bearer token or an entry of `credentials`; add it by hand",
+        );
       const key = section.has("auth_value") ? "auth_value" : "authentication_token";
       const apiKey = () =>
         kind === "bearer_token" ? reading.variables.reference(section, key, `${name}_MCP_TOKEN`) : undefined;
@@ -135,64 +135,68 @@ export function litellmMcp(reading: Reading): readonly Entry[] {
 }
 
 const LITELLM_ADVICE: Readonly<Record<string, string>> = {
-  drop_params: "left out: `on_fidelity_loss` says what happens to what an upstream cannot take",
+  drop_params: "left out: `on_fidelity_loss` decides what happens to parameters that an upstream does not accept",
   max_budget:
-    "left out: budgets here hold for callers, and count tokens or a CEL cost, not dollars; write one with your prices",
-  budget_duration: "left out: `window` of a budget",
-  cache: "left out: answers are not cached",
-  cache_params: "left out: answers are not cached",
-  callbacks: "left out: traces and metrics go out by OTLP (OTEL_EXPORTER_OTLP_ENDPOINT); guardrails are `guardrails`",
-  success_callback: "left out: traces and metrics go out by OTLP (OTEL_EXPORTER_OTLP_ENDPOINT)",
-  failure_callback: "left out: traces and metrics go out by OTLP (OTEL_EXPORTER_OTLP_ENDPOINT)",
-  context_window_fallbacks: "left out: failover reacts to failures, not to the length of a prompt",
-  content_policy_fallbacks: "left out: failover reacts to failures, not to what an answer says",
-  guardrails: "left out: this older form names callbacks; write `guardrails`",
-  default_internal_user_params: "left out: users are those of an issuer; write a profile with a budget",
-  default_team_settings: "left out: write a profile for each team",
-  default_team_params: "left out: write a profile for each team",
-  upperbound_key_generate_params: "left out: a profile is what bounds its keys",
-  set_verbose: "left out: the log has what operators need, without texts of requests",
-  json_logs: "left out: logs are JSON lines as they are",
-  master_key: "left out, and not copied: it belongs to `general_settings`",
+    "left out: budgets apply to callers, and count tokens or a CEL cost instead of dollars; add one with your prices",
+  budget_duration: "left out: it is the `window` of a budget",
+  cache: "left out: the gateway does not cache answers",
+  cache_params: "left out: the gateway does not cache answers",
+  callbacks:
+    "left out: traces and metrics are exported by OTLP (OTEL_EXPORTER_OTLP_ENDPOINT); guardrails belong under `guardrails`",
+  success_callback: "left out: traces and metrics are exported by OTLP (OTEL_EXPORTER_OTLP_ENDPOINT)",
+  failure_callback: "left out: traces and metrics are exported by OTLP (OTEL_EXPORTER_OTLP_ENDPOINT)",
+  context_window_fallbacks: "left out: failover reacts to failures and not to the length of a prompt",
+  content_policy_fallbacks: "left out: failover reacts to failures and not to the content of an answer",
+  guardrails: "left out: this older form names callbacks; add `guardrails`",
+  default_internal_user_params: "left out: users come from an issuer; add a profile with a budget",
+  default_team_settings: "left out: add a profile for each team",
+  default_team_params: "left out: add a profile for each team",
+  upperbound_key_generate_params: "left out: the profile of a key limits it",
+  set_verbose: "left out: the log never contains texts of requests; GATEWAY_LOG sets its level",
+  json_logs: "left out: logs are JSON lines unless stderr is a terminal",
+  master_key: "left out, and not copied: it belongs in `general_settings`",
 };
 
 const ROUTER_ADVICE: Readonly<Record<string, string>> = {
-  routing_strategy: "left out: the first provider that claims a model serves it, the next ones when it fails",
-  routing_strategy_args: "left out: the first provider that claims a model serves it, the next ones when it fails",
-  context_window_fallbacks: "left out: failover reacts to failures, not to the length of a prompt",
-  content_policy_fallbacks: "left out: failover reacts to failures, not to what an answer says",
+  routing_strategy: "left out: the first provider of a model serves it, and the next ones stand in when it fails",
+  routing_strategy_args: "left out: the first provider of a model serves it, and the next ones stand in when it fails",
+  context_window_fallbacks: "left out: failover reacts to failures and not to the length of a prompt",
+  content_policy_fallbacks: "left out: failover reacts to failures and not to the content of an answer",
   allowed_fails:
-    "left out: an upstream is not taken out by a count; operators suspend one (`gateway admin PUT suspensions/provider:NAME`)",
-  allowed_fails_policy: "left out: an upstream is not taken out by a count",
-  cooldown_time: "left out: an upstream is not taken out by a count",
-  retry_after: "left out: waits are `backoff` and `retry_after_cap` of `retry`",
-  retry_policy: "left out: `retry.when` names what is repeated",
-  redis_host: "left out: nodes share their state by themselves",
-  redis_port: "left out: nodes share their state by themselves",
-  redis_password: "left out, and not copied: nodes share their state by themselves",
-  redis_url: "left out, and not copied: nodes share their state by themselves",
-  enable_pre_call_checks: "left out: what an upstream cannot take is known from the catalog",
-  provider_budget_config: "left out: budgets hold for callers, not for providers",
+    "left out: failures do not take an upstream out of service; operators can suspend it (`gateway suspend provider:NAME`)",
+  allowed_fails_policy: "left out: failures do not take an upstream out of service",
+  cooldown_time: "left out: failures do not take an upstream out of service",
+  retry_after: "left out: `backoff` and `retry_after_cap` of `retry` set the waits",
+  retry_policy: "left out: `retry.when` names what is retried",
+  redis_host: "left out: the nodes of a cluster share their state without Redis",
+  redis_port: "left out: the nodes of a cluster share their state without Redis",
+  redis_password: "left out, and not copied: the nodes of a cluster share their state without Redis",
+  redis_url: "left out, and not copied: the nodes of a cluster share their state without Redis",
+  enable_pre_call_checks: "left out: the catalog knows what an upstream accepts",
+  provider_budget_config: "left out: budgets apply to callers and not to providers",
 };
 
 const GENERAL_ADVICE: Readonly<Record<string, string>> = {
-  database_url: "left out, and not copied: state lives in the gateway's own log (`cluster.data_dir`)",
-  store_model_in_db: "left out: configuration sources of the admin API hold what is changed at run time",
-  pass_through_endpoints: "left out: only routes of the two dialects are forwarded",
-  alerting: "left out: alerts are rules over the gateway's metrics",
-  alerting_threshold: "left out: alerts are rules over the gateway's metrics",
-  custom_auth: "left out: write an issuer into the node file, and bind it in `auth.issuers`",
-  enable_jwt_auth: "left out: write an issuer into the node file, and bind it in `auth.issuers`",
-  litellm_jwtauth: "left out: write an issuer into the node file, and bind it in `auth.issuers`",
+  database_url: "left out, and not copied: the gateway keeps its state in `cluster.data_dir`",
+  store_model_in_db:
+    "left out: configuration that changes at run time belongs in a configuration source (`gateway config apply`)",
+  pass_through_endpoints: "left out: the gateway forwards only the routes of its two dialects",
+  alerting: "left out: alerts are Prometheus rules over the metrics of the gateway",
+  alerting_threshold: "left out: alerts are Prometheus rules over the metrics of the gateway",
+  custom_auth: "left out: add an issuer to the node file and name it in `auth.issuers`",
+  enable_jwt_auth: "left out: add an issuer to the node file and name it in `auth.issuers`",
+  litellm_jwtauth: "left out: add an issuer to the node file and name it in `auth.issuers`",
   max_parallel_requests: "left out: no counterpart",
   global_max_parallel_requests: "left out: no counterpart",
-  key_management_system: "left out: `${secret:NAME}` reads files of `secrets_dir` or what the cluster keeps sealed",
-  key_management_settings: "left out: `${secret:NAME}` reads files of `secrets_dir` or what the cluster keeps sealed",
-  background_health_checks: "left out: `gateway check` asks each upstream when you do",
+  key_management_system:
+    "left out: `${secret:NAME}` reads files in `secrets_dir` and the sealed secrets of the cluster",
+  key_management_settings:
+    "left out: `${secret:NAME}` reads files in `secrets_dir` and the sealed secrets of the cluster",
+  background_health_checks: "left out: `gateway check` asks every upstream when you run it",
 };
 
 const KEY_ADVICE: Readonly<Record<string, string>> = {
-  max_budget: "left out: budgets count tokens or a CEL cost, not dollars; write one with your prices",
-  budget_duration: "left out: `window` of a budget",
-  duration: "left out: say `expires_at` when a key is minted",
+  max_budget: "left out: budgets count tokens or a CEL cost instead of dollars; add one with your prices",
+  budget_duration: "left out: it is the `window` of a budget",
+  duration: "left out: set the expiry when you mint a key (`gateway keys mint -expires`)",
 };

@@ -37,21 +37,17 @@ export function readLitellm(reading: Reading): Draft {
   );
   for (const { alias, group, at, path } of settings.aliases) {
     const target = routes.find(({ name }) => name === group);
-    if (target === undefined) tell(at, path, "left out: no entry of model_list has this name");
+    if (target === undefined) tell(at, path, "left out: no entry of `model_list` has this name");
     else routes.push({ ...target, name: alias, at, path });
   }
   for (const { to, at, path } of settings.fallbacks) {
     if (to.some((name) => !groups.has(name)))
-      tell(
-        at,
-        path,
-        "names a model that no entry of model_list has, or none that could be carried over: it is left out here",
-      );
+      tell(at, path, "imported in part: one of the models is not in `model_list`, or was left out");
   }
   const guards = litellmGuardrails(reading);
   const mcp = litellmMcp(reading);
   for (const entry of root.has("credential_list") ? root.sections("credential_list") : []) {
-    for (const label of ["credential_name", "credential_values", "credential_info"]) entry.tree(label);
+    entry.ignore("credential_name", "credential_values", "credential_info");
     entry.rest({}, "left out: no counterpart");
   }
   root.rest(ROOT_ADVICE, "left out: no counterpart");
@@ -74,7 +70,7 @@ function withoutPrefix(route: Route, tell: Telling): readonly Route[] {
   if (!sent.endsWith("*") || !prefix.endsWith("/") || name !== prefix + sent) return [route];
   const open = openNames(steps[0]?.endpoint.preset, prefix.slice(0, -1));
   const names = sent === "*" ? open.names : [sent];
-  const words = `clients ask for \`${name}\`, which no pattern can rewrite; here they ask for \`${sent}\`, or write each model into \`model_aliases\``;
+  const words = `clients ask for \`${name}\`, and a pattern cannot remove the prefix. Let clients ask for \`${sent}\`, or add each model to \`model_aliases\``;
   tell(route.at, route.path, sent === "*" ? open.words : words);
   const asked = steps.map((step) => (step.model === sent ? { ...step, model: undefined } : step));
   return names.map((own) => ({ ...route, name: own, steps: asked }));
@@ -86,7 +82,7 @@ const fallbacksOf = (name: string, { fallbacks, defaultFallbacks }: Settings): r
 };
 
 /** `litellm_params`, with what the entry of `credential_list` holds that `litellm_credential_name` names. */
-function withCredential(deployment: Section, { foreign: { root, tell } }: Reading): Section | undefined {
+function withCredential(deployment: Section, { foreign: { root, account } }: Reading): Section | undefined {
   const params = deployment.section("litellm_params");
   const name = params?.text("litellm_credential_name");
   if (params === undefined || name === undefined) return params;
@@ -96,9 +92,9 @@ function withCredential(deployment: Section, { foreign: { root, tell } }: Readin
   if (named !== undefined && own?.kind === "map" && values?.kind === "map") {
     const taken = [...values.entries.keys()].filter((key) => !own.entries.has(key));
     const elsewhere = new Map(taken.map((key) => [key, [...named.path, "credential_values", key]]));
-    return sectionOf(withDefaults(own, values), params.path, tell, elsewhere);
+    return sectionOf(withDefaults(own, values), params.path, account, elsewhere);
   }
-  params.tell("litellm_credential_name", "no entry of `credential_list` has this name: write the key by hand");
+  params.tell("litellm_credential_name", "no entry of `credential_list` has this name; set `api_key` of the provider");
   return params;
 }
 
@@ -109,11 +105,14 @@ function addDeployment(section: Section, settings: Settings, groups: Map<string,
     reading.foreign.tell(section.at, section.path, "left out: a deployment needs `model_name` and `litellm_params`");
     return;
   }
-  section.drop("model_info", "left out: what LiteLLM knows of the model; prices may go into the CEL cost of a budget");
+  section.drop("model_info", "left out: the catalog has these facts; prices can be part of the CEL cost of a budget");
   section.rest({}, "left out: no counterpart");
   const deployment: Deployment | undefined = litellmDeployment(params, settings, reading);
-  if (deployment === undefined) return;
-  const step: Step = { ...deployment, line: reading.foreign.lineOf(section.at) };
+  if (deployment === undefined) {
+    reading.foreign.leaveOut(section.path);
+    return;
+  }
+  const step: Step = { ...deployment, line: reading.foreign.lineOf(section.at), unit: section.path };
   const group = groups.get(name);
   if (group === undefined) {
     groups.set(name, {
@@ -127,15 +126,15 @@ function addDeployment(section: Section, settings: Settings, groups: Map<string,
   group.deployments.push(step);
   section.tell(
     "model_name",
-    "a further deployment of this name: load is not spread, it is tried when those before it fail; servers of your own behind one name are a `pool`",
+    "a further deployment of this name becomes a failover target, because load is not spread; use a `pool` for several servers of your own",
   );
 }
 
 const ROOT_ADVICE: Readonly<Record<string, string>> = {
-  environment_variables: "left out, and not copied: set them in the environment of the gateway",
-  files_settings: "left out: requests for files go to the provider that the model or the default names",
-  finetune_settings: "left out: requests for fine-tuning go to the provider that the model or the default names",
-  include: "left out: import each of the files by itself",
-  vector_store_registry: "left out: requests for vector stores go to the provider itself",
-  prompts: "left out: the gateway keeps no prompts",
+  environment_variables: "left out, and not copied; set them in the environment of the gateway",
+  files_settings: "left out: requests for files go to the provider of the model, or to `default_provider`",
+  finetune_settings: "left out: requests for fine-tuning go to the provider of the model, or to `default_provider`",
+  include: "left out: import each of these files separately",
+  vector_store_registry: "left out: requests for vector stores are forwarded to the provider",
+  prompts: "left out: the gateway stores no prompts",
 };

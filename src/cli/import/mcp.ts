@@ -17,30 +17,37 @@ export interface ForeignServer {
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
-  headers: "left out, and not copied: `api_key` or an entry of `credentials` is what a server is called with",
-  static_headers: "left out, and not copied: `api_key` or an entry of `credentials` is what a server is called with",
+  headers:
+    "left out, and not copied: the gateway presents an `api_key` or an entry of `credentials`; set one for this server",
+  static_headers:
+    "left out, and not copied: the gateway presents an `api_key` or an entry of `credentials`; set one for this server",
 };
 
-export function mcpEntries(servers: readonly ForeignServer[], { variables }: Reading): readonly Entry[] {
+export function mcpEntries(
+  servers: readonly ForeignServer[],
+  { variables, foreign: { leaveOut } }: Reading,
+): readonly Entry[] {
   const names = new Set<string>();
   return servers.flatMap(({ name, section, url, isHttp, transportKey, apiKey }) => {
     const path = pathNameOf(name);
     if (!isHttp) {
       section.tell(
         transportKey,
-        "left out: a server is reached by Streamable HTTP; put one that speaks stdio or SSE behind a bridge",
+        "left out: the gateway reaches servers by Streamable HTTP only; put a bridge in front of a stdio or SSE server",
       );
+      leaveOut(section.path);
       return [];
     }
     const isOwn = path !== "" && !names.has(path);
     const address = isOwn ? baseUrlOf(section, url, undefined, variables, `${name}_MCP_URL`) : undefined;
     if (address === undefined) {
-      section.tell(url, "left out: a server needs a name of its own, and an http(s) address");
+      section.tell(url, "left out: a server needs a unique name and an http(s) address");
+      leaveOut(section.path);
       return [];
     }
     names.add(path);
     const key = apiKey();
-    section.rest(ADVICE, "left out: no counterpart; access rules say who may call what");
+    section.rest(ADVICE, "left out: no counterpart; access rules decide who may call which tool");
     return [{ name: path, url: address, ...(key !== undefined && { api_key: key }) }];
   });
 }

@@ -11,9 +11,9 @@ const PLACES = [
   ["after_request_hooks", ["output"]],
 ] as const;
 
-const OTHER = "left out: no counterpart; detectors are pii, remote (Presidio), nlp, classify, embed and llm";
+const OTHER = "left out: no counterpart; the detectors are pii, remote (Presidio), nlp, classify, embed and llm";
 
-export function portkeyGuardrails({ foreign: { root, tell } }: Reading): Guards {
+export function portkeyGuardrails({ foreign: { root, tell, account } }: Reading): Guards {
   const detectors: Entry[] = [];
   const rules: Entry[] = [];
   for (const [place, kinds] of PLACES) {
@@ -26,10 +26,10 @@ export function portkeyGuardrails({ foreign: { root, tell } }: Reading): Guards 
     for (const [index, item] of tree.items.entries()) {
       const path = [place, index];
       if (item.kind !== "map") {
-        tell(item.at, path, "left out: Portkey keeps what this names; write it by hand");
+        tell(item.at, path, "left out: only Portkey knows what this name means; add it by hand");
         continue;
       }
-      for (const words of wordsOf(sectionOf(item, path, tell))) {
+      for (const words of wordsOf(sectionOf(item, path, account))) {
         const name = `words ${detectors.length + 1}`;
         const entity = `LISTED_WORD_${detectors.length + 1}`;
         detectors.push(wordDetector(name, entity, words, kinds));
@@ -59,14 +59,14 @@ function wordsOf(guard: Section): readonly (readonly string[])[] {
           : unknown(guard, key);
       }),
   ];
-  for (const label of ["type", "id", "name"]) guard.tree(label);
+  guard.ignore("type", "id", "name");
   guard.rest({}, "left out: no counterpart");
   return found.flatMap((parameters) => {
     const words = parameters.texts("words").filter((word) => word.trim() !== "");
     if (parameters.text("operator") === "none" && denies && words.length > 0) return [[...new Set(words)]];
     parameters.tell(
       "operator",
-      "left out: only `none` with `deny: true` has a counterpart, a list of words that are denied",
+      "left out: only the operator `none` with `deny: true` can be imported, as a list of denied words",
     );
     return [];
   });

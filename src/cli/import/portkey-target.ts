@@ -21,16 +21,16 @@ export function inheritedOf(section: Section, above: Inherited): Inherited {
   if (codes?.kind === "list" && codes.items.some((item) => !/^(429|5\d\d)$/.test(textOf(item) ?? ""))) {
     retry?.tell(
       "on_status_codes",
-      "what is repeated: connections that fail, 429 and every 5xx; other codes are left out",
+      "retries react to failed connections, 429 and every 5xx; other codes are not imported",
     );
   }
   retry?.rest(
-    { use_retry_after_header: "left out: a wait that a 429 names is kept, up to `retry_after_cap`" },
+    { use_retry_after_header: "left out: the wait that a 429 asks for is respected, up to `retry_after_cap`" },
     "left out: no counterpart",
   );
   const override = section.section("override_params");
   const model = override?.text("model");
-  override?.rest({}, "left out: parameters are the client's");
+  override?.rest({}, "left out: the gateway adds no parameters to requests; let clients send them");
   return {
     retry: retry === undefined ? above.retry : retryOf(retry, "attempts", attempts),
     timeoutMs: timeoutOf(section, "request_timeout", 1) ?? above.timeoutMs,
@@ -57,7 +57,7 @@ export function portkeyStep(
   if (known === undefined || (provider === undefined && !reading.presets.has(name))) {
     section.tell(
       provider === undefined ? "virtual_key" : "provider",
-      "left out: this name is known to Portkey alone, or to no preset; say which it is with -preset NAME=PRESET",
+      "left out: only Portkey knows which provider this name means; name it with -preset NAME=PRESET and import again",
     );
     return undefined;
   }
@@ -66,12 +66,13 @@ export function portkeyStep(
   const apiKey = reach.cloudsig === undefined ? keyOf(section, name, known, isKept, reading) : undefined;
   section.drop(
     "virtual_key",
-    `not copied: the provider's key is kept by Portkey; put it into the variable that \`api_key\` names here`,
+    `not copied: Portkey keeps the key of the provider; set the variable that \`api_key\` names`,
   );
   const model = section.text("deployment_id") ?? catalogModel ?? override;
   for (const key of ["api_version", "resource_name"])
-    section.drop(key, "part of the address here, which takes no api-version");
-  return { endpoint: { ...reach, apiKey, retry, timeoutMs }, model, line: reading.foreign.lineOf(section.at) };
+    section.drop(key, "part of the address, which takes no api-version");
+  const line = reading.foreign.lineOf(section.at);
+  return { endpoint: { ...reach, apiKey, retry, timeoutMs }, model, line, unit: section.path };
 }
 
 function keyOf(
@@ -99,14 +100,14 @@ function reachOf(section: Section, name: string, known: Known, reading: Reading)
       return { label: preset, preset, baseUrl: `https://${resource}.openai.azure.com/openai/v1` };
     section.tell(
       "provider",
-      "the name of the resource is not here: its address, with /openai/v1 at its end, goes into AZURE_OPENAI_BASE_URL",
+      "the name of the resource is missing; set AZURE_OPENAI_BASE_URL to its address, which ends in /openai/v1",
     );
     return { label: preset, preset, baseUrl: variables.named("AZURE_OPENAI_BASE_URL", "address") };
   }
   if (preset === "bedrock") {
     section.tell(
       "provider",
-      "goes to preset `bedrock`, which has models by OpenAI's surface; for Claude write `bedrock-anthropic`",
+      "becomes preset `bedrock`, which serves models through an API like OpenAI's; use `bedrock-anthropic` for Claude",
     );
     return {
       label: preset,
@@ -119,7 +120,7 @@ function reachOf(section: Section, name: string, known: Known, reading: Reading)
     };
   }
   if (known.needsBaseUrl || known.needsRegion) {
-    section.tell("provider", `left out: preset \`${preset}\` needs an address (\`custom_host\`)`);
+    section.tell("provider", `left out: preset \`${preset}\` needs an address; set \`custom_host\` and import again`);
     return undefined;
   }
   return { label: preset, preset };

@@ -24,20 +24,20 @@ export function readPortkey(reading: Reading): Draft {
   const routes: Route[] = conditions.flatMap(({ models, then, at, path }) => {
     const steps = named.get(then) ?? [];
     if (steps.length > 0) return models.map((name) => ({ name, steps, at, path }));
-    reading.foreign.tell(at, path, "left out: no target has the name of `then`, or none that could be carried over");
+    reading.foreign.tell(at, path, "left out: no imported target has the name in `then`");
     return [];
   });
   const otherwise = defaultOf(root);
   const rest = conditions.length === 0 ? chain : (named.get(otherwise ?? "") ?? []);
   if (conditions.length > 0 && otherwise !== undefined && rest.length === 0)
-    root.tell("strategy", "its `default` is left out: no target has that name, or none that could be carried over");
+    root.tell("strategy", "its `default` is not imported; no imported target has that name");
   const [first] = rest;
   if (first !== undefined) {
     const at = root.placeOf("targets");
     if (first.model !== undefined && rest.length > 0)
       root.tell(
         root.has("targets") ? "targets" : "override_params",
-        "its model takes the place of whatever a client asks for; here clients ask for that model",
+        "its model replaces the model that a client asks for; let clients ask for this model",
       );
     routes.push({
       name: first.model ?? "*",
@@ -48,7 +48,7 @@ export function readPortkey(reading: Reading): Draft {
     if (first.model === undefined && rest.some(({ model }) => model !== undefined)) {
       root.tell(
         "targets",
-        "targets behind the first send models of their own, whatever was asked for: write `model_aliases` for the names that clients use",
+        "later targets always send a model of their own; add `model_aliases` for the names that clients use",
       );
     }
   }
@@ -79,18 +79,22 @@ function stepsWithin(
   const mode = strategyOf(section);
   if (targets.length === 0) {
     const step = portkeyStep(section, inherited, reading);
+    if (step === undefined && !isRoot) reading.foreign.leaveOut(section.path);
     return step === undefined ? [] : [step];
   }
   if (mode === "loadbalance")
-    section.tell("strategy", "load is not spread by weights: the heaviest target serves, the others when it fails");
+    section.tell(
+      "strategy",
+      "load is not spread by weight; the heaviest target serves, and the others stand in when it fails",
+    );
   if (mode === "conditional" && !isRoot)
-    section.tell("strategy", "conditions below the first level are left out: its targets are tried in order");
+    section.tell("strategy", "conditions below the first level are not imported; the targets are tried in order");
   const ordered =
     mode === "loadbalance"
       ? [...targets].sort((a, b) => (b.number("weight") ?? 1) - (a.number("weight") ?? 1))
       : targets;
   const steps = ordered.flatMap((target) => stepsOf(target, inherited, reading, named));
-  for (const target of targets) for (const label of ["weight", "name"]) target.tree(label);
+  for (const target of targets) target.ignore("weight", "name");
   for (const target of targets) target.rest(TARGET_ADVICE, "left out: no counterpart");
   return steps;
 }
@@ -102,7 +106,7 @@ function strategyOf(section: Section): string | undefined {
     const others = codes?.kind === "list" && codes.items.some((item) => !/^(429|5\d\d)$/.test(textOf(item) ?? ""));
     strategy.tell(
       "on_status_codes",
-      `failover reacts to connections that fail, 429 and every 5xx${others ? "; other codes are left out" : ""}`,
+      `failover reacts to failed connections, 429 and every 5xx${others ? "; other codes are not imported" : ""}`,
     );
   }
   return strategy?.text("mode");
@@ -126,14 +130,14 @@ function conditionsOf(root: Section, reading: Reading): readonly Condition[] {
     if (models.length > 0) return [{ models, then, at: condition.at, path: condition.path }];
     condition.tell(
       "query",
-      "left out: the name of the model decides who serves it, and nothing else; access rules may deny by who calls",
+      "left out: only the model name chooses the provider; access rules can deny requests by caller",
     );
     return [];
   });
 }
 
 function modelsIn(query: Section, reading: Reading): readonly string[] {
-  const { tell } = reading.foreign;
+  const { account } = reading.foreign;
   if (query.has("$or")) {
     const each = query.sections("$or").map((it) => (it.keys.length === 1 ? modelsIn(it, reading) : []));
     return each.some((models) => models.length === 0) ? [] : each.flat();
@@ -141,29 +145,29 @@ function modelsIn(query: Section, reading: Reading): readonly string[] {
   const tree = query.tree("params.model");
   if (tree === undefined) return [];
   if (tree.kind !== "map") return [textOf(tree) ?? ""].filter((it) => it !== "");
-  const operator = sectionOf(tree, [...query.path, "params.model"], tell);
+  const operator = sectionOf(tree, [...query.path, "params.model"], account);
   if (operator.keys.length !== 1) return [];
   return operator.has("$eq") ? operator.texts("$eq") : operator.has("$in") ? operator.texts("$in") : [];
 }
 
 const ROOT_ADVICE: Readonly<Record<string, string>> = {
-  plugins_enabled: "left out: guardrails are `guardrails`",
-  credentials: "left out, and not copied: they are for plugins",
-  cache: "left out: answers are not cached",
-  forward_headers: "left out: headers of clients go on as they are, but for credentials",
-  metadata: "left out: `metadata` of a virtual key, which rules read as `key.metadata`",
-  override_params: "left out: parameters are the client's",
-  config: "left out: save the object that it holds as a file of its own, and import that",
-  aws_auth_type: "left out: the platform's own chain of credentials is used; set the role there",
-  aws_role_arn: "left out: the platform's own chain of credentials is used; set the role there",
-  aws_external_id: "left out: the platform's own chain of credentials is used; set the role there",
-  vertex_service_account_json: "left out, and not copied: tokens of Google Cloud are not fetched here",
+  plugins_enabled: "left out: guardrails belong under `guardrails`",
+  credentials: "left out, and not copied: they belong to plugins",
+  cache: "left out: the gateway does not cache answers",
+  forward_headers: "left out: headers of clients are forwarded, except credentials",
+  metadata: "left out: set `metadata` of a virtual key, which rules read as `key.metadata`",
+  override_params: "left out: the gateway adds no parameters to requests; let clients send them",
+  config: "left out: save this object as a file and import that",
+  aws_auth_type: "left out: the credentials of the platform are used; set the role there",
+  aws_role_arn: "left out: the credentials of the platform are used; set the role there",
+  aws_external_id: "left out: the credentials of the platform are used; set the role there",
+  vertex_service_account_json: "left out, and not copied: the gateway fetches no Google Cloud tokens",
 };
 
 const TARGET_ADVICE: Readonly<Record<string, string>> = {
   ...ROOT_ADVICE,
-  input_guardrails: "left out: guardrails hold for all targets; write it beside the targets",
-  output_guardrails: "left out: guardrails hold for all targets; write it beside the targets",
-  before_request_hooks: "left out: guardrails hold for all targets; write it beside the targets",
-  after_request_hooks: "left out: guardrails hold for all targets; write it beside the targets",
+  input_guardrails: "left out: guardrails apply to all targets; move it beside `targets` and import again",
+  output_guardrails: "left out: guardrails apply to all targets; move it beside `targets` and import again",
+  before_request_hooks: "left out: guardrails apply to all targets; move it beside `targets` and import again",
+  after_request_hooks: "left out: guardrails apply to all targets; move it beside `targets` and import again",
 };

@@ -8,7 +8,7 @@
 
 import type { Endpoint, Route, Step } from "./draft.ts";
 import { pathNameOf } from "./literally.ts";
-import type { Telling } from "./source.ts";
+import type { Foreign, Telling } from "./source.ts";
 
 export interface Provider {
   name: string;
@@ -32,8 +32,10 @@ type Named = Route & { readonly name: string };
 const MAX_FAILOVERS = 16;
 const MAX_MODEL_NAME = 512;
 
-export function routed(routes: readonly Route[], tell: Telling): Routing {
+export function routed(routes: readonly Route[], { tell, leaveOut }: Pick<Foreign, "tell" | "leaveOut">): Routing {
   const usable = routes.flatMap((route) => usableRoute(route, tell));
+  const inUse = new Set(usable.flatMap(({ steps }) => steps.map(({ unit }) => unit)));
+  for (const { steps } of routes) for (const { unit } of steps) if (!inUse.has(unit)) leaveOut(unit);
   const exact = usable.filter(({ name }) => name !== "" && !name.endsWith("*"));
   const unnamed = usable.filter(({ name }) => name === "");
   // One that claims more would take from those behind it: the longest prefix comes first.
@@ -45,7 +47,7 @@ export function routed(routes: readonly Route[], tell: Telling): Routing {
     const [first, ...others] = route.steps;
     if (first === undefined) continue;
     if (route.name !== "" && seen.has(route.name)) {
-      tell(route.at, route.path, "left out: this name is routed already, further up");
+      tell(route.at, route.path, "left out: an entry above has the same name, and the first one applies");
       continue;
     }
     seen.add(route.name);
@@ -131,11 +133,11 @@ function usableRoute(route: Route, tell: Telling): readonly Named[] {
   const seen = new Set<string>();
   for (const step of route.steps) {
     if (isPattern && step.model !== undefined && step.model !== name) {
-      tell(at, path, "left out: a name cannot be rewritten by a pattern; write each model into `model_aliases`");
+      tell(at, path, "left out: a pattern cannot change the name that is sent; add each model to `model_aliases`");
       continue;
     }
     if (step.model === "") {
-      tell(at, path, "left out in part: the name of a model is empty");
+      tell(at, path, "left out in part: a model name is empty");
       continue;
     }
     const key = JSON.stringify([identity(step.endpoint), step.model ?? name]);
@@ -144,7 +146,11 @@ function usableRoute(route: Route, tell: Telling): readonly Named[] {
     steps.push(step);
   }
   if (steps.length > MAX_FAILOVERS + 1) {
-    tell(at, path, `has ${steps.length - 1} upstreams to fail over to; the first ${MAX_FAILOVERS} are kept`);
+    tell(
+      at,
+      path,
+      `${steps.length - 1} upstreams stand in for it, more than the ${MAX_FAILOVERS} that a failover can have; the first ${MAX_FAILOVERS} are imported`,
+    );
   }
   return steps.length === 0 ? [] : [{ ...route, name, steps: steps.slice(0, MAX_FAILOVERS + 1) }];
 }
@@ -152,8 +158,9 @@ function usableRoute(route: Route, tell: Telling): readonly Named[] {
 function nameProblem(name: string): string | undefined {
   if (name === "" || name.length > MAX_MODEL_NAME) return `a model name has 1 to ${MAX_MODEL_NAME} characters`;
   if (/[\u0000-\u001f\u007f]/.test(name)) return "a model name cannot hold control characters";
-  if (name.slice(0, -1).includes("*")) return "a `*` may only be the end of a name";
-  if (name.includes("${") || name === "__proto__" || name === "<<") return "this cannot be a key of a document";
+  if (name.slice(0, -1).includes("*")) return "`*` can only be the last character of a name";
+  if (name.includes("${") || name === "__proto__" || name === "<<")
+    return "this name cannot be a key of a YAML document";
   return undefined;
 }
 

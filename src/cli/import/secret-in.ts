@@ -10,6 +10,6 @@ export function secretIn(section: Section, key: string, usual: string, variables
   if (/^[A-Za-z_]\w{0,254}$/.test(variable)) return variables.named(variable);
   const written = inner && variables.reference(inner, "value", usual);
   if (written === undefined && variable !== "")
-    inner?.tell("env_var", "left out: not the name of a variable; set it by hand");
+    inner?.tell("env_var", "left out: not the name of an environment variable; set it by hand");
   return written;
 }

@@ -1,9 +1,10 @@
 /**
- * A foreign configuration as it is read: each key is taken once, and what nobody took is told of with its line.
+ * Reads the configuration of another gateway and keeps account of it: each key is read once, and a key that nobody read gets a
+ * note with its line.
  *
- * YAML and JSON alike, within the bounds of our own documents (4 MiB, 64 levels, 100,000 values with aliases written out;
- * no keys twice). A value of another type than the format has is told of and left out. Words never hold a text of the source but
- * names of its keys: any text of it may be a credential.
+ * YAML and JSON are read within the bounds of our own documents: 4 MiB, 64 levels, 100,000 values with aliases expanded, no
+ * duplicate keys. A value of an unexpected type is left out with a note. Notes contain key names of the source but none of its
+ * values, because any value may be a credential.
  */
 
 import {
@@ -15,31 +16,53 @@ import {
   type Tree,
 } from "../../server/core/config/index.ts";
 
+/** Note for the reader of the imported document. */
 export interface Note {
-  /** Of the source, counted from 1. */
+  /** `left-out`: the setting is not in the document. `changed`: it is, and means something else. */
+  readonly kind: "changed" | "left-out";
+  /** Line of the source, from 1. */
   readonly line: number;
   readonly path: string;
-  /** What has no counterpart or became something else, and what to do. */
+  readonly place: Path;
+  /** Object that is left out as a whole for the reason of this note. */
+  readonly unit?: Path | undefined;
+  /** What differs, why, and what to do. */
   readonly words: string;
 }
 
+/** Place of a setting in the source. */
+export interface Place {
+  /** Line, from 1. */
+  readonly line: number;
+  readonly path: Path;
+}
+
+/** Adds a note. Its words begin with `left out` if the setting is not in the document, or `left out in part`. */
 export type Telling = (at: number, path: Path, words: string) => void;
 
 export interface Foreign {
   readonly root: Section;
   readonly notes: readonly Note[];
   readonly tell: Telling;
+  /** For a `sectionOf` of a value that was read as a tree. */
+  readonly account: Account;
   readonly lineOf: (at: number) => number;
+  /** Declares that nothing below `path` is in the document, for the reason of the last note there. */
+  leaveOut(path: Path): void;
+  /** Returns the object that is left out as a whole because of a note, if there is one. */
+  leftOutWith(note: Note): Path | undefined;
+  /** Returns the settings that were read, are not left out and have no note of their own, by line. */
+  carriedOver(): readonly Place[];
 }
 
 export type Opened =
-  /** Each `foreign` is a reading of its own, of which nothing is taken yet. */
+  /** `foreign` starts a new reading, in which nothing has been read yet. */
   | { readonly kind: "opened"; readonly foreign: () => Foreign }
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
-/** What keeps a file from being read at all; the first few tell of which kind it is. */
+/** Problems of a file that cannot be read. The first few show what kind of file it is. */
 const MAX_PROBLEMS = 20;
-/** Whoever reads ten thousand lines of it reads none. */
+/** Nobody reads more. */
 const MAX_NOTES = 10_000;
 
 export function openForeign(source: Source): Opened {
@@ -62,74 +85,119 @@ export function openForeign(source: Source): Opened {
   const lineOf = (at: number): number => parsed.placeOf(at).line;
   const foreign = (): Foreign => {
     const notes: Note[] = [];
-    const told = new Set<string>();
-    // What is read for two ends is told of once.
+    const noted = new Set<string>();
+    const units: Path[] = [];
+    const unitOf = new Map<Note, Path>();
+    const read = new Map<string, Place>();
+    // A key that is read for two purposes gets one note.
     const tell: Telling = (at, path, words) => {
-      const note = { line: lineOf(at), path: formatPath(path), words };
+      const kind = LEFT_OUT.test(words) ? "left-out" : "changed";
+      const note: Note = { kind, line: lineOf(at), path: formatPath(path), place: path, words };
       const name = JSON.stringify(note);
-      if (notes.length >= MAX_NOTES || told.has(name)) return;
-      told.add(name);
+      if (notes.length >= MAX_NOTES || noted.has(name)) return;
+      noted.add(name);
       notes.push(note);
     };
-    return { root: sectionOf(tree, [], tell), notes, tell, lineOf };
+    const mark = (at: number, path: Path): void => void read.set(formatPath(path), { line: lineOf(at), path });
+    const account: Account = { tell, mark };
+    return {
+      root: sectionOf(tree, [], account),
+      notes,
+      tell,
+      account,
+      lineOf,
+      leaveOut(path) {
+        const reason = notes.findLast(({ kind, place }) => kind === "left-out" && isWithin(place, path));
+        if (reason !== undefined) unitOf.set(reason, path);
+        units.push(path);
+      },
+      leftOutWith: (note) => unitOf.get(note),
+      carriedOver() {
+        const withNote = new Set(notes.map(({ path }) => path));
+        const leftOut = notes.filter(({ kind, path }) => kind === "left-out" && path !== "").map(({ path }) => path);
+        const without = new Set([...units.map(formatPath), ...leftOut]);
+        return [...read]
+          .filter(([name, { path }]) => !withNote.has(name) && !prefixesOf(path).some((it) => without.has(it)))
+          .map(([, place]) => place)
+          .sort((a, b) => a.line - b.line);
+      },
+    };
   };
   return { kind: "opened", foreign };
 }
 
-/** As YAML, which JSON is read as, it would be part of the key or value beside it. */
+const LEFT_OUT = /^left out(?! in part)/;
+
+const isWithin = (path: Path, unit: Path): boolean => unit.every((step, at) => step === path[at]);
+
+const prefixesOf = (path: Path): readonly string[] => path.map((_, length) => formatPath(path.slice(0, length + 1)));
+
+/** Returns the offset of a comment in JSON. JSON is read as YAML, where it would be part of the key or value beside it. */
 function jsonCommentAt(text: string): number | undefined {
   if (!/^\ufeff?\s*[{[]/.test(text)) return undefined;
   for (const { 0: token, index } of text.matchAll(JSON_TOKENS)) if (token.startsWith("/")) return index;
   return undefined;
 }
 
-/** Texts in quotes, comments of YAML, and what begins a comment where a value or key may begin or end. */
+/** Matches strings in quotes, YAML comments, and the start of a JSON comment where a value or key may begin or end. */
 const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|(?<=[\s,:{[])'[^']*'|(?<=\s)#[^\n]*|(?<![^\s,{[\]}"])\/[/*]/gs;
 
 type TreeMap = Extract<Tree, { kind: "map" }>;
 
-/** An object of the source. What is asked for counts as taken, whatever came of it. */
+/** An object of the source. A key counts as read once it was asked for, whatever its value. */
 export interface Section {
   readonly path: Path;
   readonly at: number;
   readonly keys: readonly string[];
   has(key: string): boolean;
-  /** Where the key stands, or the object where it does not. */
+  /** Offset of the key, or of the object if it has no such key. */
   placeOf(key: string): number;
   text(key: string): string | undefined;
   number(key: string): number | undefined;
   flag(key: string): boolean | undefined;
   texts(key: string): readonly string[];
   section(key: string): Section | undefined;
-  /** Of a list; what is no object in it is told of. */
+  /** Objects of a list. Other items get a note. */
   sections(key: string): readonly Section[];
-  /** Whatever it is, for a value that may have several shapes. */
+  /** Value of any type. */
   tree(key: string): Tree | undefined;
-  /** Tells that the key is left out, and why. */
+  /** Reads keys that only describe the object, such as labels and ids. They appear in no report. */
+  ignore(...keys: readonly string[]): void;
+  /** Adds a note that the key is left out, if it exists. */
   drop(key: string, words: string): void;
   tell(key: string, words: string): void;
-  /** Tells of each key that was not taken, with the advice for it. */
+  /** Adds a note to each key that was not read, with the advice for it. */
   rest(advice: Readonly<Record<string, string>>, general: string): void;
 }
 
-/** The first, with what stands in the second alone. */
+/** Returns the entries of `own`, and those of `defaults` that `own` does not have. */
 export const withDefaults = (own: TreeMap, defaults: TreeMap): TreeMap => ({
   ...own,
   entries: new Map([...defaults.entries, ...own.entries]),
 });
 
-/** `elsewhere`: paths of those keys that stand in another object of the source. */
+/** Account of a reading. */
+export interface Account {
+  readonly tell: Telling;
+  /** Records that a setting was read. */
+  readonly mark: (at: number, path: Path) => void;
+}
+
+/** `elsewhere`: paths of keys that come from another object of the source. */
 export function sectionOf(
   tree: TreeMap,
   path: Path,
-  tell: Telling,
+  account: Account,
   elsewhere: ReadonlyMap<string, Path> = new Map(),
 ): Section {
+  const { tell } = account;
   const taken = new Set<string>();
   const valueAt = (key: string): Tree | undefined => {
     taken.add(key);
     const value = tree.entries.get(key)?.value;
-    return value?.kind === "scalar" && value.value === null ? undefined : value;
+    if (value === undefined || (value.kind === "scalar" && value.value === null)) return undefined;
+    if (isSetting(value)) account.mark(placeOf(key), pathOf(key));
+    return value;
   };
   const placeOf = (key: string): number => tree.entries.get(key)?.keyAt ?? tree.at;
   const pathOf = (key: string): Path => (tree.entries.has(key) ? (elsewhere.get(key) ?? [...path, key]) : path);
@@ -146,7 +214,7 @@ export function sectionOf(
     placeOf,
     text(key) {
       const value = valueAt(key);
-      return value === undefined ? undefined : (textOf(value) ?? wrong(key, "a text"));
+      return value === undefined ? undefined : (textOf(value) ?? wrong(key, "a string"));
     },
     number(key) {
       const value = valueAt(key);
@@ -167,30 +235,33 @@ export function sectionOf(
       if (value === undefined) return [];
       if (value.kind !== "list") {
         const one = textOf(value);
-        return one === undefined ? (wrong(key, "a list of texts") ?? []) : [one];
+        return one === undefined ? (wrong(key, "a list of strings") ?? []) : [one];
       }
       return value.items.flatMap((item, index) => {
         const text = textOf(item);
-        if (text === undefined) tell(item.at, [...path, key, index], "left out: expected a text");
+        if (text === undefined) tell(item.at, [...path, key, index], "left out: expected a string");
         return text ?? [];
       });
     },
     section(key) {
       const value = valueAt(key);
       if (value === undefined) return undefined;
-      return value.kind === "map" ? sectionOf(value, [...path, key], tell) : wrong(key, "an object");
+      return value.kind === "map" ? sectionOf(value, [...path, key], account) : wrong(key, "an object");
     },
     sections(key) {
       const value = valueAt(key);
       if (value === undefined) return [];
       if (value.kind !== "list") return wrong(key, "a list") ?? [];
       return value.items.flatMap((item, index) => {
-        if (item.kind === "map") return [sectionOf(item, [...path, key, index], tell)];
+        if (item.kind === "map") return [sectionOf(item, [...path, key, index], account)];
         tell(item.at, [...path, key, index], "left out: expected an object");
         return [];
       });
     },
     tree: valueAt,
+    ignore(...keys) {
+      for (const key of keys) taken.add(key);
+    },
     drop(key, words) {
       taken.add(key);
       if (tree.entries.has(key)) told(key, words);
@@ -200,13 +271,17 @@ export function sectionOf(
       for (const [key, { isShared }] of tree.entries) {
         if (taken.has(key)) continue;
         const own = Object.hasOwn(advice, key) ? advice[key] : undefined;
-        told(key, own ?? (isShared ? "no counterpart by itself: it is read where an alias names it" : general));
+        told(key, own ?? (isShared ? "read only where a YAML alias refers to it" : general));
       }
     },
   };
 }
 
-/** Also of the YAML that Python reads. */
+/** Whether the value is one setting: a scalar or a list of scalars. Objects have settings of their own. */
+const isSetting = (value: Tree): boolean =>
+  value.kind === "scalar" || (value.kind === "list" && value.items.every(({ kind }) => kind === "scalar"));
+
+/** Words for true and false, with those of the YAML that Python reads. */
 const FLAGS: ReadonlyMap<string, boolean> = new Map([
   ["true", true],
   ["yes", true],
@@ -216,7 +291,7 @@ const FLAGS: ReadonlyMap<string, boolean> = new Map([
   ["off", false],
 ]);
 
-/** A number is the text that it was written as. */
+/** Returns a scalar as text; a number as it was written. */
 export function textOf(tree: Tree): string | undefined {
   if (tree.kind !== "scalar") return undefined;
   return typeof tree.value === "string" ? tree.value : tree.written;

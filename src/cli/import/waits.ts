@@ -20,7 +20,7 @@ export function retryOf(
   { firstMs, longestMs }: Backoff = {},
 ) {
   if (attempts === undefined || attempts < 1) return undefined;
-  if (attempts > MAX_ATTEMPTS) section.tell(key, `repeats ${MAX_ATTEMPTS} times: more than that is refused`);
+  if (attempts > MAX_ATTEMPTS) section.tell(key, `imported as ${MAX_ATTEMPTS}, which is the maximum`);
   const first = Math.min(firstMs ?? 0, MAX_TIMEOUT_MS);
   const longest = Math.min(longestMs ?? 0, MAX_TIMEOUT_MS);
   return {
@@ -36,6 +36,6 @@ export function timeoutOf(section: Section, key: string, unit: number): number |
   if (value === undefined) return undefined;
   const ms = value * unit;
   if (ms >= 1 && ms <= MAX_TIMEOUT_MS) return ms;
-  section.tell(key, "left out: a wait is longer than a millisecond and at most a day");
+  section.tell(key, "left out: expected a time from a millisecond to a day");
   return undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * `gateway import SYSTEM FILE`: a deployment document from another gateway's configuration, on stdout or in a file, once it
- * compiles. On stderr a line for each thing that has no counterpart, by the line of the source.
+ * `gateway import SYSTEM FILE`: writes a deployment document from another gateway's configuration to stdout or a file, if the
+ * document compiles. Settings that are left out or changed are listed on stderr, by line of the source, and in the report.
  */
 
 import { escapeControls } from "../../base/index.ts";
@@ -8,7 +8,15 @@ import { formatProblem, MAX_DOCUMENT_BYTES, type Source } from "../../server/cor
 import { compileAlone } from "../../server/node/index.ts";
 import { readInput } from "../file-input.ts";
 import { clip, type FlagsOf, UsageError } from "../flags.ts";
-import { type Imported, importConfiguration, isPreset, SYSTEMS, type System } from "../import/index.ts";
+import {
+  type Imported,
+  importConfiguration,
+  isPreset,
+  reportText,
+  SYSTEMS,
+  type System,
+  titleOf,
+} from "../import/index.ts";
 import { type ExitStatus, type Io, resolvePath } from "../io.ts";
 import type { importFlags } from "../specs.ts";
 import { joined, readAll, stdinOf, writeAll } from "../streams.ts";
@@ -17,13 +25,15 @@ import { fileTarget, writeWhole } from "../whole-file.ts";
 type Options = FlagsOf<typeof importFlags>;
 
 export async function run(
-  { o, preset }: Options,
+  { o, preset, report }: Options,
   [given = "", path = ""]: readonly string[],
   io: Io,
 ): Promise<ExitStatus> {
   const system = systemOf(given);
   const presets = presetsOf(preset);
+  if (o !== undefined && o === report) throw new UsageError("flags '-o' and '-report' name the same file");
   const target = o === undefined ? undefined : await freeTarget(o, io);
+  const reportTarget = report === undefined ? undefined : await freeTarget(report, io);
   const source = await sourceAt(path, io);
   const tell = (line: string): void => void io.stderr.write(`${escapeControls(line)}\n`);
   const imported = importConfiguration(system, source, presets);
@@ -34,14 +44,18 @@ export async function run(
   }
   for (const { line, path: key, words } of imported.notes)
     tell(`${source.name}:${line}: ${key === "" ? "" : `${key}: `}${words}`);
-  if (imported.providers === 0) {
-    tell("gateway: nothing was written: no provider could be carried over");
-    return 1;
-  }
-  const errors = await errorsOf(imported, io);
+  const errors = imported.providers === 0 ? [] : await errorsOf(imported, io);
   if (errors.length > 0) {
     for (const error of errors) tell(error);
-    tell("gateway: nothing was written: what it came to does not compile, which is a mistake of this program");
+    tell("gateway: nothing was written, because the document does not compile; this is a defect of 'gateway import'");
+    return 1;
+  }
+  if (reportTarget !== undefined) {
+    const named = { system, title: titleOf(system), source: source.name, document: o };
+    await writeWhole(reportTarget, once(reportText(imported, named)));
+  }
+  if (imported.providers === 0) {
+    tell("gateway: no document was written, because no provider could be imported");
     return 1;
   }
   if (target === undefined) await writeAll(io.stdout, joined([imported.text]), io.signal);
@@ -68,7 +82,7 @@ function presetsOf(given: readonly string[]): ReadonlyMap<string, string> {
   );
 }
 
-/** A document that is there was perhaps edited by hand since. */
+/** Returns the target of a file that does not exist yet; an existing one may have been edited by hand. */
 async function freeTarget(path: string, io: Io) {
   const whole = resolvePath(io, path);
   const target = await fileTarget(whole);
@@ -78,7 +92,7 @@ async function freeTarget(path: string, io: Io) {
       () => true,
       () => false,
     ));
-  if (isThere) throw new UsageError(`'${clip(path)}' is there already; name a new file, or remove it first`);
+  if (isThere) throw new UsageError(`'${clip(path)}' exists already; name a new file, or remove it first`);
   return target;
 }
 
@@ -89,10 +103,10 @@ async function sourceAt(path: string, io: Io): Promise<Source> {
   return { name: path === "-" ? "stdin" : path, text: textIn(bytes, shown) };
 }
 
-/** Of an editor or shell that writes UTF-16, every other byte of a configuration is 0. */
+/** Decodes UTF-8. Some editors and shells write UTF-16, in which every other byte of a configuration is 0. */
 function textIn(bytes: Buffer, shown: string): string {
   if (bytes.subarray(0, 64).includes(0))
-    throw new UsageError(`${shown} is UTF-16 or no text at all; convert it first: iconv -f UTF-16 -t UTF-8`);
+    throw new UsageError(`${shown} is UTF-16 or not a text; convert it first: iconv -f UTF-16 -t UTF-8`);
   const decode = (part: Buffer): string => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(part);
   try {
     return decode(bytes);
@@ -103,7 +117,7 @@ function textIn(bytes: Buffer, shown: string): string {
   }
 }
 
-/** No character of several bytes holds the byte of a line's end. */
+/** Returns the first line that is not UTF-8. No character of several bytes contains the byte of a line end. */
 function lineNotDecoded(bytes: Buffer, decode: (part: Buffer) => string): number {
   let line = 1;
   for (let from = 0; ; line += 1) {
@@ -118,7 +132,7 @@ function lineNotDecoded(bytes: Buffer, decode: (part: Buffer) => string): number
   }
 }
 
-/** The document compiles as `check -offline` compiles it; variables that are not set here have stand-ins. */
+/** Compiles the document as `check -offline` does, with stand-ins for its variables. */
 async function errorsOf(
   { text, variables }: Extract<Imported, { kind: "imported" }>,
   io: Io,

@@ -64,14 +64,14 @@ test("a key for all models claims the names that its provider alone has, which i
     ],
   });
   assert.match(words, /clients ask for `anthropic\/NAME`/);
-  assert.match(words, /nothing is routed to this provider until/);
+  assert.match(words, /Nothing is routed to this provider until/);
 });
 
 test("an empty list of models denies them, unless the file says that it is of before", () => {
   const providers = { groq: { keys: [{ value: "env.G", models: [] }] } };
   const later = importConfiguration("bifrost", { name: "source", text: JSON.stringify({ providers }) }, new Map());
   assert.ok(later.kind === "imported" && later.providers === 0);
-  assert.match(later.notes[0]?.words ?? "", /write `"version": 1` into it/);
+  assert.match(later.notes[0]?.words ?? "", /add `"version": 1` and import again/);
   const before = imported("bifrost", JSON.stringify({ version: 1, providers }));
   assert.deepEqual(before.document, { providers: [{ preset: "groq", api_key: "${G}" }] });
 });

@@ -27,6 +27,7 @@ export function imported(system: System, text: string, presets: Readonly<Record<
   };
 }
 
-export const WITHOUT_AUTH = "there is no `auth` here, so whoever reaches the gateway spends the keys of its providers";
+export const WITHOUT_AUTH =
+  "the document has no `auth`, so anybody who reaches the gateway can use the keys of its providers";
 
 export const ALL = ["connect", "5xx", "429", "timeout"];

@@ -53,14 +53,14 @@ const REFUSED: readonly (readonly [what: string, text: string, words: RegExp])[]
   [
     "no models",
     "model_list: 7\n",
-    /source\.yaml:1: model_list: left out: expected a list\n.*no provider could be carried over/s,
+    /source\.yaml:1: model_list: left out: expected a list\n.*no provider could be imported/s,
   ],
 ];
 
 test("bytes that are not UTF-8 are refused with what converts them", async (t) => {
   const utf16 = await run(t, Buffer.from(`\ufeff${SMALL}`, "utf16le"));
   assert.equal(utf16.status, 2);
-  assert.match(utf16.err, /is UTF-16 or no text at all; convert it first: iconv -f UTF-16 -t UTF-8\n/);
+  assert.match(utf16.err, /is UTF-16 or not a text; convert it first: iconv -f UTF-16 -t UTF-8\n/);
   const latin1 = await run(t, Buffer.from(`# one\n# caf\u00e9\n${SMALL}`, "latin1"));
   assert.equal(latin1.status, 2);
   assert.match(latin1.err, /is not valid UTF-8 in line 2; convert it first/);
@@ -79,7 +79,7 @@ for (const [what, text, words] of REFUSED) {
     const { status, out, err } = await run(t, text);
     assert.deepEqual([status, out], [1, ""], err);
     assert.match(err, words);
-    assert.match(err, /gateway: nothing was written/);
+    assert.match(err, /gateway: (nothing|no document) was written/);
   });
 }
 
@@ -114,6 +114,24 @@ test("-o writes a new file and never over one that is there", async (t) => {
   assert.match(await readFile(join(cwd, "new.yaml"), "utf8"), /^# Deployment document.*\nproviders:\n/s);
   const again = await run(t, SMALL, ["-o", "source.yaml", "litellm", "source.yaml"]);
   assert.equal(again.status, 2);
-  assert.match(again.err, /'source\.yaml' is there already/);
+  assert.match(again.err, /'source\.yaml' exists already/);
   assert.equal(await readFile(join(again.cwd, "source.yaml"), "utf8"), SMALL);
+});
+
+test("-report writes what became of each setting, also when no provider could be imported", async (t) => {
+  const made = await run(t, SMALL, ["-o", "new.yaml", "-report", "new.md", "litellm", "source.yaml"]);
+  assert.equal(made.status, 0, made.err);
+  const report = await readFile(join(made.cwd, "new.md"), "utf8");
+  assert.match(report, /^The LiteLLM configuration `source\.yaml` was imported into `new\.yaml`\.$/m);
+  const none = await run(t, "model_list: []\n", ["-report", "none.md", "litellm", "source.yaml"]);
+  assert.equal(none.status, 1);
+  assert.match(await readFile(join(none.cwd, "none.md"), "utf8"), /no provider was carried over/);
+  for (const args of [
+    ["-report", "source.yaml"],
+    ["-o", "same", "-report", "same"],
+  ]) {
+    const { status, err } = await run(t, SMALL, [...args, "litellm", "source.yaml"]);
+    assert.equal(status, 2);
+    assert.match(err, /exists already|name the same file/);
+  }
 });
