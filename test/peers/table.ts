@@ -5,6 +5,7 @@ import {
   aptPackage,
   aptProgram,
   aptProgramWithAll,
+  goProgram,
   nativeNpmPackage,
   npmFiles,
   npmPackage,
@@ -110,6 +111,8 @@ export const PEERS = {
   libfaketime: aptLibrary("libfaketime", `usr/lib/${TRIPLET}/faketime/libfaketime.so.1`),
   promtool: aptPackage("prometheus", "usr/bin/promtool"),
   logrotate: aptProgram(["logrotate", "libpopt0"], "usr/sbin/logrotate", "logrotate"),
+  /** What renders charts of Kubernetes; compiled, in minutes. */
+  helm: goProgram("helm.sh/helm/v3/cmd/helm", "v3.22.0"),
   /** A Python that has the schemas of Kubernetes, and a program that reads manifests by them. */
   "kubernetes-schemas": pythonPackages(["kubernetes-validate==1.34.1"]),
   /** An unmodified Envoy. */

@@ -30,7 +30,11 @@ const TYPES: ReadonlyMap<number, string> = new Map([
   [28, "AAAA"],
 ]);
 
-export async function dnsServer(context: { after(end: () => void): void }): Promise<DnsServer> {
+/** Listens on a free port of the loopback unless `at` names another place. */
+export async function dnsServer(
+  context: { after(end: () => void): void },
+  at: { readonly host: string; readonly port: number } = { host: "127.0.0.1", port: 0 },
+): Promise<DnsServer> {
   const names = new Map<string, DnsAnswer>();
   const asked: string[] = [];
   let overTcp = 0;
@@ -53,7 +57,7 @@ export async function dnsServer(context: { after(end: () => void): void }): Prom
       }
     });
   });
-  await new Promise<void>((resolve) => tcp.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => tcp.listen(at.port, at.host, resolve));
   const { port } = tcp.address() as AddressInfo;
   const udp = createSocket("udp4");
   udp.on("message", (question, { address, port: from }) => {
@@ -61,13 +65,13 @@ export async function dnsServer(context: { after(end: () => void): void }): Prom
     if (answer === undefined) return;
     udp.send(answer.length <= MAX_UDP_BYTES ? answer : truncated(answer, question), from, address);
   });
-  await new Promise<void>((resolve) => udp.bind(port, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => udp.bind(port, at.host, resolve));
   context.after(() => {
     udp.close();
     tcp.close();
     for (const socket of connections) socket.destroy();
   });
-  return { address: `127.0.0.1:${port}`, names, asked, overTcp: () => overTcp };
+  return { address: `${at.host}:${port}`, names, asked, overTcp: () => overTcp };
 }
 
 /** The end of the one question of a message, behind its type and class. */

@@ -73,6 +73,8 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** What stands on its stdin; left out, it has none. */
   readonly input?: string;
+  /** Command that runs the program in surroundings of its own and then becomes it, such as `["ip", "netns", "exec", "n1"]`. */
+  readonly prefix?: readonly string[];
 }
 
 /** The file that is run, built first. */
@@ -82,9 +84,10 @@ export function programFile(): string {
 }
 
 /** Runs the program to wherever it gets; for verbs, and for starts that are meant to fail. */
-export function runProgram(owner: Owner, { args, env = {}, input }: StartOptions): Program {
+export function runProgram(owner: Owner, { args, env = {}, input, prefix = [] }: StartOptions): Program {
   countStart();
-  const child = spawn(process.execPath, [programFile(), ...args], {
+  const [command = "", ...before] = [...prefix, process.execPath];
+  const child = spawn(command, [...before, programFile(), ...args], {
     env: { PATH: process.env["PATH"], GATEWAY_DRAIN: DRAIN, ...(args.includes("-config") && WORKERS), ...env },
     stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });
