@@ -4,7 +4,7 @@
  * nothing else.
  */
 
-import { installLine, type Log } from "../base/index.ts";
+import type { Log } from "../base/index.ts";
 import { openNotifySocket, type SendDatagram } from "./notify-socket.ts";
 
 export interface ServiceManager {
@@ -46,9 +46,7 @@ export async function openServiceManager(env: Env, log: Log): Promise<ServiceMan
   try {
     return createServiceManager(await openNotifySocket(name), watchdogMs(env), log);
   } catch (error) {
-    const install = installLine({ wanted: `@koromix/koffi-linux-${process.arch}` });
-    const what = "the service manager gets no reports, so it may stop this process";
-    log.warn(`${what}; if koffi is missing, install it: ${install}`, { error });
+    log.warn("the service manager gets no reports, so it may stop this process", { error });
     return NONE;
   }
 }

@@ -94,6 +94,7 @@ function allowedBy(key: Section, emptyMeansAll: boolean, served: CallerFacts["se
   const names = configs.flatMap((config) => {
     const provider = config.text("provider");
     const models = patternsOf(config, "allowed_models");
+    config.ignore("id");
     config.rest(CONFIG_ADVICE, "left out: no counterpart");
     if (provider === undefined || !/^[\w.-]{1,128}$/.test(provider)) {
       config.tell("provider", "left out: expected the name of a provider");
@@ -136,6 +137,7 @@ const CONFIG_ADVICE: Readonly<Record<string, string>> = {
   weight: "left out: load is not spread by weight",
   key_ids: "left out: callers do not choose among the keys of a provider",
   budget_id: "left out: budgets apply to callers",
+  budgets: "left out: budgets apply to callers, over all providers",
   rate_limit_id: "left out: budgets apply to callers",
   rate_limit: "left out: budgets apply to callers, over all providers",
 };

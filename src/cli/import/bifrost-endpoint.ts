@@ -149,6 +149,7 @@ function bedrock(
 const NETWORK_ADVICE: Readonly<Record<string, string>> = {
   extra_headers: "left out, and not copied: a catalog overlay can set headers (`set_request_headers`)",
   insecure_skip_verify: "left out: certificates are always verified; add the authority to NODE_EXTRA_CA_CERTS",
+  allow_private_network: "left out: providers may be on private networks",
   stream_idle_timeout_in_seconds: "left out: no counterpart",
 };
 

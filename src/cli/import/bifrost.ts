@@ -42,14 +42,32 @@ export function readBifrost(reading: Reading): Draft {
   );
   const routes = [...served.values()].flat();
   routes.push(...ruleRoutes(routes, reading));
-  const enforced = ["enforce_auth_on_inference", "enforce_governance_header"].some((key) => client?.flag(key) === true);
-  const callers = bifrostCallers(reading, { enforced, emptyMeansAll, served });
+  const enforced = ["enforce_auth_on_inference", "enforce_governance_header"].map((key) => client?.flag(key));
+  enforced.push(pluginRequiresKeys(root));
+  const callers = bifrostCallers(reading, { enforced: enforced.includes(true), emptyMeansAll, served });
   const maxBodyBytes = client && megabytes(client, "max_request_body_size_mb");
   client?.rest(CLIENT_ADVICE, "left out: no counterpart");
   const mcp = mcpOf(reading);
   root.rest(ROOT_ADVICE, "left out: no counterpart");
   return { routes, maxBodyBytes, mcp, ...callers };
 }
+
+/** Returns whether the plugin `governance` requires a virtual key, which older files set there. */
+function pluginRequiresKeys(root: Section): boolean {
+  return (root.has("plugins") ? root.sections("plugins") : [])
+    .map((plugin) => {
+      const isGovernance = plugin.text("name") === "governance" && plugin.flag("enabled") !== false;
+      const config = plugin.section("config");
+      const isRequired = isGovernance && config?.flag("is_vk_mandatory") === true;
+      config?.rest({}, PLUGIN_ADVICE);
+      if (!isGovernance) plugin.tell("name", PLUGIN_ADVICE);
+      plugin.rest({}, "left out: no counterpart");
+      return isRequired;
+    })
+    .includes(true);
+}
+
+const PLUGIN_ADVICE = "left out: guardrails belong under `guardrails`, and traces and metrics are exported by OTLP";
 
 /**
  * Models that callers and rules name, by provider: a key for all models serves these under their own names, as clients ask
@@ -185,7 +203,7 @@ function mcpOf(reading: Reading) {
     return {
       name,
       section: isObject ? sectionOf(connection, [...config.path, "connection_string"], account) : config,
-      url: isObject ? "value" : "connection_string",
+      url: isObject ? "value" : connection === undefined && config.has("http_url") ? "http_url" : "connection_string",
       isHttp: config.text("connection_type") === "http",
       transportKey: "connection_type",
       apiKey: () => undefined,
@@ -213,8 +231,11 @@ const CLIENT_ADVICE: Readonly<Record<string, string>> = {
   log_retention_days: "left out: you rotate the audit trail yourself",
   allowed_origins: "left out: GATEWAY_CORS_ORIGINS sets the origins of browser pages",
   initial_pool_size: "left out: connections are opened as needed",
-  drop_excess_requests: "left out: no counterpart",
+  drop_excess_requests: "left out: requests beyond GATEWAY_MAX_IN_FLIGHT are always refused",
   allow_direct_keys: "left out: without `auth`, the client's own key is sent to the provider",
+  enable_litellm_fallbacks:
+    "left out: the first provider of a model serves it, and `failover` names those that stand in",
+  allowed_headers: "left out: headers of clients are forwarded, except credentials",
   prometheus_labels: "left out: the metric labels are fixed",
 };
 
@@ -224,7 +245,6 @@ const ROOT_ADVICE: Readonly<Record<string, string>> = {
   logs_store: "left out: texts are not stored; `audit` of the node file sets the audit trail",
   vector_store: "left out: the gateway does not cache answers",
   framework: "left out: prices can be part of the CEL cost of a budget",
-  plugins: "left out: guardrails belong under `guardrails`, and traces and metrics are exported by OTLP",
   guardrails_config: "left out: add detectors and rules by hand (`guardrails`)",
   auth_config: "left out, and not copied: `admin` of the node file decides how operators sign in",
 };

@@ -19,22 +19,30 @@ interface Counterpart {
 
 const page = (file: string, title: string): Page => ({ file, title });
 
-const PROVIDERS = page("docs/providers.md", "Providers");
-const CREDENTIALS = page("docs/providers.md", "Credentials");
-const FAILOVER = page("docs/providers.md", "Retries and failover");
-const IMPORT = page("docs/providers.md", "Coming from another gateway");
-const PROXIES = page("docs/operations.md", "Forward proxies");
-const VIRTUAL_KEYS = page("docs/access.md", "Virtual keys");
-const RULES = page("docs/access.md", "Access rules");
-const BUDGETS = page("docs/access.md", "Budgets");
-const GUARDRAILS = page("docs/guardrails.md", "Guardrails");
-const ANALYZER = page("docs/detectors.md", "An analyzer (`remote`)");
-const AGENTS = page("docs/agents.md", "MCP servers and A2A agents");
-const ENVIRONMENT = page("docs/operations.md", "Environment variables");
-const CLUSTERS = page("docs/cluster.md", "Clusters and upgrades");
-const OPERATORS = page("docs/admin.md", "Who may do what");
-const TRAIL = page("docs/admin.md", "The audit trail");
-const ALERTS = page("docs/install.md", "Deployment files");
+const PROVIDERS = page("docs/guides/providers.md", "Which provider serves a model");
+const RETRIES = page("docs/guides/providers.md", "Retry the same provider");
+const FAILOVER = page("docs/guides/providers.md", "Fail over to another provider");
+const CREDENTIALS = page("docs/guides/credentials.md", "Credentials and cloud signing");
+const PROXIES = page("docs/guides/forward-proxies.md", "Forward proxies");
+const VIRTUAL_KEYS = page("docs/guides/keys-and-rules.md", "Virtual keys");
+const RULES = page("docs/guides/keys-and-rules.md", "Access rules");
+const BUDGETS = page("docs/concepts/budgets.md", "Budgets");
+const GUARDRAILS = page("docs/guides/guardrails.md", "Guardrails from zero to enforced");
+const ANALYZER = page("docs/guides/detectors.md", "An analyzer (`remote`)");
+const AGENTS = page("docs/guides/mcp-and-a2a.md", "MCP and A2A");
+const ENVIRONMENT = page("docs/operate/process.md", "Environment variables");
+const CLUSTERS = page("docs/concepts/cluster.md", "Clusters");
+const OPERATORS = page("docs/guides/oidc.md", "4. Operators");
+const TRAIL = page("docs/concepts/audit-trail.md", "Audit trail");
+const TELEMETRY = page("docs/guides/observability.md", "OpenTelemetry");
+const ALERTS = page("docs/guides/observability.md", "Prometheus");
+
+/** Page about imports from a system, for settings without a closer one. */
+const IMPORTS: Readonly<Record<System, Page>> = {
+  litellm: page("docs/guides/from-litellm.md", "What has no counterpart"),
+  portkey: page("docs/guides/from-portkey.md", "What has no counterpart"),
+  bifrost: page("docs/guides/from-bifrost.md", "What has no counterpart"),
+};
 
 /** The first that matches applies. */
 const COUNTERPARTS: Readonly<Record<System, readonly Counterpart[]>> = {
@@ -42,8 +50,8 @@ const COUNTERPARTS: Readonly<Record<System, readonly Counterpart[]>> = {
     { path: /presidio/, key: "guardrails.detectors", page: ANALYZER },
     { path: /guardrails?\b/, key: "guardrails", page: GUARDRAILS },
     { path: /^mcp_servers\b/, key: "mcp", page: AGENTS },
-    { path: /(num_retries|max_retries|retry)/, key: "providers[].retry", page: FAILOVER },
-    { path: /timeout$/, key: "providers[].first_byte_timeout", page: FAILOVER },
+    { path: /(num_retries|max_retries|retry)/, key: "providers[].retry", page: RETRIES },
+    { path: /timeout$/, key: "providers[].first_byte_timeout", page: RETRIES },
     { path: /fallbacks|routing_strategy|allowed_fails|cooldown/, key: "providers[].failover", page: FAILOVER },
     { path: /model_group_alias/, key: "providers[].model_aliases", page: PROVIDERS },
     { path: /default_key_generate_params\.models/, key: "profiles[].allowed_models", page: RULES },
@@ -51,7 +59,8 @@ const COUNTERPARTS: Readonly<Record<System, readonly Counterpart[]>> = {
     { path: /master_key|key_generate|internal_user|team/, key: "auth", page: VIRTUAL_KEYS },
     { path: /jwt|custom_auth|\bui_/, key: "issuers", page: OPERATORS },
     { path: /redis|cache|database|store_model/, key: "cluster", page: CLUSTERS },
-    { path: /callback|verbose|json_logs|telemetry|langfuse/, page: ENVIRONMENT },
+    { path: /callback|telemetry|langfuse/, page: TELEMETRY },
+    { path: /verbose|json_logs/, page: ENVIRONMENT },
     { path: /alert/, page: ALERTS },
     { path: /(api_base|base_url)$/, key: "providers[].base_url", page: PROVIDERS },
     { path: /aws_region/, key: "providers[].region", page: CREDENTIALS },
@@ -62,11 +71,10 @@ const COUNTERPARTS: Readonly<Record<System, readonly Counterpart[]>> = {
   ],
   portkey: [
     { path: /(guardrails|_hooks|plugins)/, key: "guardrails", page: GUARDRAILS },
-    { path: /retry/, key: "providers[].retry", page: FAILOVER },
-    { path: /timeout/, key: "providers[].first_byte_timeout", page: FAILOVER },
+    { path: /retry/, key: "providers[].retry", page: RETRIES },
+    { path: /timeout/, key: "providers[].first_byte_timeout", page: RETRIES },
     { path: /strategy|weight/, key: "providers[].failover", page: FAILOVER },
     { path: /metadata/, key: "rules", page: RULES },
-    { path: /cache/, page: IMPORT },
     { path: /custom_host|resource_name/, key: "providers[].base_url", page: PROVIDERS },
     { path: /aws_region/, key: "providers[].region", page: CREDENTIALS },
     { path: /aws_/, key: "credentials", page: CREDENTIALS },
@@ -76,8 +84,8 @@ const COUNTERPARTS: Readonly<Record<System, readonly Counterpart[]>> = {
   bifrost: [
     { path: /guardrails/, key: "guardrails", page: GUARDRAILS },
     { path: /^mcp\b/, key: "mcp", page: AGENTS },
-    { path: /retr/, key: "providers[].retry", page: FAILOVER },
-    { path: /timeout/, key: "providers[].first_byte_timeout", page: FAILOVER },
+    { path: /retr/, key: "providers[].retry", page: RETRIES },
+    { path: /timeout/, key: "providers[].first_byte_timeout", page: RETRIES },
     { path: /proxy_config/, page: PROXIES },
     { path: /rate_limit|budget|pricing|customers|teams/, key: "budgets", page: BUDGETS },
     { path: /routing_rules|fallbacks|weight/, key: "providers[].failover", page: FAILOVER },
@@ -101,7 +109,7 @@ const COUNTERPARTS: Readonly<Record<System, readonly Counterpart[]>> = {
 export function counterpartOf(system: System, path: Path): { readonly key: string | undefined; readonly page: Page } {
   const text = formatPath(path).replace(/\[\d+\]/g, "[]");
   const found = COUNTERPARTS[system].find((it) => it.path.test(text));
-  return { key: found?.key, page: found?.page ?? IMPORT };
+  return { key: found?.key, page: found?.page ?? IMPORTS[system] };
 }
 
 /** Returns the Markdown link to a page, from the root of the repository. */
@@ -115,6 +123,6 @@ export function linkTo({ file, title }: Page): string {
 
 /** All pages, for the test that they exist. */
 export const PAGES: readonly Page[] = [
-  IMPORT,
+  ...Object.values(IMPORTS),
   ...Object.values(COUNTERPARTS).flatMap((all) => all.map((it) => it.page)),
 ];

@@ -59,6 +59,13 @@ export function litellmDeployment(params: Section, settings: Settings, reading: 
     params.tell("model", "left out: it names a provider but no model");
     return undefined;
   }
+  if (written === "*") {
+    params.tell(
+      "model",
+      "left out: it serves the models of every provider; add an entry for each, such as `model: openai/*`, and import again",
+    );
+    return undefined;
+  }
   if (provider === undefined) {
     params.tell(
       "model",

@@ -49,6 +49,10 @@ export function litellmSettings(reading: Reading): Settings {
     general?.tell("master_key", "not copied: callers need virtual keys (`auth`); mint them with `gateway keys mint`");
   litellm?.rest(LITELLM_ADVICE, "left out: no counterpart");
   router?.rest(ROUTER_ADVICE, "left out: no counterpart");
+  for (const key of general?.keys ?? []) {
+    if (/^(database_|maximum_spend_logs_|proxy_batch_)/.test(key) && key !== "database_url")
+      general?.drop(key, NO_DATABASE);
+  }
   general?.rest(GENERAL_ADVICE, "left out: no counterpart");
   return {
     retry,
@@ -134,7 +138,24 @@ export function litellmMcp(reading: Reading): readonly Entry[] {
   );
 }
 
+const NO_DATABASE = "left out: the gateway needs no database; it keeps its state in `cluster.data_dir`";
+
 const LITELLM_ADVICE: Readonly<Record<string, string>> = {
+  service_callback: "left out: traces and metrics are exported by OTLP (OTEL_EXPORTER_OTLP_ENDPOINT)",
+  turn_off_message_logging: "left out: texts of requests are never logged",
+  redact_messages_in_exceptions: "left out: texts of requests are never logged",
+  redact_user_api_key_info: "left out: keys are never logged",
+  global_disable_no_log_param: "left out: texts of requests are never logged",
+  modify_params: "left out: `on_fidelity_loss` decides what happens to parameters that an upstream does not accept",
+  max_end_user_budget: "left out: budgets count tokens or a CEL cost instead of dollars; add one with your prices",
+  default_end_user_params: "left out: callers are virtual keys and users of an issuer; add a profile with a budget",
+  telemetry: "left out: the gateway reports nothing to anybody",
+  vertex_project: "left out: the gateway fetches no Google Cloud tokens; use preset `gemini` with a key",
+  vertex_location: "left out: the gateway fetches no Google Cloud tokens; use preset `gemini` with a key",
+  timezone: "left out: windows of budgets are aligned to UTC",
+  mcp_servers: "left out: move it to the top level of the file and import again",
+  default_model: "left out: `default_provider` gets the requests for unknown models",
+  allow_requests_on_db_unavailable: "left out: requests need no database",
   drop_params: "left out: `on_fidelity_loss` decides what happens to parameters that an upstream does not accept",
   max_budget:
     "left out: budgets apply to callers, and count tokens or a CEL cost instead of dollars; add one with your prices",
@@ -158,6 +179,9 @@ const LITELLM_ADVICE: Readonly<Record<string, string>> = {
 };
 
 const ROUTER_ADVICE: Readonly<Record<string, string>> = {
+  stream_timeout: "left out: one `first_byte_timeout` covers streams too, and `timeout` sets it",
+  cache_responses: "left out: the gateway does not cache answers",
+  default_model: "left out: `default_provider` gets the requests for unknown models",
   routing_strategy: "left out: the first provider of a model serves it, and the next ones stand in when it fails",
   routing_strategy_args: "left out: the first provider of a model serves it, and the next ones stand in when it fails",
   context_window_fallbacks: "left out: failover reacts to failures and not to the length of a prompt",
@@ -177,6 +201,20 @@ const ROUTER_ADVICE: Readonly<Record<string, string>> = {
 };
 
 const GENERAL_ADVICE: Readonly<Record<string, string>> = {
+  always_include_stream_usage: "left out: `stream_usage` of a provider is on wherever usage is metered",
+  store_prompts_in_spend_logs: "left out: texts of requests are never stored",
+  disable_spend_logs: "left out: usage is counted in tokens, without texts of requests",
+  disable_error_logs: "left out: errors are logged without texts of requests; GATEWAY_LOG sets the level",
+  json_logs: "left out: logs are JSON lines unless stderr is a terminal",
+  user_header_name: "left out: callers are virtual keys and users of an issuer, and no header names them",
+  allowed_ips: "left out: restrict the network, or write an access rule",
+  allow_user_auth: "left out: operators sign in as `admin` of the node file says",
+  ui_access_mode: "left out: operators sign in as `admin` of the node file says",
+  proxy_base_url: "left out: set `public_url` if callers use tokens for single MCP servers",
+  use_redis_transaction_buffer: "left out: the nodes of a cluster share their state without Redis",
+  health_check_interval: "left out: `gateway check` asks every upstream when you run it",
+  enforce_user_param: "left out: callers are virtual keys and users of an issuer",
+  default_key_generate_params: "left out: move it to `litellm_settings` and import again",
   database_url: "left out, and not copied: the gateway keeps its state in `cluster.data_dir`",
   store_model_in_db:
     "left out: configuration that changes at run time belongs in a configuration source (`gateway config apply`)",

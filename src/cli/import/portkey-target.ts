@@ -3,7 +3,7 @@
 import { baseUrlOf, hostLabel } from "./address.ts";
 import { awsOf } from "./aws.ts";
 import type { Endpoint, Reading, Step } from "./draft.ts";
-import { type Known, presetOf } from "./presets.ts";
+import { type Known, presetOf, suggestedPreset } from "./presets.ts";
 import { type Section, textOf } from "./source.ts";
 import { retryOf, timeoutOf } from "./waits.ts";
 
@@ -53,14 +53,23 @@ export function portkeyStep(
       section.tell(section.keys[0] ?? "", "left out: it names no provider");
     return undefined;
   }
-  const known = presetOf(name, reading.presets);
-  if (known === undefined || (provider === undefined && !reading.presets.has(name))) {
+  const isWritten = provider !== undefined || reading.presets.has(name);
+  const written = isWritten ? presetOf(name, reading.presets) : undefined;
+  const suggested = written === undefined && isKept ? suggestedPreset(name) : undefined;
+  const known = written ?? (suggested === undefined ? undefined : presetOf(suggested, reading.presets));
+  const key = provider === undefined ? "virtual_key" : section.has("provider") ? "provider" : "override_params";
+  if (known === undefined) {
     section.tell(
-      provider === undefined ? "virtual_key" : "provider",
+      key,
       "left out: only Portkey knows which provider this name means; name it with -preset NAME=PRESET and import again",
     );
     return undefined;
   }
+  if (suggested !== undefined)
+    section.tell(
+      key,
+      `imported as preset \`${known.preset}\`, which its name suggests; if it means another one, name it with -preset NAME=PRESET`,
+    );
   const reach = reachOf(section, name, known, reading);
   if (reach === undefined) return undefined;
   const apiKey = reach.cloudsig === undefined ? keyOf(section, name, known, isKept, reading) : undefined;

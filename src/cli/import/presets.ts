@@ -65,4 +65,24 @@ export function presetOf(name: string, given: ReadonlyMap<string, string>): Know
   };
 }
 
+/**
+ * Returns the preset that a name of the operator's own suggests: `openai-prod` suggests `openai`, `azure-openai-eu` suggests
+ * `azure-openai`. The longest run of its words that the catalog knows decides; `undefined` if there is none, or several.
+ */
+export function suggestedPreset(name: string): string | undefined {
+  const words = name.toLowerCase().split(/[-_.\s]+/);
+  for (let length = Math.min(words.length, 4); length > 0; length -= 1) {
+    const found = new Set<string>();
+    for (let from = 0; from + length <= words.length; from += 1) {
+      const run = words.slice(from, from + length);
+      const known = presetOf(run.join("-"), NONE) ?? presetOf(run.join("_"), NONE);
+      if (known !== undefined) found.add(known.preset);
+    }
+    if (found.size > 0) return found.size === 1 ? [...found][0] : undefined;
+  }
+  return undefined;
+}
+
+const NONE: ReadonlyMap<string, string> = new Map();
+
 export const isPreset = (name: string): boolean => compiledCatalog().has(name);

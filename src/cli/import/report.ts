@@ -57,7 +57,7 @@ function steps(variables: Import["variables"], notes: number, providers: number)
       : [
           names.length === 0
             ? "The document reads no environment variables."
-            : `Set the environment variables ${names.join(", ")}, or use \`\${secret:NAME}\` in their place ([References](docs/providers.md#references)).`,
+            : `Set the environment variables ${names.join(", ")}, or use \`\${secret:NAME}\` in their place ([References](docs/concepts/configuration.md#references)).`,
         ]),
     ...(notes === 0 ? [] : ["Read the tables “Left out” and “Changed” below."]),
     ...(providers === 0

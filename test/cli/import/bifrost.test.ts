@@ -230,3 +230,26 @@ for (const [what, network, retry] of [
     assert.deepEqual(own, retry ?? {});
   });
 }
+
+test("a server by `http_url`, and a plugin that requires keys, as older files have them", () => {
+  const { document, words } = imported(
+    "bifrost",
+    `{
+  "providers": { "openai": { "keys": [{ "value": "env.K", "models": ["gpt-4o"] }] } },
+  "mcp": { "client_configs": [{ "name": "wiki", "connection_type": "http", "http_url": "http://localhost:8080/mcp" }] },
+  "plugins": [
+    { "name": "governance", "enabled": true, "config": { "is_vk_mandatory": true } },
+    { "name": "telemetry", "enabled": true }
+  ]
+}
+`,
+  );
+  assert.deepEqual(document["mcp"], [{ name: "wiki", url: "http://localhost:8080/mcp" }]);
+  assert.deepEqual(document["auth"], { virtual_keys: true });
+  assert.match(words, /^left out: guardrails belong under `guardrails`/m);
+  const off = imported(
+    "bifrost",
+    '{ "providers": { "openai": { "keys": [{ "value": "env.K", "models": ["gpt-4o"] }] } }, "plugins": [{ "name": "governance", "enabled": false, "config": { "is_vk_mandatory": true } }] }',
+  );
+  assert.equal(off.document["auth"], undefined);
+});

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { importConfiguration } from "../../../src/cli/import/index.ts";
 import { ALL, imported } from "./support.ts";
 
 test("a fallback: the first target's model is what clients ask for, the next ones get their own", () => {
@@ -160,4 +161,37 @@ test("a condition may name a group of targets, and several models", () => {
   });
   assert.equal(default_provider, "mistral");
   assert.ok(notes.includes("4 strategy.conditions[1].query") && notes.includes("5 strategy.conditions[2]"), `${notes}`);
+});
+
+const SUGGESTED: readonly (readonly [name: string, preset: string | undefined])[] = [
+  ["openai-prod", "openai"],
+  ["my_openai_key", "openai"],
+  ["team.anthropic", "anthropic"],
+  ["mistral-ai-eu", "mistral"],
+  ["together-ai-1", "together"],
+  ["groq", "groq"],
+  ["openai-or-anthropic", undefined],
+  ["prod-key-1", undefined],
+];
+
+test("a name of Portkey's suggests a preset if one provider is part of it, and a note says so", () => {
+  for (const [name, preset] of SUGGESTED) {
+    for (const target of [
+      { virtual_key: name, override_params: { model: "m" } },
+      { provider: `@${name}`, override_params: { model: "m" } },
+      { override_params: { model: `@${name}/m` } },
+    ]) {
+      const result = importConfiguration("portkey", { name: "source", text: JSON.stringify(target) }, new Map());
+      assert.equal(result.kind, "imported");
+      if (result.kind !== "imported") return;
+      assert.deepEqual(
+        result.models.map(({ name, provider }) => [name, provider]),
+        preset === undefined ? [] : [["m", preset]],
+        JSON.stringify(target),
+      );
+      const words = result.notes.map((note) => note.words).join("\n");
+      const isPreset = preset === name;
+      if (!isPreset) assert.match(words, preset === undefined ? /only Portkey knows/ : /which its name suggests/);
+    }
+  }
 });

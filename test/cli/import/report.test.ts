@@ -49,10 +49,22 @@ test("what was carried over, changed and left out, by line, with its page", () =
   ]);
   const leftOut = rowsOf(text, "Left out").map(([line, setting, , page]) => [line, setting, page]);
   assert.deepEqual(leftOut, [
-    ["3", "`model_list[0].litellm_params.rpm`", "[Budgets](docs/access.md#budgets)"],
-    ["4", "`model_list[0].model_info`", "[Providers](docs/providers.md#providers)"],
-    ["8", "all of `model_list[2]`", "[Providers](docs/providers.md#providers)"],
-    ["11", "`router_settings.routing_strategy`", "[Retries and failover](docs/providers.md#retries-and-failover)"],
+    ["3", "`model_list[0].litellm_params.rpm`", "[Budgets](docs/concepts/budgets.md#budgets)"],
+    [
+      "4",
+      "`model_list[0].model_info`",
+      "[Which provider serves a model](docs/guides/providers.md#which-provider-serves-a-model)",
+    ],
+    [
+      "8",
+      "all of `model_list[2]`",
+      "[Which provider serves a model](docs/guides/providers.md#which-provider-serves-a-model)",
+    ],
+    [
+      "11",
+      "`router_settings.routing_strategy`",
+      "[Fail over to another provider](docs/guides/providers.md#fail-over-to-another-provider)",
+    ],
   ]);
   const changed = rowsOf(text, "Changed").map(([line, setting]) => [line, setting]);
   assert.deepEqual(changed, [
