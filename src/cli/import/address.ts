@@ -1,9 +1,9 @@
-/** Addresses of the source as a `base_url`: what their clients add to the address is part of ours, or not. */
+/** Converts addresses of the source to `base_url`. A part of the path that other gateways leave to their client belongs to ours. */
 
 import type { Variables } from "./keys.ts";
 import type { Section } from "./source.ts";
 
-/** What a preset's root has, and other gateways leave to their client. */
+/** Ends of addresses, by preset: `cut` matches what a source may have, `add` is what the root of the preset has. */
 const ROOTS: Readonly<Record<string, { readonly cut: RegExp; readonly add: string }>> = {
   "azure-openai": { cut: /\/openai(\/.*)?$/, add: "/openai/v1" },
   "azure-foundry": { cut: /\/anthropic(\/.*)?$/, add: "/anthropic" },
@@ -11,15 +11,15 @@ const ROOTS: Readonly<Record<string, { readonly cut: RegExp; readonly add: strin
   ollama: { cut: /\/(v1|api)(\/.*)?$/, add: "/v1" },
 };
 
-/** What a client asks for below the root, and some write behind it. */
+/** Matches the operation at the end of an address that should name the root. */
 const OPERATION = /\/(chat\/completions|completions|embeddings|responses|messages)$/;
 
-/** A UUID, what begins as keys do, or sixteen letters and digits in one. */
+/** Matches a path step that may be a key: a UUID, `sk-…`, or 16 letters and digits in a row. */
 const KEY_LIKE = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\/sk-\w|(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{16}/i;
 
 /**
- * Undefined where there is none, or none that can be taken, which is told. One that carries a user, a query, a fragment or
- * a step that may be a key, as addresses of hosted MCP servers do, becomes a variable: there a credential may be.
+ * Returns an address, or `undefined` if there is none or it cannot be used, which gets a note. An address with a user, a query, a
+ * fragment or a step that may be a key becomes a variable, because it may contain a credential.
  */
 export function baseUrlOf(
   section: Section,
@@ -54,7 +54,7 @@ export function baseUrlOf(
   return `${url.origin}${written}`;
 }
 
-/** A name for a server of one's own: its host, without what is common to all. */
+/** Returns a provider name for a server of the operator's own: its host without `www.` or `api.`. */
 export function hostLabel(baseUrl: string | undefined, otherwise: string): string {
   if (baseUrl === undefined || !URL.canParse(baseUrl)) return otherwise;
   return new URL(baseUrl).hostname.replace(/^(www|api)\./, "") || otherwise;

@@ -1,4 +1,4 @@
-/** Keys and region of AWS: a `cloudsig` credential, by references or by the platform's own chain. */
+/** Converts AWS keys and regions to a `cloudsig` credential. Without keys, it uses those of the platform. */
 
 import type { Endpoint } from "./draft.ts";
 import type { Variables } from "./keys.ts";

@@ -1,4 +1,4 @@
-/** `governance`: virtual keys as profiles, limits of tokens and requests as budgets. Keys are minted anew. */
+/** Converts `governance`: virtual keys to profiles, limits of tokens and requests to budgets. The keys themselves are not imported. */
 
 import type { Draft, Entry, Reading, Route } from "./draft.ts";
 import { windowOf } from "./durations.ts";
@@ -11,7 +11,7 @@ type Callers = Pick<Draft, "auth" | "budgets" | "profiles">;
 export interface CallerFacts {
   readonly enforced: boolean;
   readonly emptyMeansAll: boolean;
-  /** Routes by the provider that they are of. */
+  /** Routes by provider. */
   readonly served: ReadonlyMap<string, readonly Route[]>;
 }
 
@@ -72,13 +72,13 @@ export function bifrostCallers(reading: Reading, { enforced, emptyMeansAll, serv
       "Bifrost does not require keys here, so the document has no `auth`; the profiles apply once you add `auth: { virtual_keys: true }`",
     );
   }
-  // Read elsewhere.
+  // `bifrost-rules.ts` reads them.
   section.tree("routing_rules");
   section.rest(GOVERNANCE_ADVICE, "left out: no counterpart");
   return { auth: enforced, budgets, profiles: () => profiles };
 }
 
-/** Empty for none, `*` for all. */
+/** Returns the models that a key allows: none if empty, all for `*`. */
 function allowedBy(key: Section, emptyMeansAll: boolean, served: CallerFacts["served"]): readonly string[] {
   if (key.flag("allow_all_providers") === true) {
     key.drop("provider_configs", "left out: `allow_all_providers` allows all of them");
@@ -110,7 +110,7 @@ function allowedBy(key: Section, emptyMeansAll: boolean, served: CallerFacts["se
     return models
       .filter((model) => model !== "" && !model.includes("*"))
       .flatMap((model) => {
-        // As clients ask for it there, and by its own name, where a key is for all models.
+        // Clients ask for `provider/model`, or for the model alone if a key serves all models.
         const names = [`${provider}/${model}`, model].filter((it) => routed.some((route) => claims(route, it)));
         if (names.length === 0)
           config.tell("allowed_models", "left out in part: no key of this provider lists one of the models");

@@ -1,4 +1,4 @@
-/** How a provider of Bifrost is reached with one of its keys. */
+/** Converts a provider of Bifrost and one of its keys to an endpoint. */
 
 import { baseUrlOf } from "./address.ts";
 import { awsOf } from "./aws.ts";
@@ -9,17 +9,17 @@ import type { Section } from "./source.ts";
 import { retryOf, timeoutOf } from "./waits.ts";
 
 export interface Connected {
-  /** Undefined where the model cannot be reached, which is told. */
+  /** Returns `undefined` if the model cannot be reached, which gets a note. */
   readonly endpointFor: (model: string | undefined) => Endpoint | undefined;
-  /** Names of models, each with what is sent. */
+  /** Names that the provider is sent, by the name asked for. */
   readonly deployments?: Section | undefined;
-  /** The one model that the server has. */
+  /** The only model of the server. */
   readonly only?: string | undefined;
 }
 
 type Connect = (key: Section | undefined) => Connected;
 
-/** Undefined for a provider that cannot be carried over, which is told. */
+/** Returns `undefined` for a provider that cannot be imported, which gets a note. */
 export function bifrostEndpoint(name: string, section: Section, reading: Reading): Connect | undefined {
   const { variables, presets } = reading;
   const network = section.section("network_config");
@@ -36,7 +36,7 @@ export function bifrostEndpoint(name: string, section: Section, reading: Reading
   const written =
     network && baseUrlOf(network, "base_url", isCustom ? undefined : known?.preset, variables, `${name}_BASE_URL`);
   network?.rest(NETWORK_ADVICE, "left out: no counterpart");
-  // An older form, which all keys of the provider share.
+  // All keys of the provider share this older form.
   const shared = section.section("meta_config");
   if (isCustom) {
     if ((type !== "openai" && type !== "anthropic") || written === undefined) {
@@ -83,10 +83,10 @@ export function bifrostEndpoint(name: string, section: Section, reading: Reading
   };
 }
 
-/** Bifrost adds the version to the root; ours is part of it. A reference says what it says. */
+/** Adds the version that Bifrost appends to a root. A reference stays as it is. */
 const withVersion = (root: string): string => (/\/v\d\w*$/.test(root) || root.includes("${") ? root : `${root}/v1`);
 
-/** The path of one operation tells the root of all. */
+/** Returns the root that the path of the chat operation implies. */
 function withPath(root: string, chat: string | undefined): string {
   const [, path] = /^(\/[\w./-]*?)?\/chat\/completions$/.exec(chat ?? "") ?? [];
   return chat?.endsWith("/chat/completions") === true ? `${root}${path ?? ""}` : withVersion(root);

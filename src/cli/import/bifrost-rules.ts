@@ -1,6 +1,6 @@
 /**
- * `governance.routing_rules` over the name of a model alone: that name, with the targets in the order of their weights and
- * the fallbacks behind them. Facts: the published schema, "routing_rule".
+ * Converts `governance.routing_rules` that test only the model name: the name becomes a route to the targets by descending weight,
+ * then to the fallbacks. Source: the published schema, "routing_rule".
  */
 
 import type { Reading, Route, Step } from "./draft.ts";

@@ -1,9 +1,9 @@
 /**
- * Bifrost's `config.json`. Facts: docs.getbifrost.ai, "deployment-guides/config-json", and its published schema.
+ * Reads Bifrost's `config.json`. Source: docs.getbifrost.ai, "deployment-guides/config-json", and its published schema.
  *
- * Clients ask for `provider/model`. Each named model of a provider is a route of that name; its keys are failed over to in
- * the order in which they stand. A key for all models cannot be rewritten by a pattern: families of names that a provider
- * alone has are claimed as they are.
+ * Clients ask for `provider/model`. Each named model of a provider becomes a route of that name, and the keys of the provider
+ * stand in for each other in their order. A pattern cannot remove the prefix for a key that serves all models, so it claims the
+ * names that only this provider has.
  */
 
 import { bifrostCallers } from "./bifrost-callers.ts";
@@ -18,9 +18,9 @@ import { textsIn } from "./texts-in.ts";
 
 interface Key {
   readonly section: Section;
-  /** Undefined: all. */
+  /** `undefined` for all models. */
   readonly models: ReadonlySet<string> | undefined;
-  /** What is sent for a name. */
+  /** Names that the provider is sent, by the name asked for. */
   readonly sent: ReadonlyMap<string, string>;
   readonly line: number;
   readonly endpointFor: (model: string | undefined) => Endpoint | undefined;
@@ -69,10 +69,7 @@ function pluginRequiresKeys(root: Section): boolean {
 
 const PLUGIN_ADVICE = "left out: guardrails belong under `guardrails`, and traces and metrics are exported by OTLP";
 
-/**
- * Models that callers and rules name, by provider: a key for all models serves these under their own names, as clients ask
- * for them.
- */
+/** Returns the models that callers and rules name, by provider. A key for all models serves them as `provider/model`. */
 function askedOf(root: Section): ReadonlyMap<string, ReadonlySet<string>> {
   const asked = new Map<string, Set<string>>();
   const add = (provider: string | undefined, model: string | undefined): void => {
@@ -141,7 +138,7 @@ function routesOf(
   return [...named, ...(all.length === 0 ? [] : openRoutes(name, section, all))];
 }
 
-/** Of keys for all models. */
+/** Returns the routes of keys that serve all models. */
 function openRoutes(name: string, section: Section, keys: readonly Key[]): readonly Route[] {
   const steps = keys.flatMap(({ endpointFor, line, section: { path: unit } }) => {
     const endpoint = endpointFor(undefined);

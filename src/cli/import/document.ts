@@ -1,4 +1,4 @@
-/** A draft as a deployment document: its objects, in the order in which documents are read. */
+/** Builds the deployment document of a draft, with its objects in the usual order. */
 
 import type { Draft, Entry } from "./draft.ts";
 import { durationText } from "./durations.ts";
@@ -10,7 +10,7 @@ import { type Reactions, reactionsOf } from "./timeouts.ts";
 import { type Commented, commented } from "./yaml-text.ts";
 
 const ALL = ["connect", "5xx", "429", "timeout"];
-/** Enough to find the place; a hundred models of one provider stand in a hundred lines. */
+/** Number of source lines that a comment names. More would not help to find the place. */
 const MAX_LINES_NAMED = 8;
 
 export function documentOf(

@@ -1,47 +1,47 @@
-/** What the readers of foreign configurations make: a deployment in the terms that all of them share. */
+/** Draft of a deployment, in the terms that the readers of all systems share. */
 
 import type { Path } from "../../server/core/config/index.ts";
 import type { Variables } from "./keys.ts";
 import type { Foreign } from "./source.ts";
 
-/** What a reader is given. */
+/** Input of a reader. */
 export interface Reading {
   readonly foreign: Foreign;
   readonly variables: Variables;
-  /** Names of providers of the source, with the preset that the operator says each is. */
+  /** Presets that the operator named, by provider name of the source. */
   readonly presets: ReadonlyMap<string, string>;
 }
 
-/** How one upstream is reached. Two that are equal in all of this are one provider. */
+/** How an upstream is reached. Equal endpoints become one provider. */
 export interface Endpoint {
-  /** What the provider is called where the name is free. */
+  /** Name of the provider if it is free. */
   readonly label: string;
   readonly preset?: string | undefined;
   readonly dialect?: "compat" | "messages" | undefined;
   readonly baseUrl?: string | undefined;
   readonly region?: string | undefined;
-  /** A reference. */
+  /** Reference to the key. */
   readonly apiKey?: string | undefined;
   readonly cloudsig?: Readonly<Record<string, string>> | undefined;
   readonly retry?: Readonly<Record<string, string | number>> | undefined;
-  /** Milliseconds. */
+  /** Timeout until the first byte, in milliseconds. */
   readonly timeoutMs?: number | undefined;
 }
 
 export interface Step {
   readonly endpoint: Endpoint;
-  /** What the upstream is asked for; undefined: what the client asked for. */
+  /** Name that the upstream is sent; `undefined` for the name that the client asked for. */
   readonly model: string | undefined;
   readonly line: number;
   /** Object of the source that describes the upstream. */
   readonly unit: Path;
 }
 
-/** A name that clients ask for, and who serves it: the first, then whom it fails over to. */
+/** A name that clients ask for. The first step serves it, and the others stand in when it fails. */
 export interface Route {
   /**
-   * A model name, or a prefix that ends in `*`; `*` alone is whatever no other route names. Undefined: nothing is routed to
-   * the upstreams until somebody names their models.
+   * Model name, prefix that ends in `*`, or `*` for every name without a route. `undefined` if nothing is routed to the
+   * upstreams until somebody adds their models.
    */
   readonly name: string | undefined;
   readonly steps: readonly Step[];
@@ -53,15 +53,15 @@ export type Entry = Readonly<Record<string, unknown>>;
 
 export interface Draft {
   readonly routes: readonly Route[];
-  /** Where callers need keys of the gateway's. */
+  /** Whether callers need keys of the gateway. */
   readonly auth?: boolean | undefined;
   readonly maxBodyBytes?: number | undefined;
   readonly budgets?: readonly Entry[] | undefined;
-  /** Made when providers have their names: `namesOf` gives those that came of an endpoint's label. */
+  /** Called once providers have names; `namesOf` returns those that an endpoint's label led to. */
   readonly profiles?: ((namesOf: (label: string) => readonly string[]) => readonly Entry[]) | undefined;
   readonly mcp?: readonly Entry[] | undefined;
   readonly detectors?: readonly Entry[] | undefined;
   readonly rules?: readonly Entry[] | undefined;
-  /** What is found in answers is rewritten by a detector that needs their end. */
+  /** Whether a detector rewrites answers and needs their whole text. */
   readonly holdsStreams?: boolean | undefined;
 }

@@ -1,4 +1,4 @@
-/** Lengths of time as our documents write them, and as other gateways do. */
+/** Durations and budget windows, as our documents and other gateways write them. */
 
 export function durationText(ms: number): string {
   const whole = Math.max(1, Math.round(ms));
@@ -16,7 +16,7 @@ const WINDOWS: ReadonlyMap<string, string> = new Map([
   ["1w", "week"],
 ]);
 
-/** A window of a budget; undefined for one that is of the calendar (months, years), or none at all. */
+/** Returns the window of a budget, or `undefined` for calendar windows (months, years) and for malformed text. */
 export function windowOf(text: string): string | undefined {
   const known = WINDOWS.get(text);
   if (known !== undefined) return known;

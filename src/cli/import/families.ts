@@ -1,12 +1,12 @@
-/** Names that tell a provider by themselves. Source: the lists of models of the providers. */
+/** Model names that only one provider has. Source: the model lists of the providers. */
 
 export interface OpenNames {
-  /** Patterns that are claimed; undefined for none, where no family of names is the provider's alone. */
+  /** Patterns to claim; `undefined` if the provider shares all of its names with others. */
   readonly names: readonly (string | undefined)[];
   readonly words: string;
 }
 
-/** Of an upstream that takes all of its models, behind a prefix that clients write and no pattern can take away. */
+/** Returns what to claim for an upstream that serves all of its models behind a prefix, which no pattern can remove. */
 export function openNames(preset: string | undefined, prefix: string): OpenNames {
   const families = FAMILIES[preset ?? ""] ?? [];
   const asked = `clients ask for \`${/^[\w.-]{1,64}$/.test(prefix) ? prefix : "PROVIDER"}/NAME\`, and a pattern cannot remove the prefix`;
@@ -21,7 +21,7 @@ export function openNames(preset: string | undefined, prefix: string): OpenNames
       };
 }
 
-/** What a provider's own models are called, where nobody else's are. */
+/** Patterns of names that only one provider has, by preset. */
 export const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   openai: ["gpt-*", "chatgpt-*", "o1*", "o3*", "o4*", "text-embedding-*", "dall-e-*", "whisper-*", "tts-*"],
   anthropic: ["claude-*"],

@@ -1,4 +1,4 @@
-/** Guardrails that are made of words and entity types: detectors and rules. */
+/** Detectors and rules for lists of words and entity types. */
 
 import type { Entry } from "./draft.ts";
 import { labelOf, literally } from "./literally.ts";
@@ -11,12 +11,12 @@ export interface Guards {
 
 export const REQUEST_KINDS = ["system", "user", "assistant", "tool_args", "tool_result"] as const;
 
-/** Names that can stand in a CEL text and in ours. */
+/** Returns whether a name can be an entity type in CEL and in our documents. */
 export const isEntity = (name: string): boolean => /^[A-Z][A-Z0-9_]{0,63}$/.test(name);
 
 export const label = (name: string): string => labelOf(name) || "guardrail";
 
-/** What any of the types was found of a detector: denied. */
+/** Returns a rule that denies if a detector finds one of the types. */
 export const denyRule = (name: string, detector: string, types: readonly string[]): Entry => ({
   name,
   when: `annotations.exists(a, ${anyOf(types)})`,
@@ -35,7 +35,7 @@ export const redactRule = (name: string, detector: string, types: readonly strin
 const anyOf = (types: readonly string[]): string =>
   `a.type in [${types.map((type) => JSON.stringify(type)).join(", ")}]`;
 
-/** Words as literals of a recognizer of one's own; `entity` is theirs alone. */
+/** Returns a detector with a custom recognizer for these words. No other detector has `entity`. */
 export function wordDetector(name: string, entity: string, words: readonly string[], kinds: readonly string[]): Entry {
   return {
     type: "pii",

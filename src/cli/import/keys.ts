@@ -1,6 +1,6 @@
 /**
- * Credentials of the source as references. What the source reads from its environment is read from there; what is
- * written out gets the name of a variable to put it into, and goes nowhere else.
+ * Converts credentials of the source to references. A variable that the source reads keeps its name. A literal credential gets the
+ * name of a new variable, and its text is not copied.
  */
 
 import type { Section } from "./source.ts";
@@ -8,19 +8,19 @@ import type { Section } from "./source.ts";
 export type Role = "key" | "address";
 
 export interface Variables {
-  /** By name, what each is for. */
+  /** Role of each variable, by name. */
   readonly used: ReadonlyMap<string, Role>;
-  /** Of those, what the source reads itself. */
+  /** Variables that the source itself reads. */
   readonly asked: ReadonlySet<string>;
-  /** A text of the source as a reference; undefined where the key is absent or empty. */
+  /** Returns a reference for a text of the source, or `undefined` if the key is absent or empty. */
   reference(section: Section, key: string, usual: string, role?: Role): string | undefined;
-  /** A variable that the source reads without naming it. */
+  /** Returns a reference to a variable that the source reads without naming it. */
   named(name: string, role?: Role): string;
 }
 
 /**
- * `read` gives the name of the variable that a text of the source refers to. What is written out gets no name of
- * `reserved`: under it the environment may hold another key already.
+ * Starts the account of variables. `read` returns the variable that a text of the source refers to. New variables get no name of
+ * `reserved`, because the environment may hold another key under it.
  */
 export function openVariables(
   read: (text: string) => string | undefined,
@@ -55,13 +55,13 @@ export function openVariables(
   };
 }
 
-/** The note on a text that is written out in the source. */
+/** Matches the note on a literal credential. */
 export const NAMES_VARIABLE =
   /^not copied, because it is a literal credential; set the environment variable (\w+) to it$/;
 
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
 
-/** As shells and templates write it. */
+/** Returns the variable of a reference as shells and templates write it. */
 export function commonReference(text: string): string | undefined {
   const [, braced, doubled, bare] =
     /^(?:\$\{([A-Za-z_]\w*)\}|\{\{\s*(?:env\.)?([A-Za-z_]\w*)\s*\}\}|\$([A-Za-z_]\w*))$/.exec(text) ?? [];

@@ -1,4 +1,4 @@
-/** Limits of tokens and of requests as a budget, and the profile that spends from it. */
+/** Converts limits of tokens and requests to a budget and its profile. */
 
 import type { Entry } from "./draft.ts";
 import type { Section } from "./source.ts";
@@ -6,12 +6,12 @@ import type { Section } from "./source.ts";
 export interface Limits {
   readonly tokens: number | undefined;
   readonly requests: number | undefined;
-  /** Windows of a budget; undefined where the source's has no counterpart. */
+  /** Windows of a budget; `undefined` if the window of the source has no counterpart. */
   readonly tokenWindow: string | undefined;
   readonly requestWindow: string | undefined;
 }
 
-/** A profile spends from one budget: that of tokens, where there are both. */
+/** Returns a profile with at most one budget: that of tokens if both limits exist. */
 export function limitedProfile(
   section: Section,
   name: string,

@@ -1,4 +1,4 @@
-/** `litellm_params` of one deployment: which upstream it is, with which key, and what it is sent. */
+/** Converts `litellm_params` of one deployment to an endpoint, with its key and the model that it is sent. */
 
 import { baseUrlOf, hostLabel } from "./address.ts";
 import { awsOf } from "./aws.ts";
@@ -13,7 +13,7 @@ export interface Deployment {
   readonly model: string | undefined;
 }
 
-/** Variables that LiteLLM reads where no key is named, and that are not those of our catalog. */
+/** Variables that LiteLLM reads if no key is set and that our catalog names otherwise. */
 const KEYS: Readonly<Record<string, string>> = {
   azure: "AZURE_API_KEY",
   together_ai: "TOGETHERAI_API_KEY",
@@ -25,7 +25,7 @@ const KEYS: Readonly<Record<string, string>> = {
   github: "GITHUB_API_KEY",
 };
 
-/** Servers that speak as OpenAI's does, at an address that the configuration says. */
+/** Providers of servers with an API like OpenAI's, at an address of the configuration. */
 const ANY_COMPAT: ReadonlySet<string> = new Set([
   "openai",
   "text-completion-openai",
@@ -94,7 +94,7 @@ function waitsOf(params: Section, settings: Settings): Pick<Endpoint, "retry" | 
   };
 }
 
-/** As LiteLLM tells the provider from the name of a model that has none before it. */
+/** Patterns by which LiteLLM finds the provider of a model name without prefix. */
 const PLAIN_NAMES: readonly (readonly [RegExp, string])[] = [
   [
     /^(gpt-|chatgpt-|o[134](-|$)|text-embedding-|text-moderation-|omni-moderation-|dall-e-|whisper-|tts-|ft:gpt-)/,

@@ -1,4 +1,4 @@
-/** Which models stand in for which, as LiteLLM writes it. */
+/** Fallbacks of LiteLLM: the models that stand in for others. */
 
 import type { Reading } from "./draft.ts";
 import { type Section, sectionOf, textOf } from "./source.ts";
@@ -10,7 +10,7 @@ export interface Fallback {
   readonly path: Section["path"];
 }
 
-/** `fallbacks: [{ a: [b, c] }]`. */
+/** Reads `fallbacks: [{ a: [b, c] }]`. */
 export function fallbackPairs(section: Section, key: string, reading: Reading): readonly Fallback[] {
   const tree = section.tree(key);
   if (tree === undefined) return [];

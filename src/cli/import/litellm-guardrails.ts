@@ -1,5 +1,5 @@
 /**
- * `guardrails`: Presidio as an analyzer that is asked, and words that are blocked. Facts: docs.litellm.ai,
+ * Converts `guardrails`: Presidio to a remote analyzer, and lists of blocked words. Source: docs.litellm.ai,
  * "proxy/guardrails/quick_start", "proxy/guardrails/pii_masking_v2", "proxy/guardrails/litellm_content_filter".
  */
 

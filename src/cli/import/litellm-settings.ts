@@ -1,4 +1,4 @@
-/** `litellm_settings`, `router_settings`, `general_settings` and `mcp_servers`. */
+/** Reads `litellm_settings`, `router_settings`, `general_settings` and `mcp_servers`. */
 
 import type { Endpoint, Entry, Reading } from "./draft.ts";
 import { limitedProfile } from "./limits.ts";
@@ -26,7 +26,7 @@ export interface Settings {
 }
 
 const MEBIBYTE = 1024 * 1024;
-/** What a request body may be told to weigh: beyond it a number is of another unit. */
+/** Largest plausible limit of a request body. A larger number has another unit. */
 const MAX_BODY_MEBIBYTES = 1024;
 
 export function litellmSettings(reading: Reading): Settings {
@@ -67,7 +67,7 @@ export function litellmSettings(reading: Reading): Settings {
   };
 }
 
-/** What each new key is given. */
+/** Reads the limits of new keys. */
 function keyLimits(litellm: Section): { readonly profile: Entry; readonly budget?: Entry } | undefined {
   const section = litellm.section("default_key_generate_params");
   if (section === undefined) return undefined;
@@ -88,7 +88,7 @@ export function megabytes(section: Section, key: string): number | undefined {
 }
 
 function first<Thing>(sections: readonly Section[], read: (section: Section) => Thing | undefined): Thing | undefined {
-  // All are read, so that what is wrong in the second is told too.
+  // All are read, so that an error in the second gets a note too.
   return sections.map(read).find((it) => it !== undefined);
 }
 

@@ -1,8 +1,8 @@
 /**
- * LiteLLM's `config.yaml` of its proxy. Facts: docs.litellm.ai, "proxy/configs", "proxy/reliability", "routing".
+ * Reads the `config.yaml` of a LiteLLM proxy. Source: docs.litellm.ai, "proxy/configs", "proxy/reliability", "routing".
  *
- * A group of deployments with one `model_name` is a route: the first serves, the others are failed over to, then the
- * deployments of its fallbacks.
+ * Deployments of one `model_name` become a route: the first serves, then the others stand in, then the deployments of its
+ * fallbacks.
  */
 
 import type { Draft, Reading, Route, Step } from "./draft.ts";
@@ -62,7 +62,7 @@ export function readLitellm(reading: Reading): Draft {
   };
 }
 
-/** `openai/*` that sends `*`: LiteLLM takes the prefix away, so what is behind it is asked for by its own name. */
+/** Converts routes such as `openai/*` that send `*`. LiteLLM removes the prefix, so here clients ask for the name without it. */
 function withoutPrefix(route: Route, tell: Telling): readonly Route[] {
   const { name = "", steps } = route;
   const sent = steps[0]?.model ?? "";
@@ -81,7 +81,7 @@ const fallbacksOf = (name: string, { fallbacks, defaultFallbacks }: Settings): r
   return (own.length > 0 ? own : defaultFallbacks).filter((it) => it !== name);
 };
 
-/** `litellm_params`, with what the entry of `credential_list` holds that `litellm_credential_name` names. */
+/** Returns `litellm_params` with the values of the entry of `credential_list` that `litellm_credential_name` names. */
 function withCredential(deployment: Section, { foreign: { root, account } }: Reading): Section | undefined {
   const params = deployment.section("litellm_params");
   const name = params?.text("litellm_credential_name");

@@ -1,24 +1,24 @@
-/** Texts of the source as our documents hold them. */
+/** Escapes texts of the source for our documents. */
 
 import type { Section } from "./source.ts";
 
-/** A text that is no reference here. */
+/** Escapes a text so that it is not read as a reference. */
 export const literally = (text: string): string => text.replaceAll("${", () => "$${");
 
-/** A name of ours from one of the source: no reference, no control character. */
+/** Returns a name without references and control characters. */
 export const labelOf = (text: string): string =>
   text
     .replace(/[\u0000-\u001f\u007f]+|\$(?=\{)/g, " ")
     .trim()
     .slice(0, 100);
 
-/** As `labelOf`, of what goes into paths and headers. */
+/** Returns a name that can be part of paths and headers. */
 export const pathNameOf = (text: string): string => text.replace(/[^!-.0-~]+|\$(?=\{)/g, "-").slice(0, 100);
 
 const PATTERN = /^([^*\u0000-\u001f\u007f]+\*?|\*)$/;
 const MAX_MODEL_NAME = 512;
 
-/** Names of models and prefixes that end in `*`; what is neither is told. */
+/** Returns model names and prefixes that end in `*`. Other texts get a note. */
 export function patternsOf(section: Section, key: string): readonly string[] {
   const texts = section.texts(key);
   const usable = texts.filter((text) => text.length <= MAX_MODEL_NAME && PATTERN.test(text));

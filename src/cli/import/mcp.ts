@@ -1,4 +1,4 @@
-/** MCP servers: those that are reached by Streamable HTTP. */
+/** Converts MCP servers that are reached by Streamable HTTP. */
 
 import { baseUrlOf } from "./address.ts";
 import type { Entry, Reading } from "./draft.ts";
@@ -12,7 +12,7 @@ export interface ForeignServer {
   readonly url: string;
   readonly isHttp: boolean;
   readonly transportKey: string;
-  /** Read for a server that is carried over alone. */
+  /** Called only for a server that is imported. */
   readonly apiKey: () => string | undefined;
 }
 

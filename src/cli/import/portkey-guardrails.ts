@@ -1,4 +1,4 @@
-/** Guardrails of Portkey that are lists of words: `default.contains` with the operator `none`, where a match denies. */
+/** Converts guardrails of Portkey that deny listed words: `default.contains` with the operator `none`. */
 
 import type { Entry, Reading } from "./draft.ts";
 import { denyRule, type Guards, REQUEST_KINDS, wordDetector } from "./guardrails.ts";

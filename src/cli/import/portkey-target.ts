@@ -1,4 +1,4 @@
-/** One target of Portkey: which upstream it is, with which key, and what it is sent. */
+/** Converts one target of Portkey to an endpoint, with its key and the model that it is sent. */
 
 import { baseUrlOf, hostLabel } from "./address.ts";
 import { awsOf } from "./aws.ts";
@@ -7,7 +7,7 @@ import { type Known, presetOf, suggestedPreset } from "./presets.ts";
 import { type Section, textOf } from "./source.ts";
 import { retryOf, timeoutOf } from "./waits.ts";
 
-/** What targets take from what stands around them. */
+/** Settings that targets inherit. */
 export interface Inherited {
   readonly retry?: Endpoint["retry"];
   readonly timeoutMs?: number | undefined;
@@ -38,7 +38,7 @@ export function inheritedOf(section: Section, above: Inherited): Inherited {
   };
 }
 
-/** Undefined for one that cannot be carried over, which is told. */
+/** Returns `undefined` for a target that cannot be imported, which gets a note. */
 export function portkeyStep(
   section: Section,
   { retry, timeoutMs, model: override }: Inherited,

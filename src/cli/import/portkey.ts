@@ -1,9 +1,9 @@
 /**
- * A config object of Portkey, as its header takes it. Facts: the validator of its open gateway, and portkey.ai,
+ * Reads a config object of Portkey, as its header contains it. Source: the validator of its open gateway, and portkey.ai,
  * "product/ai-gateway/configs".
  *
- * The tree of targets becomes one list: the first serves, the others are failed over to. A target that sends a model of its
- * own gives the name that clients ask for; without one they ask for what they like.
+ * The tree of targets becomes one list: the first serves, and the others stand in when it fails. Clients ask for the model of the
+ * first target, or for any model if it has none.
  */
 
 import type { Draft, Reading, Route, Step } from "./draft.ts";
@@ -11,10 +11,10 @@ import { portkeyGuardrails } from "./portkey-guardrails.ts";
 import { type Inherited, inheritedOf, portkeyStep } from "./portkey-target.ts";
 import { type Section, sectionOf, textOf } from "./source.ts";
 
-/** What a name of a target stands for: one upstream, or those of the targets within it. */
+/** Upstreams of a target, or of the targets within it, by name. */
 type Named = Map<string, readonly Step[]>;
 
-/** Targets may stand within targets; documents are nested no deeper than 64 levels as it is. */
+/** Targets can contain targets. The depth is bounded by the 64 levels of a document. */
 export function readPortkey(reading: Reading): Draft {
   const { root } = reading.foreign;
   const guards = portkeyGuardrails(reading);
@@ -119,7 +119,7 @@ interface Condition {
   readonly path: Section["path"];
 }
 
-/** Those over the model that was asked for. */
+/** Returns the conditions that test the requested model. */
 function conditionsOf(root: Section, reading: Reading): readonly Condition[] {
   const strategy = root.section("strategy");
   if (strategy?.text("mode") !== "conditional") return [];

@@ -1,8 +1,8 @@
-/** What other gateways call a provider, and the preset of the catalog that it is. */
+/** Presets of the catalog, by the names that other gateways give to providers. */
 
 import { compiledCatalog } from "../../server/core/catalog/index.ts";
 
-/** What the catalog calls otherwise; names that it has too stand for themselves. */
+/** Presets by names that the catalog does not have. */
 const NAMES: Readonly<Record<string, string>> = {
   azure: "azure-openai",
   azure_text: "azure-openai",
@@ -39,15 +39,15 @@ const NAMES: Readonly<Record<string, string>> = {
 export interface Known {
   readonly preset: string;
   readonly dialect: "compat" | "messages";
-  /** The variable that usually holds the key; empty where there is none. */
+  /** Variable that usually holds the key; empty if there is none. */
   readonly keyEnv: string;
   readonly keyOptional: boolean;
-  /** Its own address has a place that only a `base_url` fills. */
+  /** Whether the provider needs a `base_url`, because its address has a placeholder. */
   readonly needsBaseUrl: boolean;
   readonly needsRegion: boolean;
 }
 
-/** `given` is what the operator said of names that are not known. */
+/** Returns the preset of a name. `given` are the presets that the operator named. */
 export function presetOf(name: string, given: ReadonlyMap<string, string>): Known | undefined {
   const preset = given.get(name) ?? (Object.hasOwn(NAMES, name) ? NAMES[name] : undefined) ?? name;
   const found = compiledCatalog().get(preset);

@@ -1,9 +1,9 @@
 /**
- * Routes to providers.
+ * Assigns routes to providers.
  *
- * A provider has one list of providers that it fails over to, and the first that claims a model serves it. So routes share
- * a provider where they share the upstream and the upstreams behind it. A name that is sent as another to an upstream
- * behind the first is an alias there too, which counts only in a failover, since it stands behind the first.
+ * A provider has one failover list, and the first provider that claims a model serves it. So routes share a provider if they share
+ * the upstream and all upstreams behind it. If a later upstream is sent another name, that name is an alias there. It counts only
+ * in a failover, because an earlier provider claims the model.
  */
 
 import type { Endpoint, Route, Step } from "./draft.ts";
@@ -25,10 +25,10 @@ export interface Routing {
   readonly defaultProvider: Provider | undefined;
 }
 
-/** A route as it is used here; the name of one that nothing is routed to is empty. */
+/** A route whose name is empty if nothing is routed to it. */
 type Named = Route & { readonly name: string };
 
-/** More are never tried within the patience of a client. */
+/** Longest failover list. A client would not wait for more. */
 const MAX_FAILOVERS = 16;
 const MAX_MODEL_NAME = 512;
 
@@ -38,7 +38,7 @@ export function routed(routes: readonly Route[], { tell, leaveOut }: Pick<Foreig
   for (const { steps } of routes) for (const { unit } of steps) if (!inUse.has(unit)) leaveOut(unit);
   const exact = usable.filter(({ name }) => name !== "" && !name.endsWith("*"));
   const unnamed = usable.filter(({ name }) => name === "");
-  // One that claims more would take from those behind it: the longest prefix comes first.
+  // The longest prefix comes first, because the first provider that claims a model serves it.
   const patterns = usable.filter(({ name }) => name.endsWith("*")).sort((a, b) => b.name.length - a.name.length);
   const groups = new Map<string, { readonly provider: Provider; readonly routes: Named[] }>();
   let defaultGroup: Provider | undefined;
@@ -51,7 +51,7 @@ export function routed(routes: readonly Route[], { tell, leaveOut }: Pick<Foreig
       continue;
     }
     seen.add(route.name);
-    // What claims a pattern stands behind what claims names.
+    // Providers that claim patterns come after those that claim names.
     const signature = JSON.stringify([
       route.name.endsWith("*"),
       ...[first, ...others].map(({ endpoint }) => identity(endpoint)),
@@ -164,7 +164,7 @@ function nameProblem(name: string): string | undefined {
   return undefined;
 }
 
-/** Equal texts for what one provider can serve. */
+/** Returns a text that is equal for endpoints that one provider can serve. */
 function identity({ label: _, ...endpoint }: Endpoint): string {
   return JSON.stringify(
     Object.entries(endpoint)

@@ -1,4 +1,4 @@
-/** A credential that is a text, or an object that says whether it is of the environment. */
+/** Reads a credential that is a text or an object with `value` and `env_var`. */
 
 import type { Variables } from "./keys.ts";
 import type { Section } from "./source.ts";

@@ -1,4 +1,4 @@
-/** An object of texts, as pairs; what is none is told of. */
+/** Returns the texts of an object as pairs. Other values get a note. */
 
 import type { Section } from "./source.ts";
 

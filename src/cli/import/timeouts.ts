@@ -1,6 +1,6 @@
 /**
- * Waits for the first byte, where something acts on them. A wait belongs to a provider, and is refused where neither its own
- * retry nor a failover reacts; a failover that reacts needs one of every provider in its list.
+ * Keeps first-byte timeouts that a retry or failover acts on. The gateway refuses others. A failover that acts on timeouts needs one
+ * of every provider in its list.
  */
 
 import type { Provider } from "./routes.ts";
@@ -10,7 +10,7 @@ export interface Reactions {
   readonly failsOver: boolean;
 }
 
-/** Waits that nothing acts on are taken off; `dropped` names their providers. */
+/** Removes timeouts that nothing acts on; `dropped` are their providers. */
 export function reactionsOf(providers: readonly Provider[]): {
   readonly reactions: ReadonlyMap<Provider, Reactions>;
   readonly dropped: readonly Provider[];

@@ -1,10 +1,10 @@
-/** Retries and timeouts of the source in our bounds. */
+/** Converts retries and timeouts of the source, within our bounds. */
 
 import { durationText } from "./durations.ts";
 import type { Section } from "./source.ts";
 
 const MAX_ATTEMPTS = 5;
-/** A day: no request waits longer, and what is longer is most likely of another unit. */
+/** A day. A longer timeout most likely has another unit. */
 const MAX_TIMEOUT_MS = 86_400_000;
 
 export interface Backoff {
@@ -12,7 +12,7 @@ export interface Backoff {
   readonly longestMs?: number | undefined;
 }
 
-/** `undefined` for none: no repetition. */
+/** Returns the retry policy, or `undefined` for none. */
 export function retryOf(
   section: Section,
   key: string,
@@ -30,7 +30,7 @@ export function retryOf(
   };
 }
 
-/** Milliseconds; `unit` is how many one of the source has. */
+/** Returns a timeout in milliseconds; `unit` is the number of milliseconds in a unit of the source. */
 export function timeoutOf(section: Section, key: string, unit: number): number | undefined {
   const value = section.number(key);
   if (value === undefined) return undefined;

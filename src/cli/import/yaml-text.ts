@@ -1,10 +1,10 @@
-/** Values with comments as YAML: what our documents hold, and nothing else of YAML. */
+/** Writes values with comments as YAML. It covers the values of our documents only. */
 
 const COMMENT = Symbol("comment");
 
 export type Commented = { readonly [key: string]: unknown; readonly [COMMENT]: string };
 
-/** An object, with what stands above it. */
+/** Returns an object with a comment above it. */
 export const commented = (comment: string, value: Readonly<Record<string, unknown>>): Commented => ({
   ...value,
   [COMMENT]: comment,
@@ -23,7 +23,7 @@ export const commentText = (text: string, indent = ""): string =>
     .map((line) => `${indent}#${line === "" ? "" : ` ${line.replace(UNSEEN, "?")}`}\n`)
     .join("");
 
-/** What no comment may hold, by the production c-printable, and what turns a line around. */
+/** Matches characters that a comment cannot contain (production c-printable) and those that reverse text. */
 const UNSEEN = /[^\t\u0020-\u007e\u00a0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufefe\uff00-\ufffd]/g;
 
 function below(value: unknown, indent: string): string {
@@ -43,7 +43,7 @@ function below(value: unknown, indent: string): string {
   return ` ${scalar(value)}`;
 }
 
-/** The keys of an object, of which the first has its indent already. */
+/** Writes the keys of an object. The first one is already indented. */
 function keysOf(value: object, indent: string): string {
   const entries = Object.entries(value);
   return entries.length === 0
@@ -66,7 +66,7 @@ function commentLines(item: unknown, indent: string): string {
   return text === undefined ? "" : commentText(text, indent);
 }
 
-/** What every reader of YAML takes for a text. */
+/** Matches texts that need no quotes. */
 const PLAIN = /^[A-Za-z][A-Za-z0-9_./-]*$/;
 const WORDS = /^(true|false|yes|no|on|off|null|y|n)$/i;
 
@@ -75,7 +75,7 @@ const scalar = (value: unknown): string =>
 
 const keyText = (key: string): string => (PLAIN.test(key) && !WORDS.test(key) ? key : quoted(key));
 
-/** JSON is YAML but for characters that YAML wants escaped. */
+/** Quotes a value as JSON, with the characters escaped that YAML does not allow. */
 const quoted = (value: unknown): string =>
   JSON.stringify(value).replace(
     /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,
