@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { peer } from "../peers/index.ts";
-import { manifestOf, render } from "./support/chart.ts";
+import { manifestOf, render, specOf } from "./support/chart.ts";
 import { dnsServer } from "./support/dns.ts";
 import { type Gateway, runProgram, startGateway } from "./support/gateway.ts";
 import { atEnd, eventually, type Owner } from "./support/wait.ts";
@@ -44,7 +44,7 @@ interface Pod {
 async function createPods(owner: Owner): Promise<Pods> {
   const manifests = await render(helm.path, ["--set", "stop.lingerSeconds=0"]);
   const { data = {} } = manifestOf(manifests, "ConfigMap");
-  const { serviceName, template } = manifestOf(manifests, "StatefulSet").spec;
+  const { serviceName, template } = specOf(manifests, "StatefulSet");
   const hook: readonly string[] = template.spec.containers[0].lifecycle.preStop.exec.command;
   assert.deepEqual(hook.slice(0, 2), ["node", "/opt/gateway/bin/gateway"]);
   const dir = await mkdtemp(join(tmpdir(), "gateway-pods-"));

@@ -8,13 +8,50 @@ const run = promisify(execFile);
 
 export const CHART = resolve(import.meta.dirname, "../../../examples/deploy/chart");
 
+/** Members of a manifest that tests look at. The pod and its set are described as far as they are used. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+  readonly metadata: { readonly name: string; readonly labels: Labels };
   readonly data?: Readonly<Record<string, string>>;
-  // biome-ignore lint/suspicious/noExplicitAny: a manifest is whatever the chart says; tests look at a few members
-  readonly spec?: any;
+  readonly spec?: Spec;
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+interface Selector {
+  readonly matchLabels: Labels;
+}
+
+interface Rule {
+  readonly from: readonly { readonly namespaceSelector: Selector }[];
+  readonly ports: readonly { readonly port: string }[];
+}
+
+export interface Spec {
+  /** Of a Service its labels themselves. */
+  readonly selector: Selector & Labels;
+  readonly podSelector: Selector;
+  readonly policyTypes: readonly string[];
+  readonly ingress: readonly Rule[];
+  readonly egress: readonly unknown[];
+  readonly serviceName: string;
+  readonly template: {
+    readonly metadata: { readonly labels: Labels; readonly annotations: Labels };
+    readonly spec: PodSpec;
+  };
+}
+
+interface PodSpec {
+  readonly terminationGracePeriodSeconds: number;
+  readonly topologySpreadConstraints: readonly { readonly labelSelector: Selector }[];
+  readonly volumes: readonly { readonly name: string; readonly secret?: { readonly secretName: string } }[];
+  readonly containers: readonly [
+    {
+      readonly env: readonly { readonly name: string; readonly value?: string }[];
+      readonly lifecycle: { readonly preStop: { readonly exec: { readonly command: readonly string[] } } };
+    },
+  ];
 }
 
 /** A Helm that was compiled from its module takes Kubernetes for one of 2020. */
@@ -43,4 +80,11 @@ export function manifestOf(manifests: readonly Manifest[], kind: string, name?: 
   const found = manifests.filter((it) => it.kind === kind && (name === undefined || it.metadata.name === name));
   if (found[0] === undefined || found.length > 1) throw new Error(`${found.length} manifests of ${kind} ${name ?? ""}`);
   return found[0];
+}
+
+/** The specification of the only manifest of a kind. */
+export function specOf(manifests: readonly Manifest[], kind: string, name?: string): Spec {
+  const { spec } = manifestOf(manifests, kind, name);
+  if (spec === undefined) throw new Error(`${kind} has no specification`);
+  return spec;
 }
