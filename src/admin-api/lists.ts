@@ -16,6 +16,7 @@ import { clusterMembers } from "./lists/cluster-members.ts";
 import { controls } from "./lists/controls.ts";
 import { guardrails } from "./lists/guardrails.ts";
 import { history } from "./lists/history.ts";
+import { historyMinutes } from "./lists/history-minutes.ts";
 import { keys } from "./lists/keys.ts";
 import { mcpServers } from "./lists/mcp-servers.ts";
 import { models } from "./lists/models.ts";
@@ -38,6 +39,7 @@ export const LISTS = {
   a2a_agents: a2aAgents,
   guardrails,
   history,
+  history_minutes: historyMinutes,
   keys,
   profiles,
   budgets,

@@ -1,42 +1,46 @@
 /** Gateways by name: those of the settings, and those that a sign-in is kept of, by their host. */
 
 import type { AdminDoor } from "../admin-api/index.ts";
-import type { NamedDoor } from "../console/index.ts";
+import type { NamedEndpoint } from "../console/index.ts";
 import { chooseDoors } from "./door.ts";
 import { UsageError } from "./flags.ts";
 import type { Io } from "./io.ts";
 
 /** The first of one name counts, so that a setting wins over a sign-in. */
-export async function contextsOf(set: readonly NamedDoor[], io: Io): Promise<readonly NamedDoor[]> {
+export async function contextsOf(set: readonly NamedEndpoint[], io: Io): Promise<readonly NamedEndpoint[]> {
   const { openStore } = await import("./sign-in/index.ts");
-  let kept: readonly NamedDoor[] = [];
+  let kept: readonly NamedEndpoint[] = [];
   try {
     kept = openStore(io)
       .list()
       .flatMap(({ stored }) =>
         stored.kind === "sign-in" && URL.canParse(stored.signIn.url)
-          ? [{ name: new URL(stored.signIn.url).host, door: { kind: "url" as const, urls: [stored.signIn.url] } }]
+          ? [{ name: new URL(stored.signIn.url).host, endpoint: { kind: "url" as const, urls: [stored.signIn.url] } }]
           : [],
       );
   } catch {
     // Without a readable sign-in there is none to switch to; `login` reports why.
   }
-  const names = new Map<string, NamedDoor>();
+  const names = new Map<string, NamedEndpoint>();
   for (const one of [...set, ...kept]) if (!names.has(one.name)) names.set(one.name, one);
   return [...names.values()];
 }
 
-export const aboutDoor = ({ door }: NamedDoor): string =>
+export const aboutDoor = ({ endpoint: door }: NamedEndpoint): string =>
   door.kind === "socket" ? `unix:${door.path}` : door.urls.join(", ");
 
 /** Throws `UsageError` where none has the name. */
-export function doorsOf(name: string, contexts: readonly NamedDoor[], io: Io): readonly [AdminDoor, ...AdminDoor[]] {
+export function doorsOf(
+  name: string,
+  contexts: readonly NamedEndpoint[],
+  io: Io,
+): readonly [AdminDoor, ...AdminDoor[]] {
   const found = contexts.find((one) => one.name === name);
   if (found === undefined) {
     const names = contexts.map((one) => one.name).join(", ");
     throw new UsageError(`no gateway is named '${name}'; ${names === "" ? "none has a name" : `there are ${names}`}`);
   }
-  const { door } = found;
+  const { endpoint: door } = found;
   return door.kind === "socket"
     ? chooseDoors({ socket: door.path, url: undefined }, io)
     : chooseDoors({ socket: undefined, url: door.urls.join(",") }, io);

@@ -19,12 +19,18 @@
 
 export type { Compiling, OwnedDocument, PackFacts, PackTrial, Trial } from "./model/documents.ts";
 export type { ConsolePorts, JobOptions, Report } from "./model/ports.ts";
-export { MAX_SETTINGS_BYTES, type NamedDoor, NO_SETTINGS, type Settings, type ThemeSpec } from "./model/settings.ts";
+export {
+  MAX_SETTINGS_BYTES,
+  type NamedEndpoint,
+  NO_SETTINGS,
+  type Settings,
+  type ThemeSpec,
+} from "./model/settings.ts";
 export type { SweepAnswer, SweepResult, TurningCase } from "./model/sweep.ts";
 export { type ConsoleEnd, type ConsoleOptions, openConsole } from "./open.ts";
-export type { RecordFile } from "./parts/record.ts";
-export type { Fault, Read } from "./settings/faults.ts";
-export { settingsReader } from "./settings/reader.ts";
+export type { RecordFile } from "./parts/session-recorder.ts";
+export { settingsReader } from "./settings/load-reader.ts";
+export type { Fault, Read } from "./settings/settings-faults.ts";
 export { BUILT_IN } from "./settings/themes.ts";
 export { VIEWS } from "./views/all.ts";
 export * from "./without-screen.ts";

@@ -8,43 +8,43 @@
 
 import type { AdminDoor } from "../admin-api/index.ts";
 import { Lifetime, pause, systemClock } from "../base/index.ts";
-import { eventsOfMouse } from "./draw/mouse.ts";
-import { drawScreen } from "./draw/screen.ts";
+import { drawScreen } from "./draw/draw-screen.ts";
+import { eventsOfMouse } from "./draw/mouse-targets.ts";
 import { speak } from "./draw/screen-reader.ts";
 import { quoted } from "./format/command-line.ts";
 import { keyOf } from "./model/data.ts";
-import type { MouseReport } from "./model/key.ts";
-import type { ConsoleDoor, ConsolePorts } from "./model/ports.ts";
+import type { MouseReport } from "./model/key-event.ts";
+import type { ConsoleEndpoint, ConsolePorts } from "./model/ports.ts";
 import type { NamedContext, Settings, ThemeSpec } from "./model/settings.ts";
 import type { Event, State } from "./model/state.ts";
-import type { RecordFile } from "./parts/record.ts";
-import type { ScreenStore } from "./parts/render.tsx";
+import type { ScreenStore } from "./parts/render-console.tsx";
+import type { RecordFile } from "./parts/session-recorder.ts";
+import { keepTail } from "./run/audit-file-tail.ts";
 import { createEffects } from "./run/effects.ts";
-import { wordsOf } from "./run/failure.ts";
-import { keepTail } from "./run/tail.ts";
+import { wordsOf } from "./run/failure-text.ts";
 import { DARK as DARK_THEME, LIGHT as LIGHT_THEME } from "./settings/themes.ts";
 import { flashed } from "./store/flash.ts";
 import { initialState } from "./store/initial.ts";
-import { maskState } from "./store/masked.ts";
-import { needsOf } from "./store/select.ts";
-import { createStep } from "./store/step.ts";
+import { maskState } from "./store/mask-state.ts";
+import { createStep } from "./store/reducer.ts";
+import { needsOf } from "./store/selectors.ts";
 import { isWorthDrawing } from "./store/worth-drawing.ts";
-import { isLightBy } from "./terminal/background.ts";
+import { isLightBy } from "./terminal/background-color.ts";
 import { osc52 } from "./terminal/clipboard.ts";
 import { environmentOf } from "./terminal/environment.ts";
-import { guardTerminal } from "./terminal/guard.ts";
 import { OWED_LIMIT_MS } from "./terminal/round-trip.ts";
-import { openScreen } from "./terminal/screen.ts";
+import { guardTerminal } from "./terminal/terminal-guard.ts";
+import { openScreen } from "./terminal/terminal-screen.ts";
 import { VIEWS } from "./views/all.ts";
-import type { Pace } from "./watch/pace.ts";
+import type { Pace } from "./watch/intervals.ts";
 import { createWatch } from "./watch/watch.ts";
-import { drawWorkbench } from "./workbench/draw.ts";
-import { withRemembered } from "./workbench/memory.ts";
-import { stepWorkbench } from "./workbench/step.ts";
+import { drawWorkbench } from "./workbench/draw-workbench.ts";
+import { withRemembered } from "./workbench/saved-statements.ts";
+import { stepWorkbench } from "./workbench/step-workbench.ts";
 
 export interface ConsoleOptions {
   /** Admin endpoints of the nodes of one cluster, tried in this order. */
-  readonly doors: readonly [AdminDoor, ...AdminDoor[]];
+  readonly endpoints: readonly [AdminDoor, ...AdminDoor[]];
   readonly ports: ConsolePorts;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly isReadOnly: boolean;
@@ -80,7 +80,7 @@ const TICK_MS = 1_000;
 /** Maximum age of a key press whose result the operator is still waiting for, in milliseconds. */
 const ATTENDED_MS = 5_000;
 /** Interval of clock updates for a screen reader, in milliseconds: it reads each change out. */
-const SPOKEN_TICK_MS = 30_000;
+const READER_TICK_MS = 30_000;
 /** Time limit of closing, in milliseconds: a slow disk may delay the history, and a connection may hang while it closes. */
 const CLOSE_LIMIT_MS = 2_000;
 /** Maximum wait for the saved preferences before the first frame, in milliseconds. */
@@ -94,16 +94,16 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   Reflect.set(process.env, "NODE_ENV", "production");
   // Ink draws only the last frame if `CI` is set; there is a terminal, so every frame is drawn.
   Reflect.deleteProperty(process.env, "CI");
-  const { renderConsole } = await import("./parts/render.tsx");
-  const { renderPlain } = await import("./parts/plain.ts");
-  const { createRecorder } = await import("./parts/record.ts");
+  const { renderConsole } = await import("./parts/render-console.tsx");
+  const { renderPlain } = await import("./parts/render-plain.ts");
+  const { createRecorder } = await import("./parts/session-recorder.ts");
   const { MONO, themeOf } = await import("./parts/theme.ts");
   const themeBy = (isLight: boolean | undefined) =>
     themeOf(options.theme ?? (isLight === true ? LIGHT_THEME : DARK_THEME));
 
   await using life = new Lifetime({ limitMs: CLOSE_LIMIT_MS, onFailure: () => {} });
-  const [firstDoor, ...otherDoors] = options.doors;
-  const doors = [doorOf(firstDoor), ...otherDoors.map(doorOf)] as const;
+  const [firstEndpoint, ...otherEndpoints] = options.endpoints;
+  const endpoints = [endpointOf(firstEndpoint), ...otherEndpoints.map(endpointOf)] as const;
   const step = createStep({ views: VIEWS, stepWorkbench });
   const now = (): number => systemClock.now();
   const stop = new AbortController();
@@ -153,8 +153,8 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     size: screen.size(),
     now: now(),
     place: { view: "overview" },
-    door: doors[0],
-    doors: doors.length,
+    endpoint: endpoints[0],
+    endpoints: endpoints.length,
     isReadOnly: options.isReadOnly,
     isAscii: looks.isAscii,
     hasMetrics: metricsUrl !== undefined,
@@ -186,11 +186,11 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
       if (isWorthDrawing(event, before, state, VIEWS, isAttended))
         for (const listener of listeners) listener(isByItself(event));
     }
-    for (const effect of next.effects) effects.carryOut(effect);
+    for (const effect of next.effects) effects.run(effect);
   }
 
   const watch = createWatch({
-    doors,
+    endpoints,
     ...(metricsUrl !== undefined && { metricsUrl }),
     scrape: ports.scrape,
     documents: ports.documents,
@@ -209,7 +209,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   const effects = createEffects({
     ports,
     watch,
-    doors,
+    endpoints,
     signal: stop.signal,
     now,
     dispatch,
@@ -220,7 +220,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     },
     withRemembered,
     redraw: () => rendered?.redraw(),
-    lend: (work) => screen.lend(work),
+    lendTerminal: (work) => screen.lend(work),
     stopProcess: () => screen.suspend(),
     quit: () => end(leaving(wasReached, state)),
     switchTo: (name) => end({ kind: "context", name }),
@@ -246,7 +246,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
       recordFrame();
       return drawScreen(state, VIEWS, drawWorkbench);
     },
-    getSpoken() {
+    getReaderTree() {
       recordFrame();
       return speak(state, VIEWS, drawWorkbench);
     },
@@ -274,7 +274,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
 
   const clock = setInterval(
     () => dispatch({ kind: "tick", now: now() }),
-    looks.isScreenReader ? SPOKEN_TICK_MS : TICK_MS,
+    looks.isScreenReader ? READER_TICK_MS : TICK_MS,
   );
   life.own("clock", clock, clearInterval);
   watch.need(needsOf(state, VIEWS));
@@ -288,7 +288,8 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
       signal: stop.signal,
       onLines: (lines) => dispatch({ kind: "tail", lines }),
     }).catch((error: unknown) => {
-      if (!stop.signal.aborted) dispatch({ kind: "flash", flash: { words: wordsOf(error, firstDoor), tone: "fail" } });
+      if (!stop.signal.aborted)
+        dispatch({ kind: "flash", flash: { words: wordsOf(error, firstEndpoint), tone: "fail" } });
     });
   }
   if (options.signal.aborted) end(signalled(options.signal));
@@ -314,8 +315,8 @@ function signalled({ reason }: AbortSignal): ConsoleEnd {
   return { kind: "signal", signal: by === "SIGTERM" || by === "SIGINT" ? by : "SIGHUP" };
 }
 
-function doorOf(door: AdminDoor): ConsoleDoor {
-  return door.kind === "socket"
-    ? { door, name: `unix:${door.path}`, flags: `-socket ${quoted(door.path)}` }
-    : { door, name: door.url, flags: `-url ${quoted(door.url)}` };
+function endpointOf(endpoint: AdminDoor): ConsoleEndpoint {
+  return endpoint.kind === "socket"
+    ? { endpoint, name: `unix:${endpoint.path}`, flags: `-socket ${quoted(endpoint.path)}` }
+    : { endpoint, name: endpoint.url, flags: `-url ${quoted(endpoint.url)}` };
 }

@@ -6,20 +6,20 @@ export {
   acknowledgeDialog,
   acknowledgementOf,
   liftAcknowledgementsDialog,
-} from "./actions/acknowledgement.ts";
-export { mintDialog, revokeDialog, rotateDialog } from "./actions/key.ts";
-export { putSecretDialog, secretsRemovalDialog } from "./actions/secrets.ts";
-export { putDocumentDialog, reloadDialog, rollbackDialog, sourceOf, writeWhy } from "./actions/source.ts";
-export { liftDialog, suspendDialog, suspensionOf } from "./actions/suspension.ts";
+} from "./actions/acknowledgement-dialogs.ts";
+export { mintDialog, revokeDialog, rotateDialog } from "./actions/key-dialogs.ts";
+export { putSecretDialog, secretsRemovalDialog } from "./actions/secret-dialogs.ts";
+export { putDocumentDialog, reloadDialog, rollbackDialog, sourceOf, writeWhy } from "./actions/source-dialogs.ts";
+export { liftDialog, suspendDialog, suspensionOf } from "./actions/suspension-dialogs.ts";
 export type { Context } from "./model/context.ts";
 export { type Data, type Need, rowsOf } from "./model/data.ts";
 export type { Dialog, FieldValues } from "./model/dialog.ts";
 export { keyIdIn } from "./model/key-text.ts";
 export type { PageRequest } from "./model/page-request.ts";
 export { type Line, textOfLine } from "./model/text.ts";
-export { putDocument } from "./run/document.ts";
 export { loadPage } from "./run/load-page.ts";
-export { carryOut } from "./run/run-action.ts";
+export { runTask } from "./run/run-task.ts";
+export { putDocument } from "./run/write-document.ts";
 export { attentionNeeds, attentionOf } from "./views/attention.ts";
 export { withoutAcknowledged } from "./views/attention-acknowledged.ts";
 export { type AttentionItem, acknowledgeableOf, SEVERITIES, saying } from "./views/attention-item.ts";

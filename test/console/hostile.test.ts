@@ -8,17 +8,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OPERATIONS, TABLES } from "../../src/admin-api/index.ts";
 import { cellsOf } from "../../src/base/index.ts";
-import { drawScreen } from "../../src/console/draw/screen.ts";
-import { type Spoken, type SpokenNode, speak } from "../../src/console/draw/screen-reader.ts";
+import { drawScreen } from "../../src/console/draw/draw-screen.ts";
+import { type ReaderNode, type ReaderTree, speak } from "../../src/console/draw/screen-reader.ts";
 import type { Data } from "../../src/console/model/data.ts";
-import { VERBS } from "../../src/console/model/keys.ts";
+import { VERBS } from "../../src/console/model/key-bindings.ts";
 import type { State } from "../../src/console/model/state.ts";
 import { textOfLine } from "../../src/console/model/text.ts";
 import type { View } from "../../src/console/model/view.ts";
-import { createStep } from "../../src/console/store/step.ts";
+import { createStep } from "../../src/console/store/reducer.ts";
 import { VIEWS } from "../../src/console/views/all.ts";
-import { drawWorkbench } from "../../src/console/workbench/draw.ts";
-import { stepWorkbench } from "../../src/console/workbench/step.ts";
+import { drawWorkbench } from "../../src/console/workbench/draw-workbench.ts";
+import { stepWorkbench } from "../../src/console/workbench/step-workbench.ts";
 import { dataOf as incident, NOW, online, startOf } from "../e2e/console/incident/readings.ts";
 import { isShort } from "../support/random-length.ts";
 
@@ -123,8 +123,8 @@ function assertDrawn(state: State, what: string): void {
   }
 }
 
-const textsOf = (nodes: Spoken): readonly string[] =>
-  nodes.flatMap((node: SpokenNode) => [node.text, ...textsOf(node.children ?? [])]);
+const textsOf = (nodes: ReaderTree): readonly string[] =>
+  nodes.flatMap((node: ReaderNode) => [node.text, ...textsOf(node.children ?? [])]);
 
 const SIZES = [
   [120, 35],
@@ -164,8 +164,8 @@ for (const [what, text] of Object.entries(HOSTILE)) {
           assertDrawn(there, `${view.id} at ${columns}x${rows}`);
           assertDrawn(step(there, { kind: "key", chord: ":" }).state, `${view.id}, where one may go`);
         }
-        const spoken = textsOf(speak(at, VIEWS, drawWorkbench)).join("");
-        assert.doesNotMatch(spoken, OBEYED, `${view.id}, spoken`);
+        const readerTree = textsOf(speak(at, VIEWS, drawWorkbench)).join("");
+        assert.doesNotMatch(readerTree, OBEYED, `${view.id}, spoken`);
         for (const chord of text.length > LONG ? FEW : turnOf(KEYS, turn)) {
           const { state } = step(at, { kind: "key", chord });
           assertDrawn(state, `${view.id}, ${chord}`);

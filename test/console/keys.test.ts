@@ -6,16 +6,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chordsText, chordText } from "../../src/console/format/keys-text.ts";
-import { type Chord, characterOf } from "../../src/console/model/key.ts";
-import { CHARTS, COMMON, DIALOG, MOVING, VERBS } from "../../src/console/model/keys.ts";
+import { CHARTS, COMMON, DIALOG, MOVING, VERBS } from "../../src/console/model/key-bindings.ts";
+import { type Chord, characterOf } from "../../src/console/model/key-event.ts";
 import type { State } from "../../src/console/model/state.ts";
 import type { View } from "../../src/console/model/view.ts";
-import { commandOfText } from "../../src/console/store/command.ts";
 import { sectionsOf } from "../../src/console/store/help-entries.ts";
-import { createStep } from "../../src/console/store/step.ts";
+import { commandOfText } from "../../src/console/store/parse-command.ts";
+import { createStep } from "../../src/console/store/reducer.ts";
 import { VIEWS } from "../../src/console/views/all.ts";
-import { WORKBENCH_KEYS } from "../../src/console/workbench/keys.ts";
-import { stepWorkbench } from "../../src/console/workbench/step.ts";
+import { stepWorkbench } from "../../src/console/workbench/step-workbench.ts";
+import { WORKBENCH_KEYS } from "../../src/console/workbench/workbench-keys.ts";
 import { key, start, suspendDialog } from "./store/fixture.ts";
 
 const VERB_KEYS = Object.values(VERBS);
@@ -63,8 +63,8 @@ test("a dialog knows no letters but y and c, and keeps any other without doing a
   const asking: State = { ...online, link, dialog };
   for (const letter of "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
     const { state, effects } = step(asking, key(letter));
-    const isDeed = effects.some(({ kind }) => kind === "deed");
-    assert.equal(isDeed, letter === "y", letter);
+    const isTask = effects.some(({ kind }) => kind === "task");
+    assert.equal(isTask, letter === "y", letter);
     assert.equal(state.dialog?.id, 1, letter);
   }
 });
@@ -72,7 +72,7 @@ test("a dialog knows no letters but y and c, and keeps any other without doing a
 /** Letters that the workbench has while its result has the keys, with what they mean elsewhere and what both say. */
 const SAME_MEANING: Readonly<Record<string, readonly [there: string, here: string, words: RegExp]>> = {
   c: [MOVING.copy.help, WORKBENCH_KEYS.copy.help, /^copy /],
-  w: [VERBS.save.help, WORKBENCH_KEYS.export.help, /to a file/],
+  w: [VERBS.save.help, WORKBENCH_KEYS.export.help, /to a (local|\.csv|file)/],
 };
 
 test("the letters of a result mean what they mean elsewhere", () => {
@@ -122,7 +122,7 @@ test("the letters that sort a table are each of one column", () => {
       subject: undefined,
       isReadOnly,
       isAscii,
-      doorFlags: "",
+      endpointFlags: "",
       tail,
       verification,
     });
@@ -136,7 +136,7 @@ test("the letters that sort a table are each of one column", () => {
 
 const helpOf = (view: View): ReadonlySet<string> =>
   new Set(
-    sectionsOf(start({ place: { view: view.id }, doors: 2 }), VIEWS).flatMap(({ entries }) =>
+    sectionsOf(start({ place: { view: view.id }, endpoints: 2 }), VIEWS).flatMap(({ entries }) =>
       entries.map(({ key: text }) => text),
     ),
   );

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { chordsText } from "../../src/console/format/keys-text.ts";
-import type { Chord } from "../../src/console/model/key.ts";
-import { CHARTS, COMMON, DIALOG, MOVING, VERBS } from "../../src/console/model/keys.ts";
-import { WORKBENCH_PARTS } from "../../src/console/workbench/keys.ts";
+import { CHARTS, COMMON, DIALOG, MOVING, VERBS } from "../../src/console/model/key-bindings.ts";
+import type { Chord } from "../../src/console/model/key-event.ts";
+import { WORKBENCH_PARTS } from "../../src/console/workbench/workbench-keys.ts";
 
 const README = new URL("../../docs/console.md", import.meta.url);
 const BEGIN = "<!-- keys -->\n";

@@ -54,7 +54,7 @@ const dialog = (name: string, title: string, [command, row, chord]: readonly [st
   title,
   async act(terminal) {
     await go(terminal, `${command} /${row}`, new RegExp(`> ?${row}|>.*${row}`));
-    await press(terminal, chord, /nothing is done/);
+    await press(terminal, chord, /Esc {2}cancel/);
   },
 });
 
@@ -173,7 +173,7 @@ const WHOLE: readonly Shot[] = [
     name: "sweeps",
     title: "Guardrails over marked texts at every threshold, and the cases that turn",
     async act(terminal) {
-      await go(terminal, "sweeps", /Nothing was swept yet/);
+      await go(terminal, "sweeps", /No sweep yet/);
       await press(terminal, "x", /data files/);
       terminal.type(CASES);
       await terminal.press("enter");

@@ -39,7 +39,7 @@ export async function contextOf(
 ): Promise<Context> {
   // An answer to this tells an unreachable gateway and a missing sign-in apart from a list that a policy hides.
   await client.call("get_whoami", {}, { signal: io.signal });
-  const data = await console.readOnce(needs, { client, door, signal: io.signal, now: () => io.now() });
+  const data = await console.readOnce(needs, { client, endpoint: door, signal: io.signal, now: () => io.now() });
   return contextWith(data, door, io);
 }
 
@@ -50,7 +50,7 @@ function contextWith(data: Data, door: AdminDoor, io: Io): Context {
     subject: undefined,
     isReadOnly: false,
     isAscii: false,
-    doorFlags: door.kind === "socket" ? `-socket ${door.path}` : `-url ${door.url}`,
+    endpointFlags: door.kind === "socket" ? `-socket ${door.path}` : `-url ${door.url}`,
     tail: undefined,
     verification: undefined,
   };
@@ -76,7 +76,7 @@ export async function runChange(change: Change, called: Called, io: Io, console:
       return 1;
     }
   }
-  const { words, secret } = await console.carryOut(dialog.deed(values, context), {
+  const { words, secret } = await console.runTask(dialog.task(values, context), {
     client: called.client,
     signal: io.signal,
     unsettled: new Map(),

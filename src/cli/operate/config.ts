@@ -63,7 +63,7 @@ function missingSource(verb: string, name: string, it: Opened, io: Io): boolean 
   return true;
 }
 
-/** With a name: the document as it was written. Without: what the configuration is composed of, and how the file stands. */
+/** With a name, prints the document as it was written; without, lists the sources of the configuration and the state of the file. */
 export const show = {
   run: (options: FlagsOf<typeof plainFlags>, [name]: readonly string[], io: Io): Promise<ExitStatus> =>
     opened("config show", options, io, async (it) => {
@@ -88,6 +88,10 @@ export const show = {
       const shown = columns.map((column) => ({ name: column, isNumeric: column === "revision" }));
       if (rows.length === 0) io.stderr.write("No configuration source yet: gateway config apply FILE\n");
       else for (const line of tableLines(shown, rows, io.columns())) io.stdout.write(line);
+      const [first] = sourcesOf(it);
+      // A redirected list is probably a mistake: the caller wants the document.
+      if (first !== undefined && !io.isTerminal("stdout"))
+        io.stderr.write(`This is the list of sources; 'gateway config show ${first.name}' prints the document.\n`);
       const file = context.data.get({ id: "get_config" })?.value?.file_status;
       if (file !== undefined) {
         io.stderr.write(

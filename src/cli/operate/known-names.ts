@@ -43,9 +43,9 @@ const READERS: Readonly<Record<NameKind, (client: AdminClient, io: Io) => Promis
   acknowledgements: async (client) => (await client.call("list_acknowledgements")).items.map(({ name }) => name),
   async alerts(client, io) {
     const console = await import("../../console/index.ts");
-    const options = { client, door: chooseDoor({ socket: undefined, url: undefined }, io), signal: io.signal };
+    const options = { client, endpoint: chooseDoor({ socket: undefined, url: undefined }, io), signal: io.signal };
     const data = await console.readOnce(console.attentionNeeds(), { ...options, now: () => io.now() });
-    const context = { data, subject: undefined, isReadOnly: true, isAscii: true, doorFlags: "" };
+    const context = { data, subject: undefined, isReadOnly: true, isAscii: true, endpointFlags: "" };
     return console.attentionOf({ ...context, tail: undefined, verification: undefined }).map(({ id }) => id);
   },
 };

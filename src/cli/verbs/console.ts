@@ -46,7 +46,7 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
   let end: ConsoleEnd;
   for (;;) {
     end = await openConsole({
-      doors,
+      endpoints: doors,
       ports: createPorts(io),
       env: io.env,
       isReadOnly: options.readonly,

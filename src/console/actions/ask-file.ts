@@ -24,5 +24,5 @@ export const askFile = (label: string, initial: string, go: (file: string) => In
 /** Continues only if a file was named. */
 function ifNamed(file: string, next: () => Intent): Intent {
   const why = fileWhy(file);
-  return why === undefined ? next() : { kind: "flash", words: `nothing done: ${why}`, tone: "warn" };
+  return why === undefined ? next() : { kind: "flash", words: `canceled: ${why}`, tone: "warn" };
 }

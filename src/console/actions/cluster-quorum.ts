@@ -75,19 +75,19 @@ export function reductionOf(members: readonly Member[], keep: readonly string[])
   const removed = members.filter(({ id }) => !keep.includes(id)).map(({ id }) => id);
   const [before, after] = [quorumOf(members), quorumOf(kept)];
   if (members.length === 0) return impossible("the members are not known yet");
-  if (kept.length === 0) return impossible("nobody stays: tick at least one member");
+  if (kept.length === 0) return impossible("no member stays: tick at least one");
   if (removed.length === 0) return { kind: "nothing" };
-  if (after.voters === 0) return impossible("none of those that stay has a vote");
+  if (after.voters === 0) return impossible("none of the members that stay has a vote");
   if (!before.isMet) {
     return {
       kind: "impossible",
-      why: `${before.reachable} of ${plural(before.voters, "voter")} reachable, quorum ${before.quorum}: nothing can be decided, this neither`,
+      why: `${before.reachable} of ${plural(before.voters, "voter")} reachable, quorum ${before.quorum}: no quorum, so this change would be refused too`,
       needsRecovery: true,
     };
   }
   if (!after.isMet) {
     return impossible(
-      `of the ${plural(after.voters, "voter")} that would stay ${after.reachable} can be reached, quorum ${after.quorum}: nothing could be decided any more`,
+      `only ${after.reachable} of the ${plural(after.voters, "voter")} that would stay can be reached, quorum ${after.quorum}: nothing could be written any longer`,
     );
   }
   return { kind: "possible", removed, after };

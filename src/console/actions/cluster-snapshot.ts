@@ -6,11 +6,11 @@
 import { escapeControls } from "../../base/index.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
-import type { Deed, Dialog, Field, FieldValues, JobRequest, SingleDeed } from "../model/dialog.ts";
+import type { Dialog, Field, FieldValues, JobRequest, SingleTask, Task } from "../model/dialog.ts";
 import { type Line, line } from "../model/text.ts";
 import type { Intent } from "../model/view.ts";
 import { askFile, fileWhy } from "./ask-file.ts";
-import { leaderOf } from "./members.ts";
+import { leaderOf } from "./known-members.ts";
 
 /** Returns `gateway-20261120-140207.tgz`; `now` is in milliseconds since 1970. */
 export function archiveName(now: number): string {
@@ -61,23 +61,23 @@ export function snapshotWhy(values: FieldValues): string | undefined {
 }
 
 export function snapshotLine(values: FieldValues, context: Pick<Context, "data">): Line {
-  if (values[SNAPSHOT] === SKIP) return line("none is saved: what is lost here cannot be brought back", "warn");
+  if (values[SNAPSHOT] === SKIP) return line("no snapshot is saved: what is removed here cannot be restored", "warn");
   if (!isSaved(values)) return line("undecided: save one first, or skip it", "warn");
-  const where = `saved to ${escapeControls(values[FILE] ?? "")} first; where that fails, nothing else is done`;
+  const where = `saved to ${escapeControls(values[FILE] ?? "")} first; if that fails, nothing else is done`;
   const node = followerOf(context);
   if (node === undefined) return line(where);
   const what =
     values[SNAPSHOT] === SAVE_HERE
-      ? `what ${node} has is saved, which may lack the newest writes: the leader's door (O) has them all`
-      : `${node} does not lead any more and will refuse: leave and begin again`;
+      ? `the state of ${node} is saved, which may lack the newest writes; the leader has them all (O)`
+      : `${node} is no longer the leader and will refuse: close this dialog and start again`;
   return line(`${where}. ${what}`, "warn");
 }
 
 /** Puts a snapshot before the action, if one was chosen. */
-export function behindSnapshot(values: FieldValues, deed: SingleDeed): Deed {
+export function behindSnapshot(values: FieldValues, task: SingleTask): Task {
   const file = values[FILE] ?? "";
-  if (!isSaved(values)) return deed;
-  return { kind: "steps", steps: [{ kind: "job", job: saving(file, values[SNAPSHOT] === SAVE_HERE) }, deed] };
+  if (!isSaved(values)) return task;
+  return { kind: "steps", steps: [{ kind: "job", job: saving(file, values[SNAPSHOT] === SAVE_HERE) }, task] };
 }
 
 export const restoreSnapshot = (context: Context): Intent =>
@@ -118,9 +118,9 @@ export function restoreDialog(file: string, opened: Context): Dialog {
       const now = leaderOf(context);
       if (leader === undefined || now === undefined) return "no leader is known, so nothing can be restored";
       if (now !== leader)
-        return `${escapeControls(now)} leads now, not ${escapeControls(leader)}: leave and begin again`;
+        return `${escapeControls(now)} is the leader now, not ${escapeControls(leader)}: close this dialog and start again`;
       return snapshotWhy(values);
     },
-    deed: (values) => behindSnapshot(values, { kind: "job", job: { kind: "restore_snapshot", file } }),
+    task: (values) => behindSnapshot(values, { kind: "job", job: { kind: "restore_snapshot", file } }),
   };
 }

@@ -10,7 +10,7 @@ export function metadataOf(text: string): MetadataText {
   if (text.trimStart().startsWith("{")) return fromJson(text);
   const pairs = text.split(",").map((pair) => pair.trim());
   if (pairs.length === 1 && pairs[0] === "") return { kind: "metadata", metadata: {} };
-  if (pairs.length > MAX_PAIRS) return { kind: "invalid", why: `a key has ${MAX_PAIRS} texts of metadata at most` };
+  if (pairs.length > MAX_PAIRS) return { kind: "invalid", why: `a key has at most ${MAX_PAIRS} metadata entries` };
   const found = new Map<string, string>();
   for (const pair of pairs) {
     const at = pair.indexOf("=");
@@ -27,7 +27,7 @@ function fromJson(text: string): MetadataText {
   try {
     const value: unknown = JSON.parse(text);
     const entries = Object.entries(value as object);
-    if (entries.length > MAX_PAIRS) return { kind: "invalid", why: `a key has ${MAX_PAIRS} texts of metadata at most` };
+    if (entries.length > MAX_PAIRS) return { kind: "invalid", why: `a key has at most ${MAX_PAIRS} metadata entries` };
     const isTexts = entries.every(([name, it]) => name !== "" && typeof it === "string");
     return isTexts ? { kind: "metadata", metadata: Object.fromEntries(entries) } : { kind: "invalid", why };
   } catch {

@@ -5,7 +5,7 @@ import { type Data, rowsOf } from "../model/data.ts";
 import { keyNamed, profileNamed } from "./keys-by-name.ts";
 
 /** Lifetimes in milliseconds by the name of the choice; `undefined` never expires. */
-export type Lives = ReadonlyMap<string, number | undefined>;
+export type Lifetimes = ReadonlyMap<string, number | undefined>;
 
 export interface Proposal {
   /** Empty for none. */
@@ -21,23 +21,25 @@ const TOLERANCE = 0.02;
  * Proposes a profile (that of the key `like`, otherwise that of most keys, otherwise the only one) and the lifetime of most
  * keys of that profile, or `otherwise` if no key has a known one.
  */
-export function proposedKey(data: Data, like: string | undefined, lives: Lives, otherwise: string): Proposal {
+export function proposedKey(data: Data, like: string | undefined, lives: Lifetimes, otherwise: string): Proposal {
   const keys = rowsOf(data, "keys");
   const profiles = rowsOf(data, "profiles");
   const usual =
     (like === undefined ? undefined : keyNamed(data, like)?.profile) ??
     commonest(keys.flatMap(({ profile, status }) => (status === "expired" ? [] : (profile ?? []))));
-  const only = profiles.length === 1 ? profiles[0]?.name : undefined;
-  const profile = [usual, only].find((name) => name !== undefined && profileNamed(data, name) !== undefined) ?? "";
+  const singleProfile = profiles.length === 1 ? profiles[0]?.name : undefined;
+  const profile =
+    [usual, singleProfile].find((name) => name !== undefined && profileNamed(data, name) !== undefined) ?? "";
   const same = keys.filter((key) => (key.profile ?? "") === profile);
   return { profile, end: commonest(same.flatMap((key) => lifeOf(key, lives) ?? [])) ?? otherwise };
 }
 
 /** Returns the name of the lifetime; `undefined` if it is none of those. */
-function lifeOf({ created_at, expires_at }: KeyRecord, lives: Lives): string | undefined {
-  const life = expires_at === null ? undefined : Date.parse(expires_at) - Date.parse(created_at);
+function lifeOf({ created_at, expires_at }: KeyRecord, lives: Lifetimes): string | undefined {
+  const lifetime = expires_at === null ? undefined : Date.parse(expires_at) - Date.parse(created_at);
   for (const [name, ms] of lives) {
-    const isIt = ms === undefined || life === undefined ? ms === life : Math.abs(life - ms) <= ms * TOLERANCE;
+    const isIt =
+      ms === undefined || lifetime === undefined ? ms === lifetime : Math.abs(lifetime - ms) <= ms * TOLERANCE;
     if (isIt) return name;
   }
   return undefined;

@@ -20,15 +20,15 @@ export const whyNoReason = (text: string): string | undefined =>
   REASON.test(text)
     ? undefined
     : text === ""
-      ? "say why: callers are shown it"
+      ? "type a reason: callers read it"
       : "1 to 500 characters, no control characters";
 
 export const whyNoName = (text: string): string | undefined =>
   NAME.test(text)
     ? undefined
     : text === ""
-      ? "name what is to be suspended"
-      : `${escapeControls(text)} cannot be suspended by name: 1 to 256 printable ASCII characters without blanks`;
+      ? "type the name of what to suspend"
+      : `${escapeControls(text)} cannot be suspended: a name has 1 to 256 printable ASCII characters without blanks`;
 
 /**
  * Returns the field of the reason. The reason of an existing suspension is edited; for a new one, typing replaces the proposal.

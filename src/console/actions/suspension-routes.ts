@@ -13,9 +13,9 @@ export interface Rerouting {
   /** Number of rows of the models list whose first provider is suspended. */
   readonly routed: number;
   /** Providers that take over first, in the order of those rows. */
-  readonly takers: readonly string[];
+  readonly replacements: readonly string[];
   /** Names and patterns that have a provider now and would have none. */
-  readonly bereft: readonly string[];
+  readonly unserved: readonly string[];
 }
 
 export function reroutingOf(data: Data, suspended: readonly string[]): Rerouting {
@@ -25,8 +25,8 @@ export function reroutingOf(data: Data, suspended: readonly string[]): Rerouting
   const routed = models.filter(({ provider }) => suspended.includes(provider));
   return {
     routed: routed.length,
-    takers: [...new Set(routed.flatMap(({ failover }) => failover.find(isServingThen) ?? []))],
-    bereft: models
+    replacements: [...new Set(routed.flatMap(({ failover }) => failover.find(isServingThen) ?? []))],
+    unserved: models
       .map(({ model, provider, failover }) => ({ model, plan: [provider, ...failover] }))
       .filter(({ plan }) => plan.some(isServing) && !plan.some(isServingThen))
       .map(({ model }) => model),

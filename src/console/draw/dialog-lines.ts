@@ -6,12 +6,12 @@
 import { cellsOf, escapeControls } from "../../base/index.ts";
 import { wrapLine, wrapLines } from "../format/fit.ts";
 import type { Action } from "../model/action.ts";
-import type { Deed, Field } from "../model/dialog.ts";
+import type { Field, Task } from "../model/dialog.ts";
 import type { DialogState, State } from "../model/state.ts";
 import { BLANK, type Line, line, type Span } from "../model/text.ts";
-import { boxOf, commandsOf, whyNotConfirmed } from "../store/dialog.ts";
-import { contextOf } from "../store/seen.ts";
-import { underWayWords } from "../store/under-way.ts";
+import { contextOf } from "../store/current-view.ts";
+import { underWayWords } from "../store/progress-text.ts";
+import { boxOf, commandsOf, whyNotConfirmed } from "../store/step-dialog.ts";
 import { editLine } from "./edit-line.ts";
 import { REHEARSAL_LABEL, rehearsalLines } from "./rehearsal-lines.ts";
 
@@ -48,7 +48,7 @@ export function dialogText(state: State, open: DialogState, cells: number): Dial
           BLANK,
           ...wrapLine(line(open.stage.secret, "strong"), cells),
           BLANK,
-          ...wrapLine(line("shown this once: copy it now (c)", "warn"), cells),
+          ...wrapLine(line("shown only once: copy it now (c)", "warn"), cells),
         ],
         focusAt: undefined,
         foot: [BLANK, line("Esc  close; it cannot be shown again", "dim")],
@@ -62,18 +62,18 @@ function asking(state: State, open: DialogState, cells: number, failure: readonl
   const { dialog, values, focus, rehearsal } = open;
   const context = contextOf(state);
   const rehearsed = rehearsal === undefined ? [] : rehearsalLines(rehearsal);
-  const said = [
+  const textLines = [
     ...rehearsed.map((words, at) => [at === 0 ? REHEARSAL_LABEL : "", words] as const),
     ...dialog.lines(values, context),
   ];
   // A mark before the label shows the focus; its width is always reserved, so that nothing moves.
   const ofFields = dialog.fields.map(({ label }) => `${FOCUS}${label}`);
-  const labels = [...said.map(([label]) => label), ...ofFields, "Request", "Same as"];
+  const labels = [...textLines.map(([label]) => label), ...ofFields, "Request", "Same as"];
   const width = Math.min(MOST_LABEL, Math.max(...labels.map(cellsOf)));
   const labelled = (label: string, words: Line, tone?: Span["tone"]): readonly Line[] =>
     besideLabel(label, width, wrapLine(words, Math.max(8, cells - width - 2)), tone);
 
-  const body: Line[] = said.flatMap(([label, words]) => [...labelled(label, words)]);
+  const body: Line[] = textLines.flatMap(([label, words]) => [...labelled(label, words)]);
   let focusAt: number | undefined;
   for (const [at, field] of dialog.fields.entries()) {
     const isFocused = focus === at;
@@ -98,7 +98,7 @@ function asking(state: State, open: DialogState, cells: number, failure: readonl
 function attachedLines({ attachment }: DialogState, cells: number): readonly Line[] {
   if (attachment === undefined) return [];
   const { lines } = attachment;
-  return [BLANK, ...(lines === undefined ? [line("reading what it comes to …", "dim")] : wrapLines(lines, cells))];
+  return [BLANK, ...(lines === undefined ? [line("loading …", "dim")] : wrapLines(lines, cells))];
 }
 
 function besideLabel(
@@ -177,7 +177,7 @@ const suggestionHint = ({ isProposal, initial }: Field & { readonly kind: "text"
 const MOST_FILES = 5;
 
 function fileHint({ found }: DialogState): string {
-  if (found === undefined) return "  Tab completes it, Enter goes on";
+  if (found === undefined) return "  Tab completes it, Enter continues";
   const names = found.slice(0, MOST_FILES).map((path) => escapeControls(/[^/]*.$/su.exec(path)?.[0] ?? path));
   const more = found.length > MOST_FILES ? ` and ${found.length - MOST_FILES} more` : "";
   return `  ${names.join("  ")}${more}: Tab, Up and Down choose`;
@@ -190,24 +190,24 @@ export const unseen = (value: string): string =>
 type Labelled = (label: string, words: Line) => readonly Line[];
 
 function requestLines(state: State, open: DialogState, labelled: Labelled): readonly Line[] {
-  const requests = requestsOf(open.dialog.deed(open.values, contextOf(state)));
+  const requests = requestsOf(open.dialog.task(open.values, contextOf(state)));
   return [...few("Request", requests, labelled), ...few("Same as", commandsOf(state, open), labelled)];
 }
 
 /** Returns `PUT /admin/v1/…` for each action. */
-export const requestsOf = (deed: Deed): readonly string[] =>
-  actionsOf(deed).map(({ request: { method, path } }) => `${method} ${path}`);
+export const requestsOf = (task: Task): readonly string[] =>
+  actionsOf(task).map(({ request: { method, path } }) => `${method} ${path}`);
 
-function actionsOf(deed: Deed): readonly Action[] {
-  switch (deed.kind) {
+function actionsOf(task: Task): readonly Action[] {
+  switch (task.kind) {
     case "actions":
-      return deed.actions;
+      return task.actions;
     case "steps":
-      return deed.steps.flatMap(actionsOf);
+      return task.steps.flatMap(actionsOf);
     case "job":
       return [];
     default:
-      return deed satisfies never;
+      return task satisfies never;
   }
 }
 
@@ -230,7 +230,7 @@ function confirmLines(state: DialogState, isPossible: boolean, cells: number): r
       : { text: ` ${key}  ${confirm.does} `, tone: "dim" };
   if (confirm.kind === "yes") {
     const key = focus === -1 && state.hasStray !== true ? "y" : "Enter, then y";
-    return wrapLine([button(key), { text: "      " }, { text: "Esc  nothing is done", tone: "dim" }], cells);
+    return wrapLine([button(key), { text: "      " }, { text: "Esc  cancel", tone: "dim" }], cells);
   }
   const isFocused = focus === dialog.fields.length;
   const expected = confirm.expected(values);
@@ -249,7 +249,7 @@ function confirmLines(state: DialogState, isPossible: boolean, cells: number): r
       [
         isRight ? button("Enter") : { text: ` Enter  ${confirm.does} `, tone: "dim" },
         { text: "      " },
-        { text: "Esc  nothing is done", tone: "dim" },
+        { text: "Esc  cancel", tone: "dim" },
       ],
       cells,
     ),

@@ -9,7 +9,7 @@ import { cutMiddle } from "../format/cut.ts";
 import { allIn, cellsOfLine, cutLine, fitLine, spread } from "../format/fit.ts";
 import { plural } from "../format/numbers.ts";
 import { timeOfDay } from "../format/times.ts";
-import { wordTable } from "../format/words.ts";
+import { wordTable } from "../format/word-table.ts";
 import type { Context } from "../model/context.ts";
 import type { Data } from "../model/data.ts";
 import { rowsOf } from "../model/data.ts";
@@ -18,7 +18,7 @@ import type { State } from "../model/state.ts";
 import type { Line, Span, Tone } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { isRoomy } from "../store/layout.ts";
-import { contextOf, freshnessOf } from "../store/select.ts";
+import { contextOf, freshnessOf } from "../store/selectors.ts";
 
 export function drawHeader(state: State, views: readonly View[]): readonly [identity: Line, health: Line] {
   const { columns } = state.size;
@@ -62,16 +62,18 @@ function roomyIdentity({ link, context }: State, { data }: Context, room: number
           roleOf(status),
           { text: ` term ${status.term} index ${status.applied_index}` },
         ];
-  const forDoor = room - cellsOfLine([...name, ...caller, ...node]) - DOOR_GAP.length;
-  const door: Line =
-    forDoor < LEAST_DOOR_CELLS ? [] : [{ text: DOOR_GAP + cutMiddle(escapeControls(link.door.name), forDoor) }];
-  const forCaller = room - cellsOfLine([...name, ...door, ...node]);
-  return [...name, ...door, ...cutLine(caller, forCaller), ...node];
+  const forEndpoint = room - cellsOfLine([...name, ...caller, ...node]) - ENDPOINT_GAP.length;
+  const endpoint: Line =
+    forEndpoint < LEAST_ENDPOINT_CELLS
+      ? []
+      : [{ text: ENDPOINT_GAP + cutMiddle(escapeControls(link.endpoint.name), forEndpoint) }];
+  const forCaller = room - cellsOfLine([...name, ...endpoint, ...node]);
+  return [...name, ...endpoint, ...cutLine(caller, forCaller), ...node];
 }
 
-const DOOR_GAP = "  ";
+const ENDPOINT_GAP = "  ";
 /** Minimum width of a path; a shorter one is useless. */
-const LEAST_DOOR_CELLS = 8;
+const LEAST_ENDPOINT_CELLS = 8;
 
 function shortIdentity({ data }: Context): Line {
   const status = data.get({ id: "get_status" })?.value;

@@ -6,17 +6,18 @@
 import { cellsOf } from "../../base/index.ts";
 import { cutLine } from "../format/fit.ts";
 import { chordText } from "../format/keys-text.ts";
-import { CHARTS, COMMON, DIALOG, MOVING, VERBS } from "../model/keys.ts";
+import { CHART_SCALES, otherScale } from "../model/chart-scale.ts";
+import { CHARTS, COMMON, DIALOG, MOVING, VERBS } from "../model/key-bindings.ts";
 import { hasRows } from "../model/rehearsal.ts";
 import type { PromptState, State } from "../model/state.ts";
 import { BLANK, type Line, type Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { shownKeys } from "../store/custom.ts";
-import { whyNotConfirmed } from "../store/dialog.ts";
-import { listingOf, offersOf, statusOf, tableStateOf, textOf, viewOf } from "../store/select.ts";
-import { modeOf, workbenchHints } from "../workbench/keys.ts";
+import { shownKeys } from "../store/custom-commands.ts";
+import { listingOf, offersOf, statusOf, tableStateOf, textOf, viewOf } from "../store/selectors.ts";
+import { whyNotConfirmed } from "../store/step-dialog.ts";
+import { modeOf, workbenchHints } from "../workbench/workbench-keys.ts";
 import { editLine } from "./edit-line.ts";
-import { noticeOf } from "./status.ts";
+import { noticeOf } from "./status-lines.ts";
 
 export interface Hint {
   readonly key: string;
@@ -99,8 +100,9 @@ function ownHintsOf(state: State, views: readonly View[]): Hints {
   if (view.body.kind === "charts") {
     const back = tableStateOf(state).moment === undefined ? [] : [common(CHARTS.now)];
     const moving = { key: "Left Right", does: "another moment" };
+    const span = { ...common(CHARTS.scale), does: CHART_SCALES[otherScale(state.preferences.chartScale)].words };
     return {
-      own: [moving, ...back, ...own],
+      own: [moving, ...back, span, ...own],
       always: [common(COMMON.command), common(COMMON.help), common(COMMON.back)],
     };
   }
@@ -156,6 +158,9 @@ function dialogHints(
       : []),
     ...(isPossible && focus === -1 && confirm.kind === "yes"
       ? [{ ...common(DIALOG.confirm), does: confirm.does }]
+      : []),
+    ...(isPossible && fields[focus] !== undefined && confirm.kind === "yes"
+      ? [{ ...common(DIALOG.confirm_now), does: confirm.does }]
       : []),
     leave,
     ...(fields.length > 0 ? [common(DIALOG.field)] : []),

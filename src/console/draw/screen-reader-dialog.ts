@@ -3,35 +3,40 @@
 import type { Field } from "../model/dialog.ts";
 import type { DialogState, State } from "../model/state.ts";
 import { textOfLine } from "../model/text.ts";
-import { whyNotConfirmed } from "../store/dialog.ts";
-import { contextOf } from "../store/seen.ts";
-import { underWayWords } from "../store/under-way.ts";
+import { contextOf } from "../store/current-view.ts";
+import { underWayWords } from "../store/progress-text.ts";
+import { whyNotConfirmed } from "../store/step-dialog.ts";
 import { requestsOf, unseen } from "./dialog-lines.ts";
 import { REHEARSAL_LABEL, rehearsalLines } from "./rehearsal-lines.ts";
-import { plain, type Spoken, type SpokenNode, said } from "./screen-reader-node.ts";
+import { plain, type ReaderNode, type ReaderTree, textNode } from "./screen-reader-node.ts";
 
-export function speakDialog(state: State, open: DialogState): Spoken {
+export function speakDialog(state: State, open: DialogState): ReaderTree {
   const { dialog, stage } = open;
-  const title = said(`dialog: ${plain(dialog.title)}${dialog.isDangerous ? ", dangerous" : ""}`);
+  const title = textNode(`dialog: ${plain(dialog.title)}${dialog.isDangerous ? ", dangerous" : ""}`);
   switch (stage.kind) {
     case "asking":
       return [title, ...speakQuestion(state, open)];
     case "failed":
-      return [title, said(`failed: ${plain(stage.words)}`), ...speakQuestion(state, open)];
+      return [title, textNode(`failed: ${plain(stage.words)}`), ...speakQuestion(state, open)];
     case "running":
       return [
         title,
-        { ...said(plain(stage.words)), state: { busy: true } },
-        said(plain(underWayWords(state, stage.since))),
+        { ...textNode(plain(stage.words)), state: { busy: true } },
+        textNode(plain(underWayWords(state, stage.since))),
       ];
     case "done":
-      return [title, said(plain(stage.words)), said(stage.secret), said("shown this once: copy it now with c")];
+      return [
+        title,
+        textNode(plain(stage.words)),
+        textNode(stage.secret),
+        textNode("shown only once: copy it now with c"),
+      ];
     default:
       return stage satisfies never;
   }
 }
 
-function speakQuestion(state: State, open: DialogState): Spoken {
+function speakQuestion(state: State, open: DialogState): ReaderTree {
   const { dialog, values, focus, typed, rehearsal } = open;
   const context = contextOf(state);
   const { confirm } = dialog;
@@ -40,12 +45,12 @@ function speakQuestion(state: State, open: DialogState): Spoken {
   const isReady = why === undefined && (!isTyped || typed.text === confirm.expected(values));
   const rehearsed = rehearsal === undefined ? [] : rehearsalLines(rehearsal);
   return [
-    ...rehearsed.map((words) => said(plain(`${REHEARSAL_LABEL}: ${textOfLine(words)}`))),
-    ...dialog.lines(values, context).map(([label, words]) => said(plain(`${label}: ${textOfLine(words)}`))),
+    ...rehearsed.map((words) => textNode(plain(`${REHEARSAL_LABEL}: ${textOfLine(words)}`))),
+    ...dialog.lines(values, context).map(([label, words]) => textNode(plain(`${label}: ${textOfLine(words)}`))),
     ...dialog.fields.map((field, at) => speakField(field, values[field.id] ?? "", open, focus === at)),
-    ...(open.attachment?.lines ?? []).map((words) => said(plain(textOfLine(words)))),
-    ...requestsOf(dialog.deed(values, context)).map((request) => said(`request: ${request}`)),
-    ...(why === undefined ? [] : [said(`cannot be confirmed: ${plain(why)}`)]),
+    ...(open.attachment?.lines ?? []).map((words) => textNode(plain(textOfLine(words)))),
+    ...requestsOf(dialog.task(values, context)).map((request) => textNode(`request: ${request}`)),
+    ...(why === undefined ? [] : [textNode(`cannot be confirmed: ${plain(why)}`)]),
     ...(isTyped
       ? [
           {
@@ -60,11 +65,11 @@ function speakQuestion(state: State, open: DialogState): Spoken {
       text: `${isTyped ? "Enter" : focus === -1 ? "y" : "Enter, then y"} ${confirm.does}`,
       state: { disabled: !isReady },
     },
-    { role: "button", text: "Esc nothing is done" },
+    { role: "button", text: "Esc cancel" },
   ];
 }
 
-function speakField(field: Field, value: string, { edit }: DialogState, isFocused: boolean): SpokenNode {
+function speakField(field: Field, value: string, { edit }: DialogState, isFocused: boolean): ReaderNode {
   switch (field.kind) {
     case "text":
       return {

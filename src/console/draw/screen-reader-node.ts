@@ -2,7 +2,7 @@
 
 import { escapeControls } from "../../base/index.ts";
 
-export interface SpokenNode {
+export interface ReaderNode {
   readonly role?: "button" | "checkbox" | "list" | "listitem" | "radio" | "radiogroup" | "table" | "textbox";
   /** Spoken before the children. */
   readonly text: string;
@@ -14,12 +14,12 @@ export interface SpokenNode {
     readonly required?: boolean;
     readonly selected?: boolean;
   };
-  readonly children?: readonly SpokenNode[];
+  readonly children?: readonly ReaderNode[];
 }
 
-export type Spoken = readonly SpokenNode[];
+export type ReaderTree = readonly ReaderNode[];
 
-export const said = (text: string): SpokenNode => ({ text });
+export const textNode = (text: string): ReaderNode => ({ text });
 
 const DRAWING = /[─│┌┐└┘├┤┬┴┼▁-█░]+/g;
 

@@ -4,7 +4,7 @@
  * operator console reference, A6.
  */
 
-import { gapSentence } from "../format/gaps.ts";
+import { gapSentence } from "../format/missing-nodes.ts";
 import type { State } from "../model/state.ts";
 import { textOfLine } from "../model/text.ts";
 import type { TableBody, View } from "../model/view.ts";
@@ -20,24 +20,24 @@ import {
   tableStateOf,
   textOf,
   viewOf,
-} from "../store/select.ts";
-import { shownCandidates } from "./candidates.ts";
+} from "../store/selectors.ts";
+import { shownCandidates } from "./candidate-lines.ts";
+import type { DrawWorkbench } from "./draw-screen.ts";
 import { drawHealth } from "./header.ts";
 import { hintsOf } from "./hints.ts";
-import type { DrawWorkbench } from "./screen.ts";
 import { speakDialog } from "./screen-reader-dialog.ts";
-import { plain, type Spoken, type SpokenNode, said } from "./screen-reader-node.ts";
-import { drawStatus, noticeOf } from "./status.ts";
+import { plain, type ReaderNode, type ReaderTree, textNode } from "./screen-reader-node.ts";
+import { drawStatus, noticeOf } from "./status-lines.ts";
 import { positionWords } from "./title.ts";
 
-export type { Spoken, SpokenNode } from "./screen-reader-node.ts";
+export type { ReaderNode, ReaderTree } from "./screen-reader-node.ts";
 
-export function speak(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): Spoken {
+export function speak(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): ReaderTree {
   const { size } = state;
-  const where = said(plain(whereabouts(state, views)));
-  const health = said(plain(textOfLine(drawHealth(state))));
+  const where = textNode(plain(locationText(state, views)));
+  const health = textNode(plain(textOfLine(drawHealth(state))));
   if (isTooSmall(size)) {
-    return [said(`need ${LEAST_SIZE.columns}x${LEAST_SIZE.rows}, have ${size.columns}x${size.rows}`), health];
+    return [textNode(`need ${LEAST_SIZE.columns}x${LEAST_SIZE.rows}, have ${size.columns}x${size.rows}`), health];
   }
   return [
     where,
@@ -48,62 +48,62 @@ export function speak(state: State, views: readonly View[], drawWorkbench: DrawW
   ];
 }
 
-function whereabouts(state: State, views: readonly View[]): string {
+function locationText(state: State, views: readonly View[]): string {
   const { data } = contextOf(state);
   const status = data.get({ id: "get_status" })?.value;
   const caller = data.get({ id: "get_whoami" })?.value;
   const fresh = freshnessOf(state, views).word.replace(/ ?\d+\w*/g, "");
   return [
-    `gateway ${state.link.door.name}`,
+    `gateway ${state.link.endpoint.name}`,
     ...(caller === undefined ? [] : [`as ${caller.subject}`]),
     ...(status === undefined ? [] : [`node ${status.node} ${status.role}${status.ready ? "" : " NOT READY"}`]),
     fresh,
   ].join(", ");
 }
 
-function speakMiddle(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): Spoken {
+function speakMiddle(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): ReaderTree {
   if (state.dialog !== undefined) return speakDialog(state, state.dialog);
   if (isHelpOpen(state)) return speakHelp(state, views);
-  if (state.page !== undefined) return [said(plain(state.page.title)), ...speakText(state, views)];
+  if (state.page !== undefined) return [textNode(plain(state.page.title)), ...speakText(state, views)];
   const view = viewOf(state, views);
   const status = statusOf(state, views);
   const instead = drawStatus(status, state);
-  const title = said(
+  const title = textNode(
     plain([view.title, ...(state.place.subject === undefined ? [] : [state.place.subject])].join(" ")),
   );
   const notice = noticeOf(status, state);
   const gaps = gapsOf(state, views);
-  const without = gaps === undefined ? [] : [said(plain(gapSentence(gaps)))];
-  const told = [...(notice === undefined ? [] : [said(plain(textOfLine(notice)))]), ...without];
+  const missing = gaps === undefined ? [] : [textNode(plain(gapSentence(gaps)))];
+  const notices = [...(notice === undefined ? [] : [textNode(plain(textOfLine(notice)))]), ...missing];
   if (instead !== undefined) {
     const isBusy = status.kind === "loading";
     return [
       title,
-      ...without,
-      ...instead.map((line) => ({ ...said(plain(textOfLine(line))), ...(isBusy && { state: { busy: true } }) })),
+      ...missing,
+      ...instead.map((line) => ({ ...textNode(plain(textOfLine(line))), ...(isBusy && { state: { busy: true } }) })),
     ];
   }
   switch (view.body.kind) {
     case "table":
-      return [title, ...told, ...speakTable(state, views, view, view.body)];
+      return [title, ...notices, ...speakTable(state, views, view, view.body)];
     case "page":
-      return [title, ...told, ...speakText(state, views)];
+      return [title, ...notices, ...speakText(state, views)];
     case "charts": {
       const words = view.body.words(contextOf(state), tableStateOf(state).moment);
       return [
         title,
-        ...told,
+        ...notices,
         { role: "list", text: "", children: words.map((text) => ({ role: "listitem", text: plain(text) })) },
       ];
     }
     case "workbench":
-      return [title, ...told, ...speakWorkbench(state, drawWorkbench)];
+      return [title, ...notices, ...speakWorkbench(state, drawWorkbench)];
     default:
       return view.body satisfies never;
   }
 }
 
-function speakTable(state: State, views: readonly View[], view: View, body: TableBody): Spoken {
+function speakTable(state: State, views: readonly View[], view: View, body: TableBody): ReaderTree {
   const listing = listingOf(state, views);
   if (listing === undefined) return [];
   const { table, order, cursor, total, sort } = listing;
@@ -111,7 +111,7 @@ function speakTable(state: State, views: readonly View[], view: View, body: Tabl
   const context = contextOf(state);
   const rows = tableRegions(state.size, view, state.preferences.isSplit).rows;
   const shown = order.slice(offset, offset + rows);
-  const items = shown.map((at, index): SpokenNode => {
+  const items = shown.map((at, index): ReaderNode => {
     const cells = table.columns.map(
       ({ head }, column) => [head, table.cell(at, column, context.now).text.trim()] as const,
     );
@@ -130,24 +130,24 @@ function speakTable(state: State, views: readonly View[], view: View, body: Tabl
     ...(filter === "" ? [] : [`filter ${filter}, ${order.length} of ${total}`]),
   ].join(", ");
   return [
-    said(caption),
+    textNode(caption),
     { role: "table", text: "", children: items },
-    ...pane.map((line) => said(plain(textOfLine(line)))).filter(({ text }) => text !== ""),
+    ...pane.map((line) => textNode(plain(textOfLine(line)))).filter(({ text }) => text !== ""),
   ];
 }
 
-function speakText(state: State, views: readonly View[]): Spoken {
+function speakText(state: State, views: readonly View[]): ReaderTree {
   const text = textOf(state, views);
-  if (text === undefined) return [{ ...said("loading"), state: { busy: true } }];
+  if (text === undefined) return [{ ...textNode("loading"), state: { busy: true } }];
   const shown = text.lines.slice(text.offset, text.offset + bodyRows(state.size));
   const position = positionWords(text.offset, shown.length, text.lines.length);
   return [
-    ...(position === undefined ? [] : [said(`lines ${position}`)]),
-    ...shown.map((line) => said(plain(textOfLine(line)))),
+    ...(position === undefined ? [] : [textNode(`lines ${position}`)]),
+    ...shown.map((line) => textNode(plain(textOfLine(line)))),
   ];
 }
 
-function speakWorkbench(state: State, drawWorkbench: DrawWorkbench): Spoken {
+function speakWorkbench(state: State, drawWorkbench: DrawWorkbench): ReaderTree {
   const { workbench, size } = state;
   const { data, now } = contextOf(state);
   const tables = data.get({ id: "list_query_tables" })?.value ?? [];
@@ -163,27 +163,27 @@ function speakWorkbench(state: State, drawWorkbench: DrawWorkbench): Spoken {
       text: `statement: ${plain(workbench.edit.text)}`,
       state: { multiline: true, selected: workbench.isEditing },
     },
-    ...lines.map((line) => said(plain(textOfLine(line)))).filter(({ text }) => text !== ""),
+    ...lines.map((line) => textNode(plain(textOfLine(line)))).filter(({ text }) => text !== ""),
   ];
 }
 
-function speakHelp(state: State, views: readonly View[]): Spoken {
+function speakHelp(state: State, views: readonly View[]): ReaderTree {
   const { sections, chosen } = foundEntries(state, views);
   const shown = sections.flatMap(({ entries }) => entries);
   return sections.map(
-    ({ head, entries }): SpokenNode => ({
+    ({ head, entries }): ReaderNode => ({
       role: "list",
       text: head,
       children: entries.map((entry) => ({
         role: "listitem",
-        text: `${entry.key}: ${entry.help}${entry.why === undefined ? "" : ` (not now: ${entry.why})`}`,
+        text: `${entry.key}: ${entry.help}${entry.why === undefined ? "" : ` (unavailable: ${entry.why})`}`,
         state: { disabled: entry.why !== undefined, selected: entry === shown[chosen] },
       })),
     }),
   );
 }
 
-function speakKeys(state: State, views: readonly View[]): Spoken {
+function speakKeys(state: State, views: readonly View[]): ReaderTree {
   const { own, always } = hintsOf(state, views);
   return [
     {
@@ -194,7 +194,7 @@ function speakKeys(state: State, views: readonly View[]): Spoken {
   ];
 }
 
-function speakFlash(state: State, views: readonly View[]): Spoken {
+function speakFlash(state: State, views: readonly View[]): ReaderTree {
   const { prompt, flash } = state;
   if (prompt !== undefined) {
     return [
@@ -202,15 +202,15 @@ function speakFlash(state: State, views: readonly View[]): Spoken {
       ...speakCandidates(state, views),
     ];
   }
-  return flash === undefined ? [] : [said(plain(flash.words))];
+  return flash === undefined ? [] : [textNode(plain(flash.words))];
 }
 
-function speakCandidates(state: State, views: readonly View[]): Spoken {
+function speakCandidates(state: State, views: readonly View[]): ReaderTree {
   const candidates = shownCandidates(state, views);
   if (candidates === undefined) return [];
   const { head, shown, at } = candidates;
   const children = shown.map(
-    ({ text, about }, index): SpokenNode => ({
+    ({ text, about }, index): ReaderNode => ({
       role: "listitem",
       text: plain(about === "" ? text : `${text}: ${about}`),
       state: { selected: index === at },

@@ -1,11 +1,11 @@
 /** Upper border of the view: title, number of rows, sort, filter and tabs; and the lower border with the position. */
 
 import { cellsOf, escapeControls } from "../../base/index.ts";
+import { borderLine } from "../format/box-frame.ts";
 import { cellsOfLine, cutLine } from "../format/fit.ts";
-import { borderLine } from "../format/frame.ts";
-import { gapWords } from "../format/gaps.ts";
+import { gapWords } from "../format/missing-nodes.ts";
 import { count, plural } from "../format/numbers.ts";
-import { whoseNumbers } from "../model/nodes.ts";
+import { coverageWords } from "../model/nodes.ts";
 import type { State } from "../model/state.ts";
 import type { Line, Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
@@ -18,7 +18,7 @@ import {
   textOf,
   type ViewStatus,
   viewOf,
-} from "../store/select.ts";
+} from "../store/selectors.ts";
 import { viewsBar } from "./views-bar.ts";
 
 export function drawTitle(state: State, views: readonly View[], status: ViewStatus): Line {
@@ -29,7 +29,7 @@ export function drawTitle(state: State, views: readonly View[], status: ViewStat
     const { title, lines, filter } = state.page;
     const words = [
       { text: title, tone: "strong" as const },
-      ...(lines === undefined ? [said("loading")] : filterWords(state, views, filter)),
+      ...(lines === undefined ? [titlePart("loading")] : filterWords(state, views, filter)),
     ];
     return borderLine("top", columns, { left: words });
   }
@@ -61,23 +61,23 @@ function viewWords({ place }: State, { title, digit, id }: View): readonly Span[
 function whoseWords(state: State, { needs, body }: View, status: ViewStatus): readonly Span[] {
   if (insteadOfRows(status) !== undefined) return [];
   const [need] = body.kind === "table" ? needs(state.place.subject) : [];
-  const whose = need === undefined ? undefined : whoseNumbers(contextOf(state).data, need);
-  return whose === undefined ? [] : [said(escapeControls(whose))];
+  const coverage = need === undefined ? undefined : coverageWords(contextOf(state).data, need);
+  return coverage === undefined ? [] : [titlePart(escapeControls(coverage))];
 }
 
 function rowWords(state: State, views: readonly View[], status: ViewStatus): readonly Span[] {
   const instead = insteadOfRows(status);
-  if (instead !== undefined) return [said(instead)];
+  if (instead !== undefined) return [titlePart(instead)];
   const listing = listingOf(state, views);
   const { filter, isNarrowed, marks, isWide } = tableStateOf(state);
   if (listing === undefined) return filterWords(state, views, filter);
   return [
-    said(plural(listing.total, "row")),
-    ...(marks.size > 0 ? [said(`${count(marks.size)} marked`)] : []),
-    said(`sort: ${listing.sort.column} ${listing.sort.isDescending ? "desc" : "asc"}`),
-    ...(isNarrowed ? [said("attention only")] : []),
+    titlePart(plural(listing.total, "row")),
+    ...(marks.size > 0 ? [titlePart(`${count(marks.size)} marked`)] : []),
+    titlePart(`sort: ${listing.sort.column} ${listing.sort.isDescending ? "desc" : "asc"}`),
+    ...(isNarrowed ? [titlePart("attention only")] : []),
     ...filterWords(state, views, filter),
-    ...(isWide ? [said("wide")] : []),
+    ...(isWide ? [titlePart("wide")] : []),
   ];
 }
 
@@ -103,10 +103,10 @@ function filterWords(state: State, views: readonly View[], filter: string): read
   if (filter === "" && !(isNarrowed && listing !== undefined)) return [];
   const text = listing === undefined ? textOf(state, views) : undefined;
   const found = listing === undefined ? undefined : `${count(listing.order.length)} of ${count(listing.total)}`;
-  if ((listing ?? text)?.filterError !== undefined) return [said(`filter: ${filter} NOT APPLIED`)];
+  if ((listing ?? text)?.filterError !== undefined) return [titlePart(`filter: ${filter} NOT APPLIED`)];
   const words = filter === "" ? "" : `filter: ${filter} `;
   return [
-    said(
+    titlePart(
       `${words}${found ?? (text === undefined ? "" : `${plural(text.lines.length, "line")} of ${count(text.total)}`)}`,
     ),
   ];
@@ -128,7 +128,7 @@ function tabsOf({ group, id }: View, views: readonly View[]): readonly Line[] {
   ];
 }
 
-const said = (text: string): Span => ({ text: `   ${text}` });
+const titlePart = (text: string): Span => ({ text: `   ${text}` });
 
 /** Returns `12-40 of 10,000` if not everything is visible. */
 export function positionWords(offset: number, shown: number, total: number): string | undefined {

@@ -8,8 +8,8 @@ import { createRecall } from "../model/remember.ts";
 import type { State } from "../model/state.ts";
 import type { Line } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { isHelpOpen, viewOf } from "../store/select.ts";
-import { modeOf } from "../workbench/keys.ts";
+import { isHelpOpen, viewOf } from "../store/selectors.ts";
+import { modeOf } from "../workbench/workbench-keys.ts";
 
 /** Returns an empty line while digits are text. */
 export function viewsBar(state: State, views: readonly View[], cells: number): Line {

@@ -5,7 +5,7 @@
  */
 
 import { cellsOf } from "../../base/index.ts";
-import { characterOf, type KeyEvent, MAX_PASTE_LENGTH } from "../model/key.ts";
+import { characterOf, type KeyEvent, MAX_PASTE_LENGTH } from "../model/key-event.ts";
 import type { Edit } from "../model/state.ts";
 
 export const MAX_EDIT_LENGTH = MAX_PASTE_LENGTH;

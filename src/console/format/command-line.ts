@@ -3,14 +3,14 @@
 import { BASE_PATH } from "../../admin-api/index.ts";
 import { type Action, encoded } from "../model/action.ts";
 import type { Context } from "../model/context.ts";
-import type { Deed, JobRequest } from "../model/dialog.ts";
+import type { JobRequest, Task } from "../model/dialog.ts";
 
-type Door = Pick<Context, "doorFlags">;
+type CommandEndpoint = Pick<Context, "endpointFlags">;
 
 /** Returns `gateway admin -socket PATH -d '{"reason":"…"}' PUT suspensions/provider:acme`. */
-export function commandOf({ request }: Pick<Action, "request">, { doorFlags }: Door): string {
+export function commandOf({ request }: Pick<Action, "request">, { endpointFlags }: CommandEndpoint): string {
   const { method, path, body, ifMatch } = request;
-  const words = ["gateway", "admin", doorFlags];
+  const words = ["gateway", "admin", endpointFlags];
   if (ifMatch !== undefined) words.push("-if-match", String(ifMatch));
   if (body !== undefined) words.push("-d", quoted(bodyWord(body)));
   if (method !== "GET") words.push(method);
@@ -19,38 +19,38 @@ export function commandOf({ request }: Pick<Action, "request">, { doorFlags }: D
 }
 
 /** Returns one command per line, in the order of execution. */
-export function commandsOfDeed(deed: Deed, context: Door): readonly string[] {
-  switch (deed.kind) {
+export function commandsOfTask(task: Task, context: CommandEndpoint): readonly string[] {
+  switch (task.kind) {
     case "actions":
-      return deed.actions.map((action) => commandOf(action, context));
+      return task.actions.map((action) => commandOf(action, context));
     case "job":
-      return [commandOfJob(deed.job, context) ?? []].flat();
+      return [commandOfJob(task.job, context) ?? []].flat();
     case "steps":
-      return deed.steps.flatMap((step) => commandsOfDeed(step, context));
+      return task.steps.flatMap((step) => commandsOfTask(step, context));
     default:
-      return deed satisfies never;
+      return task satisfies never;
   }
 }
 
 /** Returns `undefined` if no command line does the same. */
-function commandOfJob(job: JobRequest, { doorFlags }: Door): string | undefined {
+function commandOfJob(job: JobRequest, { endpointFlags }: CommandEndpoint): string | undefined {
   switch (job.kind) {
     case "save_snapshot":
-      return `gateway snapshot save ${doorFlags}${job.isStale === true ? " -stale" : ""} ${quoted(job.file)}`;
+      return `gateway snapshot save ${endpointFlags}${job.isStale === true ? " -stale" : ""} ${quoted(job.file)}`;
     case "restore_snapshot":
-      return `gateway snapshot restore ${doorFlags} ${quoted(job.file)}`;
+      return `gateway snapshot restore ${endpointFlags} ${quoted(job.file)}`;
     case "run_command":
       return job.argv.map(quoted).join(" ");
     case "put_secret":
-      return sealingCommand(job.name, job.file, { doorFlags });
+      return sealingCommand(job.name, job.file, { endpointFlags });
     case "write_change":
       return [
-        `gateway admin ${doorFlags} -if-match ${job.change.revision}`,
+        `gateway admin ${endpointFlags} -if-match ${job.change.revision}`,
         `-d ${BODY_FILE} PUT ${quoted(`sources/${encoded(job.change.source)}`)}`,
       ].join(" ");
     case "put_document":
       return [
-        `gateway admin ${doorFlags}`,
+        `gateway admin ${endpointFlags}`,
         ...(job.revision === undefined ? [] : [`-if-match ${job.revision}`]),
         `-d ${quoted(`@${job.file}`)} PUT ${quoted(`sources/${encoded(job.source)}`)}`,
       ].join(" ");
@@ -62,8 +62,8 @@ function commandOfJob(job: JobRequest, { doorFlags }: Door): string | undefined 
 }
 
 /** Returns a command that passes the value through a pipe, so that it is neither an argument nor in a history. */
-export const sealingCommand = (name: string, file: string, { doorFlags }: Door): string =>
-  `jq -Rs '{value: rtrimstr("\\n")}' ${quoted(file)} | gateway admin ${doorFlags} -d @- PUT ${quoted(`secrets/${encoded(name)}`)}`;
+export const sealingCommand = (name: string, file: string, { endpointFlags }: CommandEndpoint): string =>
+  `jq -Rs '{value: rtrimstr("\\n")}' ${quoted(file)} | gateway admin ${endpointFlags} -d @- PUT ${quoted(`secrets/${encoded(name)}`)}`;
 
 /** Maximum length of a body on a command line, in UTF-16 units; longer or streamed ones belong in a file. */
 const MAX_BODY_LENGTH = 16_384;

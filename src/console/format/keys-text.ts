@@ -1,6 +1,6 @@
 /** Spelling of keys in the hint bar and the help, from the key table. */
 
-import type { Chord } from "../model/key.ts";
+import type { Chord } from "../model/key-event.ts";
 
 const NAMES: ReadonlyMap<string, string> = new Map([
   ["esc", "Esc"],

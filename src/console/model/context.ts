@@ -1,7 +1,8 @@
 /** Input of a view, a dialog or a command: readings, the clock and the signed-in caller. */
 
+import type { ChartScale } from "./chart-scale.ts";
 import type { Data } from "./data.ts";
-import type { Chord } from "./key.ts";
+import type { Chord } from "./key-event.ts";
 import type { Favorite } from "./preferences.ts";
 import type { Recurrences } from "./recurrence.ts";
 import type { RehearsedRequests } from "./rehearsal.ts";
@@ -17,7 +18,7 @@ export interface Context {
   readonly isReadOnly: boolean;
   readonly isAscii: boolean;
   /** Flags that select this admin endpoint on a command line: `-socket /run/gateway/admin.sock`. */
-  readonly doorFlags: string;
+  readonly endpointFlags: string;
   /** Lines of the audit stream, newest last; `undefined` if no audit file was passed. */
   readonly tail: readonly string[] | undefined;
   /** Reason why the audit stream cannot be read; missing if it can. */
@@ -26,6 +27,8 @@ export interface Context {
   readonly verification: Verification | undefined;
   /** Recurrences of acknowledged alerts; missing if nothing was observed. */
   readonly recurrences?: Recurrences;
+  /** Time span of charts; missing: 15 minutes. */
+  readonly chartScale?: ChartScale;
   /** Views saved under function keys; missing if there are none. */
   readonly favorites?: ReadonlyMap<Chord, Favorite>;
   /** Newest threshold sweep of the guardrails; `undefined` if none was requested. */

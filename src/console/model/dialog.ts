@@ -51,19 +51,19 @@ export type Field =
 export type FieldValues = Readonly<Record<string, string>>;
 
 /** What runs once the dialog is confirmed. */
-export type Deed =
-  | SingleDeed
+export type Task =
+  | SingleTask
   /** Steps in order, such as a snapshot before an irreversible change; the first failure ends the sequence. */
-  | { readonly kind: "steps"; readonly steps: readonly SingleDeed[] };
+  | { readonly kind: "steps"; readonly steps: readonly SingleTask[] };
 
 /** Change of how tables are shown; nothing is sent to the gateway. */
-export interface Keeping {
+export interface PreferenceUpdate {
   readonly change: PreferenceChange;
   /** Message after the preference was saved. */
   readonly words: string;
 }
 
-export type SingleDeed =
+export type SingleTask =
   /** Actions in order; the first failure ends the sequence, and the message reports those that succeeded. */
   | { readonly kind: "actions"; readonly actions: readonly Action[] }
   /** Local work through a port; `job` selects it. */
@@ -103,7 +103,7 @@ export type JobRequest =
   | { readonly kind: "put_secret"; readonly name: string; readonly file: string };
 
 /** Builds the dialog that reverts an action in the current state; its `why` says when there is nothing left to undo. */
-export type Undoing = (context: Context) => Dialog;
+export type MakeUndo = (context: Context) => Dialog;
 
 export interface Dialog {
   readonly title: string;
@@ -127,11 +127,11 @@ export interface Dialog {
     | { readonly kind: "typed"; readonly does: string; readonly label: string; expected(values: FieldValues): string };
   /** Returns the reason why the dialog cannot be confirmed now; `undefined` if it can. */
   why?(values: FieldValues, context: Context): string | undefined;
-  deed(values: FieldValues, context: Context): Deed;
+  task(values: FieldValues, context: Context): Task;
   /** Returns a change of how tables are shown. It replaces the action, which is then empty. */
-  keeps?(values: FieldValues): Keeping;
+  keeps?(values: FieldValues): PreferenceUpdate;
   /** Returns how to revert the action, in the state at confirmation. Missing or `undefined` means irreversible. */
-  undo?(values: FieldValues, context: Context): Undoing | undefined;
+  undo?(values: FieldValues, context: Context): MakeUndo | undefined;
   /** Returns equivalent command lines; if missing, they are derived from the actions. */
   commands?(values: FieldValues, context: Context): readonly string[];
 }

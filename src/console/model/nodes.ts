@@ -19,6 +19,7 @@ export const EVERY_NODE_MS: ReadonlyMap<TableName, number> = new Map([
   ["mcp_servers", 3_000],
   ["a2a_agents", 3_000],
   ["history", 10_000],
+  ["history_minutes", 15_000],
   ["budgets", 3_000],
   ["guardrails", 5_000],
   ["controls", 10_000],
@@ -36,7 +37,7 @@ const OF_EVERY_NODE: ReadonlySet<ReadableId> = new Set<ReadableId>([
  * Returns `of all 3 nodes`, `of 2 of 3 nodes` or `of n1`; `undefined` if the reading is the same on every node, or not known
  * yet.
  */
-export function whoseNumbers(data: Data, need: Need): string | undefined {
+export function coverageWords(data: Data, need: Need): string | undefined {
   if (!OF_EVERY_NODE.has(need.id)) return undefined;
   const reading = data.get(need);
   const node = data.get({ id: "get_status" })?.value?.node;

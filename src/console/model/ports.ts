@@ -8,8 +8,8 @@ import type { DocumentChange, OwnedDocument, PackFacts, PackTrial, Trial } from 
 import type { SweepAnswer } from "./sweep.ts";
 import type { Line } from "./text.ts";
 
-export interface ConsoleDoor {
-  readonly door: AdminDoor;
+export interface ConsoleEndpoint {
+  readonly endpoint: AdminDoor;
   /** Name shown in the identity line. */
   readonly name: string;
   /** Flags on a command line: `-socket PATH` or `-url URL`, quoted for a shell where needed. */
@@ -29,15 +29,15 @@ export interface JobOptions {
 }
 
 /** Texts that are kept between runs. */
-export type Remembered = "history" | "statements" | "preferences";
+export type StoredText = "history" | "statements" | "preferences";
 
 export interface ConsolePorts {
   /** Runs the code of `gateway audit verify`. */
   verifyAudit(file: string, options: JobOptions): Promise<Report>;
   /** Runs the code of `gateway snapshot save`; resolves with a description of what it wrote. */
-  saveSnapshot(door: AdminDoor, file: string, options: JobOptions & { readonly isStale: boolean }): Promise<string>;
+  saveSnapshot(endpoint: AdminDoor, file: string, options: JobOptions & { readonly isStale: boolean }): Promise<string>;
   /** Runs the code of `gateway snapshot restore`. */
-  restoreSnapshot(door: AdminDoor, file: string, options: JobOptions): Promise<string>;
+  restoreSnapshot(endpoint: AdminDoor, file: string, options: JobOptions): Promise<string>;
   /** Runs the code of `gateway explain`; if no node knows the request, the lines say so. */
   explainRequest(client: AdminClient, id: string, signal: AbortSignal): Promise<readonly Line[]>;
   /**
@@ -59,9 +59,9 @@ export interface ConsolePorts {
   ): Promise<{ readonly kind: "saved" | "exists"; readonly path: string }>;
   /** Storage of this user that is kept between runs. Both resolve even if it cannot be read or written; that is not an error. */
   readonly memory: {
-    load(name: Remembered): Promise<string>;
+    load(name: StoredText): Promise<string>;
     /** `next` derives the new text from the text that is stored at the time of writing. */
-    save(name: Remembered, next: (kept: string) => string): Promise<void>;
+    save(name: StoredText, next: (kept: string) => string): Promise<void>;
   };
   /**
    * Yields text appended to a growing file, beginning with the first whole line in its last `fromEnd` bytes; ends with the
@@ -109,7 +109,7 @@ export interface ConsolePorts {
    */
   runCommand(
     argv: readonly string[],
-    door: AdminDoor,
+    endpoint: AdminDoor,
     signal: AbortSignal,
   ): Promise<{ readonly words: string; readonly lines: readonly Line[] }>;
   /** Reads the text of the metrics page. Rejects after five seconds at the latest. */

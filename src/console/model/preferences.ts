@@ -1,10 +1,11 @@
 /**
  * Table preferences of an operator, kept in one JSON object between runs: hidden columns by view, views saved under function
- * keys, and whether wide terminals show the detail pane beside the table. The file may contain anything: invalid parts are
- * ignored.
+ * keys, whether wide terminals show the detail pane beside the table, and the time span of charts. The file may contain anything:
+ * invalid parts are ignored.
  */
 
-import { type Chord, FAVORITE_CHORDS } from "./key.ts";
+import { type ChartScale, isChartScale } from "./chart-scale.ts";
+import { type Chord, FAVORITE_CHORDS } from "./key-event.ts";
 import type { Place } from "./place.ts";
 
 export interface Favorite {
@@ -21,15 +22,22 @@ export interface Preferences {
   readonly favorites: ReadonlyMap<Chord, Favorite>;
   /** Two panes if the terminal is wide enough. */
   readonly isSplit: boolean;
+  readonly chartScale: ChartScale;
 }
 
-export const NO_PREFERENCES: Preferences = { hidden: new Map(), favorites: new Map(), isSplit: true };
+export const NO_PREFERENCES: Preferences = {
+  hidden: new Map(),
+  favorites: new Map(),
+  isSplit: true,
+  chartScale: "15m",
+};
 
 export type PreferenceChange =
   | { readonly kind: "columns"; readonly view: string; readonly hidden: readonly string[] }
   /** `favorite: undefined` removes the saved view of the key. */
   | { readonly kind: "favorite"; readonly key: Chord; readonly favorite: Favorite | undefined }
-  | { readonly kind: "split"; readonly isSplit: boolean };
+  | { readonly kind: "split"; readonly isSplit: boolean }
+  | { readonly kind: "scale"; readonly scale: ChartScale };
 
 export function preferencesAfter(before: Preferences, change: PreferenceChange): Preferences {
   switch (change.kind) {
@@ -42,6 +50,8 @@ export function preferencesAfter(before: Preferences, change: PreferenceChange):
       return { ...before, favorites: withEntry(before.favorites, change.key, change.favorite) };
     case "split":
       return { ...before, isSplit: change.isSplit };
+    case "scale":
+      return { ...before, chartScale: change.scale };
     default:
       return change satisfies never;
   }
@@ -58,13 +68,13 @@ function withEntry<T>(map: ReadonlyMap<string, T>, key: string, value: T | undef
 const MAX_TEXT = 4_096;
 const MAX_ENTRIES = 200;
 
-export function preferencesText({ hidden, favorites, isSplit }: Preferences): string {
-  const kept = { hidden: Object.fromEntries(hidden), favorites: Object.fromEntries(favorites), isSplit };
+export function preferencesText({ hidden, favorites, isSplit, chartScale }: Preferences): string {
+  const kept = { hidden: Object.fromEntries(hidden), favorites: Object.fromEntries(favorites), isSplit, chartScale };
   return `${JSON.stringify(kept, null, 2)}\n`;
 }
 
 export function preferencesOf(text: string): Preferences {
-  const { hidden, favorites, isSplit } = objectOf(parsed(text));
+  const { hidden, favorites, isSplit, chartScale } = objectOf(parsed(text));
   return {
     hidden: new Map(
       Object.entries(objectOf(hidden))
@@ -78,6 +88,7 @@ export function preferencesOf(text: string): Preferences {
       }),
     ),
     isSplit: isSplit !== false,
+    chartScale: isChartScale(chartScale) ? chartScale : NO_PREFERENCES.chartScale,
   };
 }
 

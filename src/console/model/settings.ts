@@ -1,6 +1,6 @@
 /** Settings of an operator for every console: colors, keys, custom commands and named gateways. Plain data. */
 
-import type { Chord } from "./key.ts";
+import type { Chord } from "./key-event.ts";
 import type { Tone } from "./text.ts";
 
 /** One of 256 terminal colors, of which the terminal's theme defines the first sixteen; or red, green and blue. */
@@ -48,9 +48,9 @@ export interface CustomCommand {
 }
 
 /** Admin endpoint with a name. */
-export interface NamedDoor {
+export interface NamedEndpoint {
   readonly name: string;
-  readonly door:
+  readonly endpoint:
     | { readonly kind: "socket"; readonly path: string }
     | { readonly kind: "url"; readonly urls: readonly string[] };
 }
@@ -69,7 +69,7 @@ export interface Settings {
   readonly keys: KeyMap;
   readonly commands: readonly CustomCommand[];
   readonly hasMouse: boolean | undefined;
-  readonly contexts: readonly NamedDoor[];
+  readonly contexts: readonly NamedEndpoint[];
 }
 
 /** Maximum length of a settings file, in bytes; usual ones are far smaller. */

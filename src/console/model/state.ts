@@ -6,10 +6,10 @@
 
 import type { QueryResult } from "../../admin-api/index.ts";
 import type { Data, Failure, Need } from "./data.ts";
-import type { Deed, Dialog, FieldValues, Undoing } from "./dialog.ts";
-import type { KeyEvent } from "./key.ts";
+import type { Dialog, FieldValues, MakeUndo, Task } from "./dialog.ts";
+import type { KeyEvent } from "./key-event.ts";
 import type { PageRequest } from "./page-request.ts";
-import type { ConsoleDoor, Remembered } from "./ports.ts";
+import type { ConsoleEndpoint, StoredText } from "./ports.ts";
 import type { PreferenceChange, Preferences } from "./preferences.ts";
 import type { Recurrences } from "./recurrence.ts";
 import type { Rehearsal, RehearsalOutcome, RehearsalRequest, RehearsedRequests } from "./rehearsal.ts";
@@ -83,12 +83,12 @@ export interface DialogState {
     /** Only for a result that is shown once; otherwise a completed dialog closes. */
     | { readonly kind: "done"; readonly words: string; readonly secret: string };
   /** Undo of the running action. */
-  readonly undo?: Undoing | undefined;
+  readonly undo?: MakeUndo | undefined;
 }
 
 /** Last action of this console that can be undone. */
 export interface Undoable {
-  readonly make: Undoing;
+  readonly make: MakeUndo;
   /** Message shown when it was done. */
   readonly did: string;
   readonly at: number;
@@ -137,15 +137,15 @@ export interface Flash {
     readonly words: string;
     readonly tone: Flash["tone"];
     readonly at: number;
-    readonly deed?: string;
+    readonly task?: string;
   };
 }
 
 /** Connection to the gateway. */
 export interface Link {
-  readonly door: ConsoleDoor;
+  readonly endpoint: ConsoleEndpoint;
   /** Number of configured admin endpoints. */
-  readonly doors: number;
+  readonly endpoints: number;
   readonly state:
     | { readonly kind: "connecting" }
     | { readonly kind: "online" }
@@ -263,11 +263,11 @@ export type Event =
   | { readonly kind: "data"; readonly data: Data; readonly now: number }
   | { readonly kind: "link"; readonly link: Link }
   | { readonly kind: "flash"; readonly flash: Omit<Flash, "at"> }
-  | { readonly kind: "deed_progress"; readonly id: number; readonly words: string }
-  | { readonly kind: "deed_done"; readonly id: number; readonly words: string; readonly secret?: string }
-  | { readonly kind: "deed_failed"; readonly id: number; readonly words: string }
-  /** Number of nodes that have applied the change. `deed` is the message shown when it was done. */
-  | { readonly kind: "deed_seen"; readonly deed: string; readonly words: string }
+  | { readonly kind: "task_progress"; readonly id: number; readonly words: string }
+  | { readonly kind: "task_done"; readonly id: number; readonly words: string; readonly secret?: string }
+  | { readonly kind: "task_failed"; readonly id: number; readonly words: string }
+  /** Number of nodes that have applied the change. `task` is the message shown when it was done. */
+  | { readonly kind: "task_visible"; readonly task: string; readonly words: string }
   /** Click on the head of a column, by the id of the column. */
   | { readonly kind: "pointed_head"; readonly column: string }
   /** Click on a row, by its index in the displayed order. */
@@ -291,14 +291,14 @@ export type Event =
       readonly isOfOneNode?: true;
     }
   | { readonly kind: "query_failed"; readonly id: number; readonly words: string }
-  | { readonly kind: "remembered"; readonly name: Remembered; readonly text: string }
+  | { readonly kind: "remembered"; readonly name: StoredText; readonly text: string }
   /** File names that begin with `text`; folders end with a slash. */
   | { readonly kind: "completed"; readonly text: string; readonly found: readonly string[] }
   | { readonly kind: "tail"; readonly lines: readonly string[] }
   | { readonly kind: "tail_waiting"; readonly why: string | undefined };
 
 /** Addition to persistent storage. It is merged into the stored text, which other consoles of this user may have changed. */
-export type Remembering =
+export type StorageUpdate =
   | { readonly name: "history"; readonly statement: string }
   /** An empty statement deletes the name. */
   | { readonly name: "statements"; readonly as: string; readonly statement: string }
@@ -306,7 +306,7 @@ export type Remembering =
 
 export type Effect =
   /** The only effect that changes a gateway. Only a confirmed dialog produces it. */
-  | { readonly kind: "deed"; readonly id: number; readonly deed: Deed }
+  | { readonly kind: "task"; readonly id: number; readonly task: Task }
   | { readonly kind: "load"; readonly id: number; readonly request: PageRequest }
   | { readonly kind: "rehearse"; readonly id: number; readonly request: RehearsalRequest }
   | { readonly kind: "job"; readonly id: number; readonly job: LocalJob }
@@ -322,14 +322,14 @@ export type Effect =
   | { readonly kind: "cancel"; readonly id: number }
   /** Cancels a local computation of a reading. */
   | { readonly kind: "stop_reading"; readonly need: Need }
-  | { readonly kind: "remember"; readonly what: Remembering }
+  | { readonly kind: "remember"; readonly what: StorageUpdate }
   /** Copies the text to the clipboard; the flash line never shows the text itself. */
   | { readonly kind: "copy"; readonly text: string }
   /** Looks up local files whose names begin with the text. */
   | { readonly kind: "complete"; readonly id: number; readonly text: string }
   | { readonly kind: "refresh" }
   | { readonly kind: "redraw" }
-  | { readonly kind: "door" }
+  | { readonly kind: "next_endpoint" }
   /** Leaves this gateway for another. */
   | { readonly kind: "context"; readonly name: string }
   | { readonly kind: "stop_process" }

@@ -4,11 +4,12 @@
  * view is one file and one line in `views/all.ts`.
  */
 
+import type { ChartScale } from "./chart-scale.ts";
 import type { Context } from "./context.ts";
 import type { Need } from "./data.ts";
 import type { Dialog, JobRequest, SaveText } from "./dialog.ts";
 import type { DocumentChange } from "./documents.ts";
-import type { VerbId } from "./keys.ts";
+import type { VerbId } from "./key-bindings.ts";
 import type { PageRequest } from "./page-request.ts";
 import type { Place } from "./place.ts";
 import type { Favorite } from "./preferences.ts";
@@ -161,8 +162,8 @@ export interface View {
   readonly rows?: string;
   /** Returns known subjects, for completion after `:`. */
   subjects?(context: Context): readonly string[];
-  /** Returns the needs. The first one decides whether the view is loading, forbidden or failed. */
-  needs(subject: string | undefined): readonly [Need, ...Need[]] | readonly [];
+  /** Returns the needs. The first one decides whether the view is loading, forbidden or failed. `scale` is that of charts. */
+  needs(subject: string | undefined, scale?: ChartScale): readonly [Need, ...Need[]] | readonly [];
   readonly body: TableBody | PageBody | ChartsBody | WorkbenchBody;
   /**
    * Returns alerts that cleared and came back. Called after each answer whatever view is on the screen; the context holds the

@@ -7,7 +7,7 @@ import { count, plural } from "../format/numbers.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import { differenceOf, linesOf, type Operation } from "./line-difference.ts";
 import { masked } from "./mask.ts";
-import { shown } from "./shown.ts";
+import { shown } from "./shown-line.ts";
 
 const CONTEXT = 3;
 /** Maximum number of lines of either text; nobody reads a longer deployment document line by line. */
@@ -29,7 +29,7 @@ export function differencePage(fromText: string, toText: string, names: Names): 
     ];
   }
   const hunks = hunksOf(differenceOf(from, to));
-  if (hunks.length === 0) return [line("They differ in values alone that may be credentials, and are not shown.")];
+  if (hunks.length === 0) return [line("They differ only in values that may be credentials, which are not shown.")];
   const all = hunks.flatMap(({ operations }) => operations);
   const added = all.filter(({ kind }) => kind === "add").length;
   const removed = all.filter(({ kind }) => kind === "remove").length;

@@ -2,7 +2,7 @@
 
 import { type Line, line, span } from "../model/text.ts";
 import { masked } from "./mask.ts";
-import { shown } from "./shown.ts";
+import { shown } from "./shown-line.ts";
 
 export function documentPage(document: string): readonly Line[] {
   if (document === "") return [line("The document is empty.")];

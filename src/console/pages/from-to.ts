@@ -3,7 +3,7 @@
  * first, so that no value is a credential. Objects from other sources, and documents that do not parse, have no details.
  */
 
-import { shown } from "./shown.ts";
+import { shown } from "./shown-line.ts";
 
 export interface FieldChange {
   /** Path below the object; empty for the object itself. */
@@ -49,11 +49,11 @@ function changesOf(from: unknown, to: unknown, field: string, depth: number): re
     return keys.flatMap((key) => changesOf(from[key], to[key], field === "" ? key : `${field}.${key}`, depth + 1));
   }
   const [one, other] = [from, to].map((value) => JSON.stringify(value));
-  return one === other ? [] : [{ field, from: told(one), to: told(other) }];
+  return one === other ? [] : [{ field, from: shortJson(one), to: shortJson(other) }];
 }
 
 /** `undefined` means that there is no value. */
-function told(json: string | undefined): string {
+function shortJson(json: string | undefined): string {
   if (json === undefined) return "(none)";
   return shown(json.length <= MOST_VALUE ? json : `${json.slice(0, MOST_VALUE)}…`);
 }

@@ -7,7 +7,7 @@ import type { SourceChange, SourceProblem } from "../../admin-api/index.ts";
 import { plural } from "../format/numbers.ts";
 import { BLANK, type Line, line, span, type Tone } from "../model/text.ts";
 import { type FieldChange, MOST_FIELDS } from "./from-to.ts";
-import { shown } from "./shown.ts";
+import { shown } from "./shown-line.ts";
 
 const KINDS = {
   added: { sign: "+", tone: "strong" },
@@ -32,9 +32,9 @@ export function previewPage(
     line(
       changed
         ? differences.length === 0
-          ? "The text differs, and what it means does not."
+          ? "The text differs, but its meaning is the same."
           : `${plural(differences.length, "difference")}: ${tally}`
-        : "The document is the stored one.",
+        : "The document equals the stored one.",
       "strong",
     ),
     ...differences.flatMap(({ path, kind, fields = [] }): readonly Line[] => {
@@ -60,9 +60,9 @@ function fieldNames(fields: readonly string[]): Line {
 }
 
 function fieldLines(changes: readonly FieldChange[]): readonly Line[] {
-  const told = changes.slice(0, MOST_FIELDS);
+  const listed = changes.slice(0, MOST_FIELDS);
   return [
-    ...told.map(
+    ...listed.map(
       ({ field, from, to }): Line => [
         span(`    ${field === "" ? "" : `${shown(field)}: `}`, "dim"),
         span(from, "fail"),
@@ -70,7 +70,7 @@ function fieldLines(changes: readonly FieldChange[]): readonly Line[] {
         span(to, "strong"),
       ],
     ),
-    ...(changes.length > told.length ? [line("    and more", "dim")] : []),
+    ...(changes.length > listed.length ? [line("    and more", "dim")] : []),
   ];
 }
 

@@ -7,7 +7,7 @@ import type { ModelRecord, ProfileRecord, SourceChange } from "../../admin-api/i
 import { plural } from "../format/numbers.ts";
 import { type Line, line, span } from "../model/text.ts";
 import { previewPage } from "./preview.ts";
-import { shown } from "./shown.ts";
+import { shown } from "./shown-line.ts";
 
 /** `undefined` if reading them is forbidden. */
 export interface Dependants {
@@ -25,15 +25,15 @@ export function removalPage(change: SourceChange, { models, profiles }: Dependan
         kind === "removed" && path.startsWith(`${list}.`) ? [path.slice(list.length + 1)] : [],
       ),
     );
-  const bereft = models === undefined ? [] : bereftOf(models, gone("providers"));
+  const unserved = models === undefined ? [] : unservedModels(models, gone("providers"));
   const goneProfiles = gone("profiles");
   const held = (profiles ?? []).filter(({ name, keys }) => goneProfiles.has(name) && keys > 0);
   return [
-    ...(bereft.length === 0 ? [] : [told("left with no provider", "model", bereft)]),
+    ...(unserved.length === 0 ? [] : [countLine("left with no provider", "model", unserved)]),
     ...(held.length === 0
       ? []
       : [
-          told(
+          countLine(
             "refused, since their profile is gone",
             "key",
             held.map(({ name, keys }) => `${keys} of ${name}`),
@@ -46,7 +46,7 @@ export function removalPage(change: SourceChange, { models, profiles }: Dependan
   ];
 }
 
-function told(what: string, one: string, names: readonly string[], count = names.length): Line {
+function countLine(what: string, one: string, names: readonly string[], count = names.length): Line {
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : "";
   return [
     span("! ", "fail"),
@@ -55,7 +55,7 @@ function told(what: string, one: string, names: readonly string[], count = names
 }
 
 /** Returns models of removed providers that no remaining provider serves. */
-function bereftOf(models: readonly ModelRecord[], gone: ReadonlySet<string>): readonly string[] {
+function unservedModels(models: readonly ModelRecord[], gone: ReadonlySet<string>): readonly string[] {
   const staying = models.filter(({ provider }) => !gone.has(provider)).map(({ model }) => model);
   const isTaken = (name: string): boolean =>
     staying.some((it) => it === name || (it.endsWith("*") && name.startsWith(it.slice(0, -1))));

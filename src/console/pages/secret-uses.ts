@@ -2,7 +2,7 @@
 
 import { plural } from "../format/numbers.ts";
 import { type Line, line, span } from "../model/text.ts";
-import { shown } from "./shown.ts";
+import { shown } from "./shown-line.ts";
 
 /** Maximum number of places that are listed. */
 const MOST_PLACES = 20;
@@ -30,7 +30,7 @@ export function secretUsesPage(
   return [
     places.length === 0
       ? line(
-          `No source names ${names.length === 1 ? "it" : "any of them"}. Node files and files on disk that were not applied are not looked at.`,
+          `No source names ${names.length === 1 ? "it" : "any of them"}. Node files and files that were not applied are not searched.`,
         )
       : line(`${plural(places.length, "place")} that name${places.length === 1 ? "s" : ""} it:`, "fail"),
     ...places

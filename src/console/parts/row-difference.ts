@@ -101,10 +101,10 @@ export function createRowWriter(): RowWriter {
       const next = cellsOf(runs);
       shown[row] = next;
       if (next === undefined) return ERASE + runs.map(({ open, text, close }) => open + text + close).join("");
-      const anew = ERASE + difference(NONE, next);
-      if (before === undefined) return anew;
+      const rewritten = ERASE + difference(NONE, next);
+      if (before === undefined) return rewritten;
       const changed = difference(before, next);
-      return changed.length <= anew.length ? changed : anew;
+      return changed.length <= rewritten.length ? changed : rewritten;
     },
   };
 }

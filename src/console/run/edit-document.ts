@@ -15,19 +15,19 @@ export interface EditOptions {
   readonly ports: Pick<ConsolePorts, "readDocument" | "editText" | "documents">;
   readonly drafts: Drafts;
   readonly signal: AbortSignal;
-  lend<T>(work: () => Promise<T>): Promise<T>;
+  lendTerminal<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** Resolves with `undefined` if the text was not changed. */
 export async function editDocument(
   job: Extract<LocalJob, { readonly kind: "edit_document" }>,
-  { client, ports, drafts, lend, signal }: EditOptions,
+  { client, ports, drafts, lendTerminal, signal }: EditOptions,
 ): Promise<DocumentChange | undefined> {
   const document = await ownedDocument(job, client, ports, signal);
   const draft = drafts.get(job.source);
   // A draft based on another text would revert what was written since.
-  const begun = draft?.text === document.text && draft.file === document.file ? draft.after : document.text;
-  const edited = await lend(() => ports.editText(begun, job.source, signal));
+  const initial = draft?.text === document.text && draft.file === document.file ? draft.after : document.text;
+  const edited = await lendTerminal(() => ports.editText(initial, job.source, signal));
   const after = document.file === undefined ? edited : await ports.documents.withRaisedVersion(document.text, edited);
   if (after === document.text) {
     drafts.delete(job.source);

@@ -3,19 +3,19 @@
 import { AdminError, paramOf, type QueryResult } from "../../admin-api/index.ts";
 import { anySignal, escapeControls } from "../../base/index.ts";
 import type { JobRequest } from "../model/dialog.ts";
-import type { ConsoleDoor, ConsolePorts } from "../model/ports.ts";
-import type { Effect, Event, Remembering } from "../model/state.ts";
+import type { ConsoleEndpoint, ConsolePorts } from "../model/ports.ts";
+import type { Effect, Event, StorageUpdate } from "../model/state.ts";
 import type { Sweep } from "../model/sweep.ts";
 import type { LocalJob, SaveText } from "../model/view.ts";
 import type { Watch } from "../watch/watch.ts";
-import { putDocument, putSecret, storedDocument, writeChange } from "./document.ts";
+import { follow, type Visibility } from "./change-visibility.ts";
 import { type Drafts, editDocument } from "./edit-document.ts";
-import { isUnknown, wordsOf } from "./failure.ts";
+import { isUnknown, wordsOf } from "./failure-text.ts";
 import { loadPage } from "./load-page.ts";
-import { rehearse } from "./rehearse.ts";
-import { carryOut as carryOutDeed, DeedFailed } from "./run-action.ts";
-import { runSweep } from "./sweep.ts";
-import { follow, type Visibility } from "./visible.ts";
+import { rehearse } from "./run-rehearsal.ts";
+import { runSweep } from "./run-sweep.ts";
+import { runTask, TaskFailed } from "./run-task.ts";
+import { putDocument, putSecret, storedDocument, writeChange } from "./write-document.ts";
 
 /** Time limit of a query in milliseconds; longer than the gateway's own. */
 const QUERY_LIMIT_MS = 120_000;
@@ -26,30 +26,30 @@ const MOST_NAMED = 5;
 export interface EffectsOptions {
   readonly ports: ConsolePorts;
   readonly watch: Watch;
-  readonly doors: readonly ConsoleDoor[];
+  readonly endpoints: readonly ConsoleEndpoint[];
   readonly signal: AbortSignal;
   now(): number;
   dispatch(event: Event): void;
   /** Copies a text to the terminal's clipboard; returns `false` if it is too long. */
   copy(text: string): boolean;
   /** Returns the text to store, from the stored text and an addition. */
-  withRemembered(kept: string, what: Remembering): string;
+  withRemembered(kept: string, what: StorageUpdate): string;
   redraw(): void;
   /** Gives the terminal to a local program while `work` runs. */
-  lend<T>(work: () => Promise<T>): Promise<T>;
+  lendTerminal<T>(work: () => Promise<T>): Promise<T>;
   stopProcess(): void;
   quit(): void;
   switchTo?(context: string): void;
 }
 
 export interface Effects {
-  carryOut(effect: Effect): void;
+  run(effect: Effect): void;
   /** Resolves once pending text is stored. */
   close(): Promise<void>;
 }
 
 export function createEffects(options: EffectsOptions): Effects {
-  const { ports, watch, doors, dispatch } = options;
+  const { ports, watch, endpoints, dispatch } = options;
   const running = new Map<number, AbortController>();
   const unsettled = new Map<string, string>();
   const drafts: Drafts = new Map();
@@ -72,14 +72,14 @@ export function createEffects(options: EffectsOptions): Effects {
     }
   }
 
-  const door = () => watch.link().door.door;
+  const endpoint = () => watch.link().endpoint.endpoint;
   const flash = (words: string, tone: "plain" | "warn" | "fail" = "plain"): void =>
     dispatch({ kind: "flash", flash: { words, tone } });
 
   async function job(request: JobRequest, signal: AbortSignal, onProgress: (words: string) => void): Promise<string> {
     switch (request.kind) {
       case "save_snapshot":
-        return await ports.saveSnapshot(door(), request.file, {
+        return await ports.saveSnapshot(endpoint(), request.file, {
           isStale: request.isStale === true,
           signal,
           onProgress,
@@ -87,10 +87,10 @@ export function createEffects(options: EffectsOptions): Effects {
       case "save_text":
         return (await saveText(request, signal)).words;
       case "restore_snapshot":
-        return await ports.restoreSnapshot(door(), request.file, { signal, onProgress });
+        return await ports.restoreSnapshot(endpoint(), request.file, { signal, onProgress });
       case "run_command": {
         onProgress("running");
-        const { words, lines } = await ports.runCommand(request.argv, door(), signal);
+        const { words, lines } = await ports.runCommand(request.argv, endpoint(), signal);
         dispatch({ kind: "output", title: `${request.name}: ${words}`, lines });
         return `${request.name}: ${words}`;
       }
@@ -118,10 +118,10 @@ export function createEffects(options: EffectsOptions): Effects {
     else flash(words);
   }
 
-  async function deed({ id, deed }: Extract<Effect, { kind: "deed" }>, signal: AbortSignal): Promise<void> {
-    const onProgress = (words: string): void => dispatch({ kind: "deed_progress", id, words });
+  async function task({ id, task }: Extract<Effect, { kind: "task" }>, signal: AbortSignal): Promise<void> {
+    const onProgress = (words: string): void => dispatch({ kind: "task_progress", id, words });
     const client = watch.client();
-    const outcome = await carryOutDeed(deed, {
+    const outcome = await runTask(task, {
       client,
       signal,
       unsettled,
@@ -129,19 +129,19 @@ export function createEffects(options: EffectsOptions): Effects {
       job: (request, progress) => job(request, signal, progress),
       onProgress,
     });
-    dispatch({ kind: "deed_done", id, ...outcome });
-    if (deed.kind === "job" && (deed.job.kind === "run_command" || deed.job.kind === "save_text")) return;
-    const { door: used } = watch.link();
-    const others = doors.filter((other) => other !== used);
+    dispatch({ kind: "task_done", id, ...outcome });
+    if (task.kind === "job" && (task.job.kind === "run_command" || task.job.kind === "save_text")) return;
+    const { endpoint: used } = watch.link();
+    const others = endpoints.filter((other) => other !== used);
     const tell = ({ index, on, members }: Visibility, more = ""): void => {
       const words = `${outcome.words} (index ${index} on ${on.length}/${members.length} nodes${more})`;
-      dispatch({ kind: "deed_seen", deed: outcome.words, words });
+      dispatch({ kind: "task_visible", task: outcome.words, words });
     };
     const seen = await follow(client, others, tell, options.signal).catch(() => undefined);
     const missing = seen?.members.filter((id) => !seen.on.includes(id)) ?? [];
     if (seen !== undefined && missing.length > 0) {
       const named = missing.slice(0, MOST_NAMED).map(escapeControls).join(", ");
-      tell(seen, `; not shown by ${named}${missing.length > MOST_NAMED ? " and others" : ""}`);
+      tell(seen, `; not yet visible on ${named}${missing.length > MOST_NAMED ? " and others" : ""}`);
     }
   }
 
@@ -156,7 +156,7 @@ export function createEffects(options: EffectsOptions): Effects {
           const report = await ports.verifyAudit(file, { signal, onProgress: running });
           dispatch({ kind: "verification", verification: { file, state: { kind: "done", report } } });
         } catch (error) {
-          const words = wordsOf(error, door());
+          const words = wordsOf(error, endpoint());
           dispatch({ kind: "verification", verification: { file, state: { kind: "failed", words } } });
         }
         return;
@@ -165,7 +165,7 @@ export function createEffects(options: EffectsOptions): Effects {
         const { words } = work;
         const tell = (sweep: Sweep): void => dispatch({ kind: "sweep", sweep });
         const means = { client: watch.client(), ports, signal, tell };
-        return await runSweep({ words, id }, { ...means, wordsOf: (error) => wordsOf(error, door()) });
+        return await runSweep({ words, id }, { ...means, wordsOf: (error) => wordsOf(error, endpoint()) });
       }
       case "save_text":
         return await saved(work, signal);
@@ -175,9 +175,15 @@ export function createEffects(options: EffectsOptions): Effects {
         return await saved({ kind: "save_text", file, text, what: source }, signal);
       }
       case "edit_document": {
-        const change = await editDocument(work, { client: watch.client(), ports, drafts, lend: options.lend, signal });
+        const change = await editDocument(work, {
+          client: watch.client(),
+          ports,
+          drafts,
+          lendTerminal: options.lendTerminal,
+          signal,
+        });
         return change === undefined
-          ? flash("nothing was edited, and nothing is changed")
+          ? flash("the text was not changed, so nothing is written")
           : dispatch({ kind: "edited", dialog: work.ask(change) });
       }
       case "save_snapshot":
@@ -214,18 +220,18 @@ export function createEffects(options: EffectsOptions): Effects {
     remembered = remembered.then(() => saved);
   }
 
-  function carryOut(effect: Effect): void {
+  function run(effect: Effect): void {
     switch (effect.kind) {
-      case "deed":
+      case "task":
         void under(
           effect.id,
-          (signal) => deed(effect, signal),
+          (signal) => task(effect, signal),
           (error) => {
-            const words = wordsOf(error, door());
-            const insist = isUnknown(error instanceof DeedFailed ? error.cause : error)
-              ? "; it may have been done all the same: y asks again, and is applied once"
+            const words = wordsOf(error, endpoint());
+            const retryHint = isUnknown(error instanceof TaskFailed ? error.cause : error)
+              ? "; the change may have been made anyway: y sends it again, and it is applied at most once"
               : "";
-            dispatch({ kind: "deed_failed", id: effect.id, words: words + insist });
+            dispatch({ kind: "task_failed", id: effect.id, words: words + retryHint });
           },
         );
         return;
@@ -242,7 +248,7 @@ export function createEffects(options: EffectsOptions): Effects {
             dispatch({ kind: "page_loaded", id: effect.id, lines });
           },
           (error) => {
-            const lines = [[{ text: wordsOf(error, door()), tone: "fail" as const }]];
+            const lines = [[{ text: wordsOf(error, endpoint()), tone: "fail" as const }]];
             dispatch({ kind: "page_loaded", id: effect.id, lines });
           },
         );
@@ -255,7 +261,7 @@ export function createEffects(options: EffectsOptions): Effects {
               client: watch.client(),
               ports,
               signal,
-              wordsOf: (error: unknown) => wordsOf(error, door()),
+              wordsOf: (error: unknown) => wordsOf(error, endpoint()),
             };
             dispatch({ kind: "rehearsed", id: effect.id, outcome: await rehearse(effect.request, means) });
           },
@@ -267,14 +273,14 @@ export function createEffects(options: EffectsOptions): Effects {
         void under(
           effect.id,
           (signal) => local(effect.id, effect.job, signal),
-          (error) => flash(wordsOf(error, door()), "fail"),
+          (error) => flash(wordsOf(error, endpoint()), "fail"),
         );
         return;
       case "query":
         void under(
           effect.id,
           (signal) => query(effect, signal),
-          (error) => dispatch({ kind: "query_failed", id: effect.id, words: wordsOf(error, door()) }),
+          (error) => dispatch({ kind: "query_failed", id: effect.id, words: wordsOf(error, endpoint()) }),
         );
         return;
       case "cancel":
@@ -284,7 +290,7 @@ export function createEffects(options: EffectsOptions): Effects {
         remember(effect);
         return;
       case "copy":
-        if (options.copy(effect.text)) flash("copied, where the terminal takes it (OSC 52)");
+        if (options.copy(effect.text)) flash("copied, if the terminal supports it (OSC 52)");
         else flash("too long for the terminal's clipboard", "warn");
         return;
       case "complete":
@@ -294,7 +300,7 @@ export function createEffects(options: EffectsOptions): Effects {
             const { text } = effect;
             dispatch({ kind: "completed", text, found: await ports.completePath(text, signal) });
           },
-          (error) => flash(wordsOf(error, door()), "warn"),
+          (error) => flash(wordsOf(error, endpoint()), "warn"),
         );
         return;
       case "stop_reading":
@@ -307,8 +313,8 @@ export function createEffects(options: EffectsOptions): Effects {
       case "redraw":
         options.redraw();
         return;
-      case "door":
-        watch.nextDoor();
+      case "next_endpoint":
+        watch.nextEndpoint();
         return;
       case "context":
         options.switchTo?.(effect.name);
@@ -325,7 +331,7 @@ export function createEffects(options: EffectsOptions): Effects {
   }
 
   return {
-    carryOut,
+    run,
     close: () => remembered,
   };
 }

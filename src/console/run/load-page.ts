@@ -2,9 +2,9 @@
 
 import type { DocumentPageRequest } from "../model/page-request.ts";
 import type { Line } from "../model/text.ts";
-import type { LoadOptions } from "./load.ts";
+import type { LoadOptions } from "./page-content.ts";
 
 export async function loadPage(request: DocumentPageRequest, options: LoadOptions): Promise<readonly Line[]> {
-  const { loadPage: load } = await import("./load.ts");
+  const { loadPage: load } = await import("./page-content.ts");
   return await load(request, options);
 }

@@ -1,5 +1,5 @@
 /** Settings file of the operator: its format and its faults. */
 
-export type { Fault, Read } from "./faults.ts";
-export { readSettings, readTheme } from "./read.ts";
+export { readSettings, readTheme } from "./read-settings.ts";
+export type { Fault, Read } from "./settings-faults.ts";
 export { BUILT_IN } from "./themes.ts";

@@ -4,7 +4,7 @@
  */
 
 import { type Attribute, type Colour, type Paint, ROLES, type Role, type ThemeSpec } from "../model/settings.ts";
-import type { Node, Reader } from "./faults.ts";
+import type { Node, Reader } from "./settings-faults.ts";
 
 const NAMES = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 const ATTRIBUTES: readonly Attribute[] = ["bold", "dim", "italic", "underline", "reverse"];
@@ -66,7 +66,7 @@ export function themeIn(node: Node, what: string, reader: Reader): ThemeSpec {
   const { base, ...given } = reader.fields(node, ["base", ...ROLES], what);
   const name = reader.text(base, `base of ${what}`) ?? "dark";
   const from = BUILT_IN.get(name);
-  if (from === undefined) reader.fault(base, `there is no theme ${name} to begin with`, "base is dark, light or mono");
+  if (from === undefined) reader.fault(base, `there is no theme ${name} to start from`, "base is dark, light or mono");
   const theme: Record<Role, Paint> = { ...(from ?? DARK) };
   for (const role of ROLES) {
     const words = reader.text(given[role], `${role} of ${what}`);
@@ -95,13 +95,13 @@ export function paintOf(words: string): Paint | string {
     else if (word === "on" && !isBehind) isBehind = true;
     else if (word !== "none") {
       const colour = colourOf(word);
-      if (colour === undefined) return `'${word}' is no colour`;
+      if (colour === undefined) return `'${word}' is not a color`;
       if (isBehind && background === undefined) background = colour;
       else if (!isBehind && foreground === undefined) foreground = colour;
-      else return `'${word}' is one colour too many`;
+      else return `'${word}' is one color too many`;
     }
   }
-  if (isBehind && background === undefined) return "after 'on' stands the colour of the background";
+  if (isBehind && background === undefined) return "write the background color after 'on'";
   return {
     ...(foreground !== undefined && { foreground }),
     ...(background !== undefined && { background }),

@@ -49,7 +49,7 @@ function plain(text: string): Matches {
 }
 
 function pattern(source: string): Matches | string {
-  if (source.length > MAX_PATTERN_LENGTH) return `a pattern has ${MAX_PATTERN_LENGTH} characters at most`;
+  if (source.length > MAX_PATTERN_LENGTH) return `a pattern can have at most ${MAX_PATTERN_LENGTH} characters`;
   // A leading `.*` does not change whether a pattern matches, and would be tried at each character.
   const searched = source.replace(/^\.\*\??(?!\|)/, "");
   let compiled: RegExp;
@@ -57,12 +57,12 @@ function pattern(source: string): Matches | string {
     new RegExp(source, "i");
     compiled = new RegExp(searched, "i");
   } catch {
-    return "the pattern is not a regular expression";
+    return "the pattern is not a valid regular expression";
   }
   const cost = costOf(searched);
   if (typeof cost === "string") return cost;
   const length = lengthFor(cost);
-  if (length < LEAST_SUBJECT_LENGTH) return "the pattern has too many choices and repetitions";
+  if (length < LEAST_SUBJECT_LENGTH) return "the pattern has too many alternatives and repetitions";
   return (subject) => compiled.test(subject.slice(0, length));
 }
 
@@ -109,21 +109,21 @@ function costOf(source: string): Cost | string {
     groups.push({ isVaried: true, choices: inner.choices + choices });
   };
   for (const [token] of source.matchAll(TOKEN)) {
-    if (/^\\(?:[1-9]|k<)/.test(token)) return "a pattern must not refer back";
-    if (/^\(\?<?[=!]/.test(token)) return "a pattern must not look around";
+    if (/^\\(?:[1-9]|k<)/.test(token)) return "backreferences are not supported in a pattern";
+    if (/^\(\?<?[=!]/.test(token)) return "lookahead and lookbehind are not supported in a pattern";
     if (atom !== undefined && /^(?:[*+?]|\{\d)/.test(token)) {
       vary(0);
       isMandatory = false;
       const most = mostOf(token);
-      if (most > 1 && atom === "(" && isGroupVaried) return "a pattern must not repeat what itself repeats or chooses";
+      if (most > 1 && atom === "(" && isGroupVaried) return "nested repetitions are not supported in a pattern";
       if (Number.isFinite(most)) {
         ways *= Math.max(2, most);
         continue;
       }
       unbounded += 1;
-      if (unbounded > MAX_UNBOUNDED) return `a pattern has ${MAX_UNBOUNDED} repetitions without an end at most`;
+      if (unbounded > MAX_UNBOUNDED) return `a pattern can have at most ${MAX_UNBOUNDED} unbounded repetitions`;
       if (repeated !== undefined && mayOverlap(repeated, atom))
-        return "a pattern must not repeat the same twice in a row";
+        return "a pattern must not repeat the same characters twice in a row";
       repeated = atom;
       continue;
     }

@@ -9,17 +9,17 @@ const MAX_WORDS = 1_000;
 
 /** Shows a message; warnings and failures are also logged. */
 export function flashed(state: State, words: string, tone: Flash["tone"] = "plain"): State {
-  const said = bounded(words);
-  const flash: Flash = { words: said, tone, at: state.now };
-  return tone === "plain" ? { ...state, flash } : logged({ ...state, flash }, said);
+  const next = bounded(words);
+  const flash: Flash = { words: next, tone, at: state.now };
+  return tone === "plain" ? { ...state, flash } : logged({ ...state, flash }, next);
 }
 
 /** Shows the outcome of an operator's action. */
 export function concluded(state: State, words: string, tone: Flash["tone"] = "plain"): State {
-  const said = flashed(state, words, tone);
-  return said.flash === undefined
-    ? said
-    : { ...said, flash: { ...said.flash, outcome: { words: said.flash.words, tone, at: state.now } } };
+  const next = flashed(state, words, tone);
+  return next.flash === undefined
+    ? next
+    : { ...next, flash: { ...next.flash, outcome: { words: next.flash.words, tone, at: state.now } } };
 }
 
 /**
@@ -27,10 +27,10 @@ export function concluded(state: State, words: string, tone: Flash["tone"] = "pl
  * dies after a write.
  */
 export function noticed(state: State, words: string, tone: Flash["tone"] = "plain"): State {
-  const told = flashed(state, words, tone);
+  const next = flashed(state, words, tone);
   const outcome = state.flash?.outcome;
-  if (told.flash === undefined || outcome === undefined || state.now - outcome.at >= FLASH_MS) return told;
-  return { ...told, flash: { ...told.flash, words: bounded(`${outcome.words}; ${told.flash.words}`), outcome } };
+  if (next.flash === undefined || outcome === undefined || state.now - outcome.at >= FLASH_MS) return next;
+  return { ...next, flash: { ...next.flash, words: bounded(`${outcome.words}; ${next.flash.words}`), outcome } };
 }
 
 /** Removes the response to a key at the next key. */
@@ -43,8 +43,8 @@ export const answered = (before: State, now: State): State => {
 
 /** Shows the connection's state until it changes. */
 export function linked(state: State, words: string, tone: Flash["tone"] = "plain"): State {
-  const said = noticed(state, words, tone);
-  return said.flash === undefined ? said : { ...said, flash: { ...said.flash, cause: "link" } };
+  const next = noticed(state, words, tone);
+  return next.flash === undefined ? next : { ...next, flash: { ...next.flash, cause: "link" } };
 }
 
 /** Removes the connection's message after it changed; an outcome that it was appended to is shown again. */
@@ -56,15 +56,15 @@ export function unlinked(state: State): State {
 }
 
 /**
- * Replaces the outcome of an action with a more precise one, or appends it if a later outcome is shown. `deed` is the first
+ * Replaces the outcome of an action with a more precise one, or appends it if a later outcome is shown. `task` is the first
  * message of the action.
  */
-export function refined(state: State, words: string, deed: string): State {
+export function refined(state: State, words: string, task: string): State {
   const outcome = state.flash?.outcome;
-  if (outcome !== undefined && (outcome.deed ?? outcome.words) !== deed) return noticed(state, words);
-  const said = concluded(state, words);
-  if (said.flash?.outcome === undefined) return said;
-  return { ...said, flash: { ...said.flash, outcome: { ...said.flash.outcome, deed: bounded(deed) } } };
+  if (outcome !== undefined && (outcome.task ?? outcome.words) !== task) return noticed(state, words);
+  const next = concluded(state, words);
+  if (next.flash?.outcome === undefined) return next;
+  return { ...next, flash: { ...next.flash, outcome: { ...next.flash.outcome, task: bounded(task) } } };
 }
 
 export function logged(state: State, words: string): State {

@@ -5,13 +5,13 @@
  */
 
 import { chordsText, chordText } from "../format/keys-text.ts";
-import type { Chord } from "../model/key.ts";
-import { CHARTS, COMMON, type CommonId, type CommonKey, MOVING, type MovingId, VERBS } from "../model/keys.ts";
+import { CHARTS, COMMON, type CommonId, type CommonKey, MOVING, type MovingId, VERBS } from "../model/key-bindings.ts";
+import type { Chord } from "../model/key-event.ts";
 import type { State } from "../model/state.ts";
 import type { Place, View } from "../model/view.ts";
-import { WORKBENCH_PARTS } from "../workbench/keys.ts";
-import { commandsHere, shownKeys } from "./custom.ts";
-import { offersOf, viewOf } from "./select.ts";
+import { WORKBENCH_PARTS } from "../workbench/workbench-keys.ts";
+import { commandsHere, shownKeys } from "./custom-commands.ts";
+import { offersOf, viewOf } from "./selectors.ts";
 
 export interface Entry {
   readonly key: string;
@@ -176,5 +176,5 @@ function movingOf({ body, offers, group, id }: View, views: readonly View[]): re
 
 function commonOf({ link }: State): readonly CommonId[] {
   const all = Object.keys(COMMON).filter((name): name is CommonId => name in COMMON);
-  return all.filter((name) => name !== "door" || link.doors > 1);
+  return all.filter((name) => name !== "door" || link.endpoints > 1);
 }

@@ -70,7 +70,7 @@ function inFull(entries: readonly Entry[], cells: number, chosen: number): Place
 
 function listed({ key, help, why }: Entry, cells: number, width: number, isChosen: boolean): readonly Line[] {
   const words: Span[] = [{ text: help, ...(why !== undefined && { tone: "dim" as const }) }];
-  if (why !== undefined) words.push({ text: ` (not now: ${why})`, tone: "warn" });
+  if (why !== undefined) words.push({ text: ` (unavailable: ${why})`, tone: "warn" });
   const indent = width + 4;
   const [first = BLANK, ...rest] = wrapLine(words, Math.max(10, cells - indent));
   const lines: readonly Line[] = [

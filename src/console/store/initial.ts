@@ -14,9 +14,9 @@ export interface InitialOptions {
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly place: Place;
-  readonly door: Link["door"];
+  readonly endpoint: Link["endpoint"];
   /** Number of configured admin endpoints. */
-  readonly doors: number;
+  readonly endpoints: number;
   readonly isReadOnly: boolean;
   readonly isAscii: boolean;
   readonly hasMetrics: boolean;
@@ -32,13 +32,13 @@ export interface InitialOptions {
 const NO_DATA: Data = { get: () => undefined };
 
 export function initialState(options: InitialOptions): State {
-  const { size, now, place, door, doors, isReadOnly, isAscii, hasMetrics, hasTail } = options;
+  const { size, now, place, endpoint, endpoints, isReadOnly, isAscii, hasMetrics, hasTail } = options;
   const { keys = NO_KEYS, commands = [], contexts = [], context } = options;
   return {
     size,
     now,
     data: NO_DATA,
-    link: { door, doors, state: { kind: "connecting" } },
+    link: { endpoint, endpoints, state: { kind: "connecting" } },
     frozen: undefined,
     place,
     past: [],

@@ -6,23 +6,23 @@ import { editAtEnd } from "../edit/edit.ts";
 import { nodesOf } from "../model/nodes.ts";
 import type { Effect, State, Step } from "../model/state.ts";
 import type { Intent, LocalJob, View } from "../model/view.ts";
-import { openStatement } from "../workbench/running.ts";
-import { openedDialog } from "./dialog.ts";
+import { openStatement } from "../workbench/run-statement.ts";
 import { flashed } from "./flash.ts";
 import { bodyCells, bodyRows } from "./layout.ts";
+import { gone, withTable } from "./navigation.ts";
 import { openedPage } from "./page.ts";
-import { gone, withTable } from "./places.ts";
-import { only } from "./step-helpers.ts";
+import { openedDialog } from "./step-dialog.ts";
+import { stateOnly } from "./step-helpers.ts";
 
 export function followed(state: State, intent: Intent, views: readonly View[]): Step {
   switch (intent.kind) {
     case "dialog":
-      return only(openedDialog(state, intent.dialog));
+      return stateOnly(openedDialog(state, intent.dialog));
     case "go": {
       const there = gone(state, intent.place);
       const { filter, row, sort, isNarrowed } = intent;
-      if (filter === undefined && row === undefined && sort === undefined) return only(there);
-      return only(
+      if (filter === undefined && row === undefined && sort === undefined) return stateOnly(there);
+      return stateOnly(
         withTable(there, {
           ...(filter !== undefined && { filter }),
           ...(sort !== undefined && { sort }),
@@ -33,14 +33,14 @@ export function followed(state: State, intent: Intent, views: readonly View[]): 
       );
     }
     case "page":
-      return only(openedPage(state, intent.title, intent.lines));
+      return stateOnly(openedPage(state, intent.title, intent.lines));
     case "load": {
       const opened = openedPage(state, intent.title, undefined);
       return { state: opened, effects: [{ kind: "load", id: state.nextId, request: intent.load }] };
     }
     case "ask": {
       const { initial, ...asked } = intent;
-      return only({ ...state, prompt: { ...asked, edit: editAtEnd(initial), before: initial } });
+      return stateOnly({ ...state, prompt: { ...asked, edit: editAtEnd(initial), before: initial } });
     }
     case "job": {
       const effect: Effect = { kind: "job", id: state.nextId, job: intent.job };
@@ -54,7 +54,7 @@ export function followed(state: State, intent: Intent, views: readonly View[]): 
     case "quit":
       return { state, effects: [{ kind: "quit" }] };
     case "flash":
-      return only(flashed(state, intent.words, intent.tone));
+      return stateOnly(flashed(state, intent.words, intent.tone));
     default:
       return intent satisfies never;
   }
@@ -63,7 +63,7 @@ export function followed(state: State, intent: Intent, views: readonly View[]): 
 /** Runs the statement in the workbench; the text of its editor goes into the history. */
 function toWorkbench(state: State, sql: string, views: readonly View[]): Step {
   const view = views.find(({ body }) => body.kind === "workbench");
-  if (view === undefined) return only(flashed(state, "this console has no query workbench"));
+  if (view === undefined) return stateOnly(flashed(state, "this console has no query workbench"));
   const there = gone(state, { view: view.id });
   const { data, now, nextId, size } = there;
   const { workbench, effects, usedIds } = openStatement(there.workbench, sql, {
@@ -90,10 +90,12 @@ export function quit(state: State, views: readonly View[]): Step {
     state,
     {
       kind: "ask",
-      label: "statement not saved; leave? yes or no",
+      label: "the statement is not saved; leave? (yes or no)",
       initial: "",
       next: (text) =>
-        /^\s*y(es)?\s*$/i.test(text) ? { kind: "quit" } : { kind: "flash", words: "still here; the statement is kept" },
+        /^\s*y(es)?\s*$/i.test(text)
+          ? { kind: "quit" }
+          : { kind: "flash", words: "not left; the statement is still in the editor" },
     },
     views,
   );

@@ -42,13 +42,13 @@ export function tableOfView(view: View, body: TableBody, context: Context): Tabl
     recall = createRecall<Table>();
     TABLES.set(view, recall);
   }
-  const { subject, isReadOnly, isAscii, doorFlags, tail, verification, recurrences, favorites, sweep, rehearsed } =
+  const { subject, isReadOnly, isAscii, endpointFlags, tail, verification, recurrences, favorites, sweep, rehearsed } =
     context;
   const madeOf: unknown[] = [
     subject,
     isReadOnly,
     isAscii,
-    doorFlags,
+    endpointFlags,
     tail,
     verification,
     recurrences,

@@ -1,12 +1,12 @@
 /** Marking of rows: one row and move down, row by row, from the nearest mark to the cursor, or all filtered rows. */
 
-import type { Chord } from "../model/key.ts";
-import { MOVING } from "../model/keys.ts";
+import { MOVING } from "../model/key-bindings.ts";
+import type { Chord } from "../model/key-event.ts";
 import type { State } from "../model/state.ts";
+import { cursorRowOf, tableStateOf } from "./current-view.ts";
 import { flashed } from "./flash.ts";
 import { type Listing, placeOfRow } from "./listing.ts";
-import { clamp, onRow, withTable } from "./places.ts";
-import { cursorRowOf, tableStateOf } from "./seen.ts";
+import { clamp, onRow, withTable } from "./navigation.ts";
 import { isOneOf } from "./step-helpers.ts";
 
 /** Returns `undefined` if the chord is not a marking key. */
@@ -63,7 +63,8 @@ function markedRange(state: State, listing: Listing): State {
   const marks = marksOf(state, listing);
   const places = [...marks].flatMap((id) => placeOfRow(table, order, id) ?? []);
   const [nearest] = places.sort((a, b) => Math.abs(a - cursor) - Math.abs(b - cursor));
-  if (nearest === undefined) return flashed(state, "no row is marked yet: Space marks one, then Ctrl-Space from there");
+  if (nearest === undefined)
+    return flashed(state, "no row is marked; mark one with Space, then Ctrl-Space marks up to the cursor");
   for (let at = Math.min(nearest, cursor); at <= Math.max(nearest, cursor); at += 1) marks.add(idAt(listing, at));
   return withTable(state, { marks });
 }

@@ -2,16 +2,16 @@
 
 import { escapeControls } from "../../base/index.ts";
 import { timeOfDay } from "../format/times.ts";
-import type { Chord } from "../model/key.ts";
-import { MOVING } from "../model/keys.ts";
+import { MOVING } from "../model/key-bindings.ts";
+import type { Chord } from "../model/key-event.ts";
 import type { LogLine, PageState, State, Step } from "../model/state.ts";
 import { type Line, line, span, textOfLine } from "../model/text.ts";
 import type { View } from "../model/view.ts";
+import { tableStateOf, textOf } from "./current-view.ts";
 import { flashed } from "./flash.ts";
 import { bodyRows } from "./layout.ts";
-import { clamp, withTable } from "./places.ts";
-import { tableStateOf, textOf } from "./seen.ts";
-import { isOneOf, only } from "./step-helpers.ts";
+import { clamp, withTable } from "./navigation.ts";
+import { isOneOf, stateOnly } from "./step-helpers.ts";
 
 /** Opens a page. `lines: undefined` means that they are loading, under the id that `nextId` had. */
 export function openedPage(state: State, title: string, lines: readonly Line[] | undefined): State {
@@ -27,7 +27,7 @@ export function openedPage(state: State, title: string, lines: readonly Line[] |
 /** Returns `undefined` if the chord is not a key of pages. */
 export function stepPage(state: State, page: PageState, chord: Chord, views: readonly View[]): Step | undefined {
   const offset = scrolledIn(page.offset, chord, state, views);
-  if (offset !== undefined) return only({ ...state, page: { ...page, offset } });
+  if (offset !== undefined) return stateOnly({ ...state, page: { ...page, offset } });
   if (isOneOf(chord, MOVING.copy)) return copied(state, page);
   return undefined;
 }
@@ -35,7 +35,7 @@ export function stepPage(state: State, page: PageState, chord: Chord, views: rea
 /** Handles the same keys for a view that is a page. */
 export function stepPageView(state: State, chord: Chord, views: readonly View[]): Step | undefined {
   const offset = scrolledIn(tableStateOf(state).offset, chord, state, views);
-  return offset === undefined ? undefined : only(withTable(state, { offset }));
+  return offset === undefined ? undefined : stateOnly(withTable(state, { offset }));
 }
 
 const scrolledIn = (from: number, chord: Chord, state: State, views: readonly View[]): number | undefined =>
@@ -59,7 +59,7 @@ export function scrolled(
 }
 
 function copied(state: State, { lines }: PageState): Step {
-  if (lines === undefined) return only(flashed(state, "there is nothing to copy yet"));
+  if (lines === undefined) return stateOnly(flashed(state, "there is nothing to copy yet"));
   return {
     state: flashed(state, "copied the page"),
     effects: [{ kind: "copy", text: lines.map(textOfLine).join("\n") }],
@@ -67,6 +67,6 @@ function copied(state: State, { lines }: PageState): Step {
 }
 
 export function linesOfLog(log: readonly LogLine[]): readonly Line[] {
-  if (log.length === 0) return [line("nothing happened yet", "dim")];
+  if (log.length === 0) return [line("No messages yet.", "dim")];
   return log.map(({ at, words }) => [span(`${timeOfDay(at)}  `, "dim"), span(escapeControls(words))]);
 }

@@ -4,13 +4,13 @@
  */
 
 import type { Need } from "../model/data.ts";
-import { VERBS, type VerbId } from "../model/keys.ts";
+import { VERBS, type VerbId } from "../model/key-bindings.ts";
 import type { State } from "../model/state.ts";
 import type { Offer, View } from "../model/view.ts";
-import { OWN } from "./command.ts";
+import { contextOf } from "./current-view.ts";
 import { tableOfView } from "./listing.ts";
 import { matchOf } from "./match.ts";
-import { contextOf } from "./seen.ts";
+import { OWN } from "./parse-command.ts";
 
 export interface NamedRow {
   readonly view: View;

@@ -1,24 +1,24 @@
 /** Prompt at the bottom: a command, a filter that applies while it is typed, or the answer to a verb's question. */
 
 import { applyEdit, editAtEnd } from "../edit/edit.ts";
-import { namesInWords } from "../format/names.ts";
-import type { KeyEvent } from "../model/key.ts";
-import { VERBS } from "../model/keys.ts";
+import { namesInWords } from "../format/name-list.ts";
+import { VERBS } from "../model/key-bindings.ts";
+import type { KeyEvent } from "../model/key-event.ts";
 import type { PromptState, State, Step } from "../model/state.ts";
 import { type Line, line } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { candidatesOf, commandOf, highlighted } from "./candidates.ts";
-import type { Command } from "./command.ts";
+import { tableStateOf, viewOf } from "./current-view.ts";
+import { stepFound } from "./file-completion.ts";
 import { flashed } from "./flash.ts";
-import { stepFound } from "./found.ts";
 import { followed, isUnsaved, quit } from "./intent.ts";
+import { candidatesOf, commandOf, highlighted } from "./name-candidates.ts";
+import { withTable } from "./navigation.ts";
 import { linesOfLog, openedPage } from "./page.ts";
 import { isReadingNames, unreadKinds } from "./palette.ts";
-import { withTable } from "./places.ts";
-import { tableStateOf, viewOf } from "./seen.ts";
+import type { Command } from "./parse-command.ts";
 import { openedHelp } from "./step-help.ts";
-import { only } from "./step-helpers.ts";
-import { stepVerb } from "./verbs.ts";
+import { stateOnly } from "./step-helpers.ts";
+import { stepVerb } from "./step-verb.ts";
 
 /** Maximum length of a prompt, in UTF-16 units; a filter is searched in every row. */
 const MAX_PROMPT_LENGTH = 4_096;
@@ -55,23 +55,23 @@ export function stepPrompt(before: State, open: PromptState, event: KeyEvent, vi
   const prompt = isEnter || open.enteredAt === undefined ? open : { ...open, enteredAt: undefined };
   const state = prompt === open ? before : { ...before, prompt };
   if (event.kind === "key") {
-    if (event.chord === "esc") return only(leftPrompt(state, prompt));
+    if (event.chord === "esc") return stateOnly(leftPrompt(state, prompt));
     if (isEnter) {
       return awaitsNames(state, prompt, views)
-        ? only({ ...state, prompt: { ...prompt, enteredAt: prompt.enteredAt ?? state.now } })
+        ? stateOnly({ ...state, prompt: { ...prompt, enteredAt: prompt.enteredAt ?? state.now } })
         : entered(state, prompt, views);
     }
     const isTab = event.chord === "tab";
     if (isTab || event.chord === "up" || event.chord === "down") {
       const by = event.chord === "up" ? -1 : 1;
       if (prompt.isFile !== undefined) return stepFound(state, prompt, by, isTab);
-      if (prompt.kind !== "command") return only(state);
-      return only(isTab ? tabbed(state, prompt, views) : chosen(state, prompt, by, views));
+      if (prompt.kind !== "command") return stateOnly(state);
+      return stateOnly(isTab ? tabbed(state, prompt, views) : chosen(state, prompt, by, views));
     }
   }
   const edit = applyEdit(prompt.edit, event, { isMultiline: false });
-  if (edit === undefined) return only(state);
-  if (edit.text.length > MAX_PROMPT_LENGTH) return only(flashed(state, "that is too long for a line", "warn"));
+  if (edit === undefined) return stateOnly(state);
+  if (edit.text.length > MAX_PROMPT_LENGTH) return stateOnly(flashed(state, "the text is too long", "warn"));
   const edited = {
     ...state,
     prompt: {
@@ -80,7 +80,7 @@ export function stepPrompt(before: State, open: PromptState, event: KeyEvent, vi
       ...(edit.text !== prompt.edit.text && { chosen: undefined, found: undefined }),
     },
   };
-  return only(prompt.kind === "filter" && edit.text !== prompt.edit.text ? withFilter(edited, edit.text) : edited);
+  return stateOnly(prompt.kind === "filter" && edit.text !== prompt.edit.text ? withFilter(edited, edit.text) : edited);
 }
 
 /** Whether Enter waits: the best match is known once all names are read, unless the operator chose one of those shown. */
@@ -100,7 +100,7 @@ export function leftPrompt(state: State, prompt: PromptState): State {
     case "filter":
       return withFilter(closed, prompt.before);
     case "ask":
-      return flashed(closed, "nothing was done");
+      return flashed(closed, "canceled");
     case "command":
     case "help":
       return closed;
@@ -115,34 +115,34 @@ function entered(before: State, prompt: PromptState, views: readonly View[]): St
   switch (kind) {
     case "filter":
     case "help":
-      return only(state);
+      return stateOnly(state);
     case "ask":
       return edit.text.trim() === "" || next === undefined
-        ? only(flashed(state, "nothing was given, nothing was done"))
+        ? stateOnly(flashed(state, "canceled: no text was entered"))
         : followed(state, next(edit.text), views);
     case "command":
-      return run(state, honest(commandOf(state, prompt, views), unreadKinds(before, views)), views);
+      return run(state, withUnreadNames(commandOf(state, prompt, views), unreadKinds(before, views)), views);
     default:
       return kind satisfies never;
   }
 }
 
 /** Says which names were not looked through where nothing was found. */
-function honest(command: Command, unread: readonly string[]): Command {
+function withUnreadNames(command: Command, unread: readonly string[]): Command {
   if (command.kind !== "wrong" || unread.length === 0) return command;
-  return { kind: "wrong", words: `${command.words}; not read: the names of ${namesInWords(unread, MOST_UNREAD)}` };
+  return { kind: "wrong", words: `${command.words}; could not read the names of ${namesInWords(unread, MOST_UNREAD)}` };
 }
 
 function run(state: State, command: Command, views: readonly View[]): Step {
   switch (command.kind) {
     case "nothing":
-      return only(state);
+      return stateOnly(state);
     case "quit":
       return quit(state, views);
     case "log":
-      return only(openedPage(state, "Log of this console", linesOfLog(state.log)));
+      return stateOnly(openedPage(state, "Log of this console", linesOfLog(state.log)));
     case "help":
-      return only(openedHelp(state));
+      return stateOnly(openedHelp(state));
     case "context":
       return toContext(state, command.name);
     case "go": {
@@ -153,10 +153,10 @@ function run(state: State, command: Command, views: readonly View[]): Step {
     case "verb": {
       const { verb, place, row } = command;
       const there = followed(state, { kind: "go", place, ...(row !== undefined && { row }) }, views).state;
-      return stepVerb(there, VERBS[verb].chord, views) ?? only(there);
+      return stepVerb(there, VERBS[verb].chord, views) ?? stateOnly(there);
     }
     case "wrong":
-      return only(flashed(state, command.words));
+      return stateOnly(flashed(state, command.words));
     default:
       return command satisfies never;
   }
@@ -181,19 +181,21 @@ function chosen(state: State, prompt: PromptState, by: 1 | -1, views: readonly V
 
 function toContext(state: State, name: string): Step {
   const { contexts, context } = state;
-  if (name === "") return only(openedPage(state, "Gateways by name", linesOfContexts(state)));
-  if (name === context) return only(flashed(state, `${name} is where you are`));
+  if (name === "") return stateOnly(openedPage(state, "Gateways by name", linesOfContexts(state)));
+  if (name === context) return stateOnly(flashed(state, `already connected to ${name}`));
   if (!contexts.some((one) => one.name === name)) {
-    return only(flashed(state, `there is no gateway named ${name}; :context lists them`));
+    return stateOnly(flashed(state, `there is no gateway named ${name}; :context lists them`));
   }
   if (isUnsaved(state))
-    return only(flashed(state, "the statement in the query view is not saved: Ctrl-S keeps it", "warn"));
+    return stateOnly(flashed(state, "the statement in :query is not saved; save it with Ctrl-S first", "warn"));
   return { state, effects: [{ kind: "context", name }] };
 }
 
 function linesOfContexts({ contexts, context }: State): readonly Line[] {
   if (contexts.length === 0)
-    return [line("none: `contexts` of the settings names them, and `gateway login` keeps sign-ins", "dim")];
+    return [
+      line("No gateways yet. Add them under `contexts` in the settings file, or sign in with `gateway login`.", "dim"),
+    ];
   const widest = Math.max(...contexts.map(({ name }) => name.length));
   return contexts.map(({ name, about }) => [
     { text: `${name === context ? "> " : "  "}${name.padEnd(widest)}  `, tone: "strong" },

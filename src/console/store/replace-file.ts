@@ -7,15 +7,15 @@ import type { SaveText } from "../model/view.ts";
 
 /** `path` is the existing file. */
 export const replaceDialog = (job: SaveText, path: string): Dialog => ({
-  title: "Replace a file of this machine",
+  title: "Replace a local file",
   isLocal: true,
   isDangerous: true,
   fields: [],
   lines: () => [
     ["Exists", line(escapeControls(path))],
     ["Replaces", line(`its content with ${job.what}`)],
-    ["Note", line("Esc keeps the file; save under another name instead", "dim")],
+    ["Note", line("Esc keeps the file; then save under another name", "dim")],
   ],
   confirm: { kind: "yes", does: "replace" },
-  deed: () => ({ kind: "job", job: { ...job, replaces: true } }),
+  task: () => ({ kind: "job", job: { ...job, replaces: true } }),
 });

@@ -11,13 +11,13 @@ import { plural } from "../format/numbers.ts";
 import type { PageState, State, Step } from "../model/state.ts";
 import { textOfLine } from "../model/text.ts";
 import type { Intent, View } from "../model/view.ts";
-import { tsvOf } from "../workbench/export.ts";
+import { tsvOf } from "../workbench/export-result.ts";
+import { contextOf, tableStateOf } from "./current-view.ts";
 import { flashed } from "./flash.ts";
 import type { Listing } from "./listing.ts";
-import { maskText } from "./masked.ts";
-import { contextOf, tableStateOf } from "./seen.ts";
-import { chosenOf } from "./select.ts";
-import { only } from "./step-helpers.ts";
+import { maskText } from "./mask-state.ts";
+import { chosenOf } from "./selectors.ts";
+import { stateOnly } from "./step-helpers.ts";
 
 /** Returns positions in the table, in the order on the screen. */
 function rowsToSave(state: State, { table, order }: Listing, views: readonly View[]): readonly number[] {
@@ -98,7 +98,7 @@ export function copyRows(state: State, listing: Listing, views: readonly View[])
   const { table, order } = listing;
   const chosen = new Set(chosenOf(state, views).ids);
   const rows = order.filter((at) => chosen.has(table.idOf(at)));
-  if (rows.length === 0) return only(flashed(state, "there is no row to copy"));
+  if (rows.length === 0) return stateOnly(flashed(state, "there is no row to copy"));
   const { now } = contextOf(state);
   const text = rows.map((at) => tsvOf(cellsOfRow(listing, at, now))).join("\n");
   return {
@@ -115,7 +115,7 @@ export function copyCells(state: State, listing: Listing, column: number, views:
   const texts = order
     .filter((at) => chosen.has(table.idOf(at)))
     .map((at) => cellsOfRow(listing, at, now)[column] ?? "");
-  if (texts.length === 0) return only(flashed(state, "there is no row to copy"));
+  if (texts.length === 0) return stateOnly(flashed(state, "there is no row to copy"));
   const head = table.columns[column]?.head ?? "";
   return { state: flashed(state, `copied ${head}`), effects: [{ kind: "copy", text: texts.join("\n") }] };
 }

@@ -1,15 +1,15 @@
 /** Keys of the help: typing searches it, Up and Down choose an entry, and Enter runs the entry. */
 
 import { applyEdit, editAtEnd } from "../edit/edit.ts";
-import type { KeyEvent } from "../model/key.ts";
-import { MOVING } from "../model/keys.ts";
+import { MOVING } from "../model/key-bindings.ts";
+import type { KeyEvent } from "../model/key-event.ts";
 import type { PromptState, State, Step } from "../model/state.ts";
 import type { View } from "../model/view.ts";
 import { flashed } from "./flash.ts";
 import { type EntryRun, foundEntries } from "./help-entries.ts";
 import { bodyRows } from "./layout.ts";
-import { clamp } from "./places.ts";
-import { only } from "./step-helpers.ts";
+import { clamp } from "./navigation.ts";
+import { stateOnly } from "./step-helpers.ts";
 
 /** Maximum length of a search, in UTF-16 units. */
 const MAX_SEARCH_LENGTH = 200;
@@ -32,11 +32,11 @@ export function stepHelp(
   const closed: State = { ...state, prompt: undefined };
   if (event.kind === "key") {
     const { chord } = event;
-    if (chord === "esc" || (chord === "?" && prompt.edit.text === "")) return only(closed);
+    if (chord === "esc" || (chord === "?" && prompt.edit.text === "")) return stateOnly(closed);
     const { sections, chosen } = foundEntries(state, views);
     const entries = sections.flatMap((section) => section.entries);
     const to = (at: number): Step =>
-      only({ ...state, prompt: { ...prompt, chosen: clamp(at, 0, entries.length - 1) } });
+      stateOnly({ ...state, prompt: { ...prompt, chosen: clamp(at, 0, entries.length - 1) } });
     const page = Math.max(1, bodyRows(state.size) - 1);
     if (chord === "up") return to(chosen - 1);
     if (chord === "down") return to(chosen + 1);
@@ -44,15 +44,15 @@ export function stepHelp(
     if (chord === MOVING.page_down.chords[0]) return to(chosen + page);
     if (chord === "enter") {
       const entry = entries[chosen];
-      if (entry === undefined) return only(flashed(state, "no key or action matches the search"));
-      if (entry.runs.kind === "none") return only(flashed(state, `Esc, then one of the keys ${entry.key}`));
+      if (entry === undefined) return stateOnly(flashed(state, "no key or action matches the search"));
+      if (entry.runs.kind === "none") return stateOnly(flashed(state, `Esc, then one of the keys ${entry.key}`));
       return run(closed, entry.runs);
     }
   }
   const edit = applyEdit(prompt.edit, event, { isMultiline: false });
-  if (edit === undefined) return only(state);
-  if (edit.text.length > MAX_SEARCH_LENGTH) return only(flashed(state, "that is too long for a search", "warn"));
-  return only({
+  if (edit === undefined) return stateOnly(state);
+  if (edit.text.length > MAX_SEARCH_LENGTH) return stateOnly(flashed(state, "the search text is too long", "warn"));
+  return stateOnly({
     ...state,
     prompt: { ...prompt, edit, ...(edit.text !== prompt.edit.text && { chosen: undefined }) },
   });

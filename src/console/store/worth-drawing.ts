@@ -6,7 +6,7 @@
 import type { Reading } from "../model/data.ts";
 import type { Event, State } from "../model/state.ts";
 import type { View } from "../model/view.ts";
-import { needsOf } from "./select.ts";
+import { needsOf } from "./selectors.ts";
 
 /**
  * Returns whether to draw. `before` and `now` are the states around the event. While nobody is at the keyboard (`isAttended`),

@@ -3,8 +3,8 @@
  * treats pasted text as keys (operator console reference, A3).
  */
 
-import type { KeyEvent, MouseReport } from "../model/key.ts";
-import { createDecoder } from "./decode.ts";
+import type { KeyEvent, MouseReport } from "../model/key-event.ts";
+import { createDecoder } from "./decode-keys.ts";
 
 /** Used part of `process.stdin`; `setRawMode` and the rest are those of `tty.ReadStream`. */
 export interface KeyboardInput {

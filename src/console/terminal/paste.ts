@@ -3,7 +3,7 @@
  * tabs are dropped, as is text beyond `MAX_PASTE_LENGTH`. None of it is ever a key.
  */
 
-import { MAX_PASTE_LENGTH } from "../model/key.ts";
+import { MAX_PASTE_LENGTH } from "../model/key-event.ts";
 import { createUtf8Reader } from "./utf8.ts";
 
 const END = Uint8Array.from("\u001b[201~", (character) => character.charCodeAt(0));

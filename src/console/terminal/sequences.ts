@@ -6,7 +6,7 @@
  * alt, shift; an unused chord does nothing.
  */
 
-import type { Chord } from "../model/key.ts";
+import type { Chord } from "../model/key-event.ts";
 
 /** Keys by the final byte of `CSI` or `SS3`. */
 const LETTERS: ReadonlyMap<string, string> = new Map([

@@ -1,9 +1,13 @@
 /** View of acknowledgements: the reason, the end, and the current state of each. */
 
 import type { AcknowledgementRecord } from "../../admin-api/index.ts";
-import { acknowledgeDialog, liftAcknowledgementsDialog, whyNotAcknowledged } from "../actions/acknowledgement.ts";
-import { momentColumn, textColumn } from "../format/columns.ts";
-import { labelled, shown } from "../format/lines.ts";
+import {
+  acknowledgeDialog,
+  liftAcknowledgementsDialog,
+  whyNotAcknowledged,
+} from "../actions/acknowledgement-dialogs.ts";
+import { momentColumn, textColumn } from "../format/column-kinds.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
 import { clock, span as duration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { keyOf, type Need, rowsOf } from "../model/data.ts";
@@ -18,14 +22,14 @@ interface Row {
   readonly record: AcknowledgementRecord;
   /** Alert that is acknowledged, while it is active. */
   readonly item: AttentionItem | undefined;
-  readonly standing: "folded" | "worse" | "back" | "over" | "ended";
+  readonly status: "folded" | "worse" | "back" | "over" | "ended";
 }
 
-const STANDINGS: Readonly<Record<Row["standing"], Span>> = {
+const STATUSES: Readonly<Record<Row["status"], Span>> = {
   folded: span(" folded", "off"),
   worse: span("!worse", "fail"),
   back: span("!back", "fail"),
-  over: span(" over", "dim"),
+  over: span(" gone", "dim"),
   ended: span(" ended", "dim"),
 };
 
@@ -34,11 +38,11 @@ function rows(context: Context): readonly Row[] {
   return rowsOf(context.data, "acknowledgements").map((record) => {
     const item = items.get(record.name);
     const isEnded = Date.parse(record.until) <= context.now;
-    return { record, item, standing: isEnded ? "ended" : standingOf(record, item, context) };
+    return { record, item, status: isEnded ? "ended" : statusOf(record, item, context) };
   });
 }
 
-function standingOf(record: AcknowledgementRecord, item: AttentionItem | undefined, context: Context): Row["standing"] {
+function statusOf(record: AcknowledgementRecord, item: AttentionItem | undefined, context: Context): Row["status"] {
   if (item === undefined) return "over";
   if (isWorse(item, record)) return "worse";
   return isBack(item, record, context) ? "back" : "folded";
@@ -55,8 +59,8 @@ const COLUMNS: readonly Column<Row>[] = [
     width: 8,
     align: "left",
     priority: 1,
-    cell: ({ standing }) => STANDINGS[standing],
-    sortKey: ({ standing }) => standing,
+    cell: ({ status }) => STATUSES[status],
+    sortKey: ({ status }) => status,
   },
   textColumn({ head: "ABOUT", letter: "a", width: { least: 16, flex: 2 }, priority: 1, cut: "middle" }, aboutOf),
   textColumn(
@@ -75,8 +79,8 @@ const COLUMNS: readonly Column<Row>[] = [
     width: 9,
     align: "left",
     priority: 1,
-    cell: ({ record, standing }, now) =>
-      standing === "ended" ? span("-", "dim") : span(duration(Date.parse(record.until) - now)),
+    cell: ({ record, status }, now) =>
+      status === "ended" ? span("-", "dim") : span(duration(Date.parse(record.until) - now)),
     sortKey: ({ record }) => Date.parse(record.until),
   },
   {
@@ -98,7 +102,7 @@ const table = (context: Context): Table =>
       idOf: ({ record }) => record.name,
       nameOf: ({ record }) => record.name,
       haystack: (row) => `${row.record.name} ${aboutOf(row)} ${row.record.reason} ${row.record.by}`,
-      isBad: ({ standing }) => standing === "worse" || standing === "back",
+      isBad: ({ status }) => status === "worse" || status === "back",
       jsonOf: ({ record }) => record,
     },
     rows(context),
@@ -106,17 +110,17 @@ const table = (context: Context): Table =>
 
 const rowOf = (id: string, context: Context): Row | undefined => rows(context).find(({ record }) => record.name === id);
 
-const GONE = "the acknowledgement is there no more";
+const GONE = "the acknowledgement no longer exists";
 const over = (words: string): Intent => ({ kind: "flash", words, tone: "warn" });
 
 function pane(id: string, context: Context): readonly Line[] {
   const row = rowOf(id, context);
   if (row === undefined) return [];
-  const { record, item, standing } = row;
+  const { record, item, status } = row;
   const { severity } = record;
-  const isWatched = severity !== null && standing === "folded";
+  const isWatched = severity !== null && status === "folded";
   return [
-    labelled("about", shown(aboutOf(row), "strong"), span("  "), STANDINGS[standing]),
+    labelled("about", shown(aboutOf(row), "strong"), span("  "), STATUSES[status]),
     labelled("row", shown(record.name, "dim")),
     labelled("reason", shown(record.reason)),
     labelled("by", shown(record.by), span(`  since ${clock(Date.parse(record.created_at), context.now)}`, "dim")),
@@ -124,14 +128,12 @@ function pane(id: string, context: Context): readonly Line[] {
       "until",
       span(clock(Date.parse(record.until), context.now)),
       span(
-        isWatched
-          ? `  shown before that when it is worse than it was (${severity}), or back after ten minutes of calm`
-          : "",
+        isWatched ? `  shown earlier if it gets worse than it was (${severity}), or returns after ten minutes` : "",
         "dim",
       ),
     ),
     item === undefined
-      ? labelled("now", span("nothing of it wants attention", "dim"))
+      ? labelled("now", span("it does not want attention now", "dim"))
       : labelled(
           "now",
           span(`${SEVERITIES[item.severity].mark} ${item.what}  `, item.tone ?? SEVERITIES[item.severity].tone),
@@ -144,7 +146,7 @@ function pane(id: string, context: Context): readonly Line[] {
 function whyNotExtend({ ids: [id = ""] }: Chosen, context: Context): string | undefined {
   const row = rowOf(id, context);
   if (row === undefined) return GONE;
-  return row.item === undefined ? "nothing of it wants attention now" : undefined;
+  return row.item === undefined ? "it does not want attention now" : undefined;
 }
 
 const needs = (): readonly [Need, ...Need[]] => {
@@ -156,7 +158,7 @@ export const acknowledgementsView: View = {
   id: "acknowledgements",
   aliases: ["acks", "acknowledged"],
   title: "Acknowledgements",
-  about: "rows of the overview that operators have seen and left, why, and until when",
+  about: "alerts that operators acknowledged: why, by whom and until when",
   needs,
   body: {
     kind: "table",
@@ -170,7 +172,7 @@ export const acknowledgementsView: View = {
     }),
     open(id, context) {
       const item = rowOf(id, context)?.item;
-      return item === undefined ? over("nothing of it wants attention now") : { kind: "go", ...item.goes };
+      return item === undefined ? over("it does not want attention now") : { kind: "go", ...item.goes };
     },
     query: {
       table: "acknowledgements",

@@ -1,10 +1,10 @@
 /** View of the model files on this node: present, downloading or unused, with size, digest and users. */
 
 import type { ArtifactRecord } from "../../admin-api/index.ts";
-import { bar } from "../format/charts.ts";
-import { textColumn } from "../format/columns.ts";
-import { describedAs, labelled, shown } from "../format/lines.ts";
+import { textColumn } from "../format/column-kinds.ts";
+import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
 import { count, percent, plural, short } from "../format/numbers.ts";
+import { bar } from "../format/sparkline.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
@@ -92,7 +92,7 @@ function above({ data, isAscii }: Context): readonly Line[] {
   if (rows.length === 0) return [];
   const of = (...states: readonly ArtifactRecord["state"][]) => rows.filter(({ state }) => states.includes(state));
   const whole = Math.max(1, sizeOf(rows));
-  const told = (label: string, part: readonly ArtifactRecord[], tone: Tone): Line =>
+  const sumLine = (label: string, part: readonly ArtifactRecord[], tone: Tone): Line =>
     labelled(
       label,
       span(bar(sizeOf(part) / whole, BAR_CELLS, isAscii), tone),
@@ -100,9 +100,9 @@ function above({ data, isAscii }: Context): readonly Line[] {
     );
   const [coming, left] = [of("fetching", "failed"), of("unused", "partial")];
   return [
-    told("in use", of("ready"), "plain"),
-    told("to come", coming, coming.length === 0 ? "dim" : "warn"),
-    told("unused", left, "dim"),
+    sumLine("in use", of("ready"), "plain"),
+    sumLine("not fetched", coming, coming.length === 0 ? "dim" : "warn"),
+    sumLine("unused", left, "dim"),
     BLANK,
   ];
 }
@@ -114,7 +114,7 @@ function pane(id: string, { data, isAscii }: Context): readonly Line[] {
   const others = rowsOf(data, "artifacts").filter((it) => it.model === model && it.node === node);
   const whole = sizeOf(others);
   return [
-    labelled("file", shown(file || "not known until the hub has told"), shown(role === null ? "" : `  ${role}`, "dim")),
+    labelled("file", shown(file || "not known yet"), shown(role === null ? "" : `  ${role}`, "dim")),
     labelled("digest", shown(digest ?? "not known")),
     labelled("size", span(size === null ? "not known" : `${count(size)} bytes`), shown(`  on ${node}`, "dim")),
     labelled("state", span(state, stateOf(state).tone), ...(message === null ? [] : [shown(`: ${message}`, "fail")])),
@@ -125,12 +125,12 @@ function pane(id: string, { data, isAscii }: Context): readonly Line[] {
             "fetched",
             span(bar(whole === 0 ? 0 : fetched / whole, BAR_CELLS, isAscii)),
             span(
-              `  ${bytes(fetched)} of ${whole === 0 ? "what is not known yet" : `${bytes(whole)}, ${percent(fetched / whole, 0)} %`}`,
+              `  ${bytes(fetched)} of ${whole === 0 ? "an unknown size" : `${bytes(whole)}, ${percent(fetched / whole, 0)} %`}`,
             ),
           ),
         ]),
     ...(source === null ? [] : [labelled("from", shown(source))]),
-    labelled("used by", shown(detectors.length === 0 ? "no detector of what runs" : detectors.join(", "))),
+    labelled("used by", shown(detectors.length === 0 ? "no detector in force" : detectors.join(", "))),
     ...(state === "unused" || state === "partial"
       ? [
           labelled(
@@ -147,7 +147,7 @@ function pane(id: string, { data, isAscii }: Context): readonly Line[] {
           labelled(
             "do",
             span(
-              "it is tried again by itself; is the hub reached from that node, and is there room in `cache_dir`?",
+              "it is retried automatically; check that the node reaches the hub, and that `cache_dir` has room",
               "dim",
             ),
           ),
@@ -174,7 +174,7 @@ export const artifactsView: View = {
     pane,
     describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
     empty: () => ({
-      sentence: "No detector needs a model, and nothing lies in the cache of this node.",
+      sentence: "No detector needs a model, and the cache of this node is empty.",
       next: "Models are declared in the deployment document (`models:`); `gateway models pin` prints an entry",
     }),
     query: {

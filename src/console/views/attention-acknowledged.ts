@@ -5,8 +5,8 @@
  */
 
 import type { AcknowledgementRecord } from "../../admin-api/index.ts";
-import { standingAcknowledgements } from "../actions/acknowledgement.ts";
-import { namesInWords } from "../format/names.ts";
+import { activeAcknowledgements } from "../actions/acknowledgement-dialogs.ts";
+import { namesInWords } from "../format/name-list.ts";
 import { span } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
@@ -19,11 +19,11 @@ export interface Acknowledged {
 }
 
 export function withoutAcknowledged(items: readonly AttentionItem[], context: Context): Acknowledged {
-  const standing = new Map(standingAcknowledgements(context.data, context.now).map((row) => [row.name, row]));
+  const active = new Map(activeAcknowledgements(context.data, context.now).map((row) => [row.name, row]));
   const shown: AttentionItem[] = [];
   const folded: AttentionItem[] = [];
   for (const item of items) {
-    const row = standing.get(item.id);
+    const row = active.get(item.id);
     const why = row === undefined ? "" : whyShown(item, row, context);
     if (row === undefined) shown.push(item);
     else if (why !== undefined) shown.push({ ...item, says: `${why}: ${item.says}` });
@@ -35,10 +35,10 @@ export function withoutAcknowledged(items: readonly AttentionItem[], context: Co
 /** Returns the reason why an acknowledged alert is shown; `undefined` if it stays hidden. */
 function whyShown(item: AttentionItem, row: AcknowledgementRecord, context: Context): string | undefined {
   const by = namesInWords([row.by]);
-  if (isWorse(item, row)) return `worse than ${by} acknowledged`;
+  if (isWorse(item, row)) return `worse than when ${by} acknowledged it`;
   const away = awayMs(row, context);
-  if (away !== undefined) return `back after ${span(away)} since ${by} acknowledged`;
-  return isAnother(item, row) ? `anew since ${by} acknowledged` : undefined;
+  if (away !== undefined) return `back after ${span(away)} since ${by} acknowledged it`;
+  return isAnother(item, row) ? `new since ${by} acknowledged it` : undefined;
 }
 
 /** Returns whether it cleared for longer than a flapping alert does, and came back. */
@@ -64,4 +64,4 @@ export function isWorse(
 
 /** Returns how many of the known acknowledgements have ended; alerts return as it grows. */
 export const endedAcknowledgements = ({ data, now }: Context): number =>
-  rowsOf(data, "acknowledgements").length - standingAcknowledgements(data, now).length;
+  rowsOf(data, "acknowledgements").length - activeAcknowledgements(data, now).length;

@@ -24,7 +24,7 @@ function itemOf(row: CertificateRecord): AttentionItem | undefined {
   if (severity === undefined) return undefined;
   const expiresAt = end === null ? undefined : Date.parse(end);
   const says = [
-    ...(expiresAt === undefined ? ["there is no certificate yet: nothing is served"] : []),
+    ...(expiresAt === undefined ? ["no certificate yet: nothing is served"] : []),
     ...(expiresAt !== undefined && state === "expired"
       ? [`certificate expired ${day(expiresAt)}: clients refuse it`]
       : []),

@@ -35,7 +35,7 @@ function forgetful(member: ClusterMemberRecord, isMet: boolean): AttentionItem {
   const { id } = member;
   const remedy = isMet
     ? "start it with an empty data directory that joins"
-    : "NOTHING CAN BE DECIDED: keep this node, see H";
+    : "NO QUORUM, NOTHING CAN BE WRITTEN: keep this node, see H";
   return {
     id: `forgot:${id}`,
     severity: "fail",
@@ -43,7 +43,7 @@ function forgetful(member: ClusterMemberRecord, isMet: boolean): AttentionItem {
     what: "FORGOT",
     kind: "member",
     name: id,
-    says: `came back with less than it had acknowledged, and is refused; ${remedy}`,
+    says: `restarted without entries that it had acknowledged, and is refused; ${remedy}`,
     goes: { place: { view: "cluster" }, row: id },
     json: member,
   };
@@ -64,7 +64,7 @@ function silent(member: ClusterMemberRecord, { voters, reachable, quorum, isMet 
     what: "MEMBER",
     kind: "member",
     name: id,
-    says: `${since}; ${left}${isMet ? "" : ": NOTHING CAN BE DECIDED"}`,
+    says: `${since}; ${left}${isMet ? "" : ": NO QUORUM, NOTHING CAN BE WRITTEN"}`,
     goes: { place: { view: "cluster" }, row: id },
     json: member,
   };
@@ -74,7 +74,7 @@ function silent(member: ClusterMemberRecord, { voters, reachable, quorum, isMet 
  * Minimum clock offset of an alert, in milliseconds; beyond it windows, suspensions and expiries differ noticeably between
  * nodes.
  */
-const TOLD_OFFSET_MS = 1_000;
+const NOTABLE_OFFSET_MS = 1_000;
 
 export const WRONG_CLOCKS: AttentionSource = {
   needs: [{ id: "list_cluster_members" }],
@@ -85,7 +85,7 @@ export const WRONG_CLOCKS: AttentionSource = {
     const median = offsets[Math.floor((offsets.length - 1) / 2)] ?? 0;
     return members.flatMap((member) => {
       const ahead = (member.clock_offset_ms ?? median) - median;
-      return Math.abs(ahead) > TOLD_OFFSET_MS ? [wrongClock(member, ahead)] : [];
+      return Math.abs(ahead) > NOTABLE_OFFSET_MS ? [wrongClock(member, ahead)] : [];
     });
   },
 };
@@ -100,7 +100,7 @@ function wrongClock(member: ClusterMemberRecord, ahead: number): AttentionItem {
     what: "CLOCK",
     kind: "member",
     name: member.id,
-    says: `its clock is ${contactWords(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the others: see that its machine keeps time`,
+    says: `its clock is ${contactWords(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the others: check the time synchronization of its machine`,
     goes: { place: { view: "cluster" }, row: member.id },
     json: member,
   };
@@ -120,7 +120,7 @@ export const LOG_AHEAD: AttentionSource = {
         severity: "warn",
         weight: 0.9,
         degree: Math.floor(Math.log10(ms)),
-        says: `${until}: until they reach it, budgets and suspensions go by the clocks; see that they are right`,
+        says: `${until}: until the clocks reach it, budgets and suspensions use the clocks; check the time synchronization`,
       },
     ];
   },
@@ -139,7 +139,7 @@ export const NO_LEADER: AttentionSource = {
         what: "LEADER",
         kind: "cluster",
         view: "cluster",
-        words: "knows no leader: changes are refused until there is one; traffic goes on",
+        words: "has no leader: changes are refused until there is one; traffic is served",
       }),
     ];
   },
@@ -169,7 +169,7 @@ export const NODE_NOT_READY: AttentionSource = {
   items(context) {
     const node = status(context);
     if (node === undefined || node.ready || node.role === "removed") return [];
-    const words = `not ready: ${node.reasons.join("; ") || "it does not say why"}`;
+    const words = `not ready: ${node.reasons.join("; ") || "no reason given"}`;
     return [
       ofNode(node, {
         id: "node:ready",
@@ -191,7 +191,7 @@ export const WORKERS_MISSING: AttentionSource = {
     if (node?.workers === undefined || !node.ready) return [];
     const { wanted, serving, restarts, last_end_by: by } = node.workers;
     if (serving >= wanted) return [];
-    const last = by === null ? "" : `; the last that ended: ${by}`;
+    const last = by === null ? "" : `; last exit: ${by}`;
     const words = `${serving} of ${plural(wanted, "worker process", "worker processes")} serve, ${plural(restarts, "restart")}${last}`;
     return [
       ofNode(node, {
@@ -211,7 +211,7 @@ export const CONFIGURATION_REFUSED: AttentionSource = {
   items(context) {
     const node = status(context);
     if (node === undefined || !isRefused(node)) return [];
-    const words = `${node.configuration.message ?? "refused, no reason given"}; still serves the configuration before`;
+    const words = `${node.configuration.message ?? "refused, no reason given"}; still serves the previous configuration`;
     return [ofNode(node, { id: "node:configuration", what: "CONFIG", kind: "node", view: "config", words })];
   },
 };
@@ -284,7 +284,7 @@ function sourceItem(row: SourceRecord): AttentionItem {
   const isRefusedHere = row.state === "refused";
   const words = isRefusedHere
     ? `revision ${row.revision} is refused here`
-    : `revision ${row.revision} is not served yet`;
+    : `revision ${row.revision} is not in force yet`;
   return {
     id: `source:${row.name}`,
     severity: isRefusedHere ? "fail" : "warn",
@@ -322,7 +322,7 @@ function conflictItem(
   before: AuditHeadRecord | undefined,
   heads: readonly AuditHeadRecord[],
 ): AttentionItem {
-  const showed = `showed ${plural(conflicts, "time")} what cannot be one chain`;
+  const showed = `showed heads that do not continue its audit chain ${plural(conflicts, "time")}`;
   return {
     id: `audit:${node}`,
     severity: "fail",
@@ -334,7 +334,7 @@ function conflictItem(
     says:
       before === undefined
         ? `${showed}: verify its exported trail`
-        : `${showed}: one ended at ${count(before.seq)}, another is at ${count(seq)}. A node replaced under its id looks so; if none was, verify its exported trail`,
+        : `${showed}: one ended at ${count(before.seq)}, another is at ${count(seq)}. This is expected if the node was replaced under its id; otherwise verify its exported trail`,
     goes: { place: { view: "audit-heads" }, row: `${node}/${kid}` },
     json: heads,
   };

@@ -1,7 +1,7 @@
 /** Alerts and their sources, one source per kind. */
 
-import type { Acknowledgeable } from "../actions/acknowledgement.ts";
-import type { Suspendable } from "../actions/suspension-words.ts";
+import type { Acknowledgeable } from "../actions/acknowledgement-dialogs.ts";
+import type { Suspendable } from "../actions/suspension-text.ts";
 import { span } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import type { Need } from "../model/data.ts";

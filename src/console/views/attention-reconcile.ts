@@ -4,8 +4,8 @@ import type { ReconcileRecord, ReconcileVerdictRecord } from "../../admin-api/in
 import { count, percent, plural } from "../format/numbers.ts";
 import { rowsOf } from "../model/data.ts";
 import type { AttentionItem, AttentionSource } from "./attention-item.ts";
+import { earlyDays } from "./days-before-metering.ts";
 import { verdictId } from "./reconcile.ts";
-import { earlyDays } from "./reconcile-early.ts";
 
 export const DRIFT: AttentionSource = {
   needs: [{ id: "list_reconcile_verdicts" }],
@@ -55,7 +55,7 @@ const reportItem = (row: ReconcileRecord, error: string): AttentionItem => ({
   what: "REPORT",
   kind: "reconcile",
   name: row.provider,
-  says: `its usage report is not had: ${error}`,
+  says: `its usage report cannot be read: ${error}`,
   goes: { place: { view: "reconcile" } },
   json: row,
 });

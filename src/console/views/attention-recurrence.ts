@@ -6,7 +6,7 @@
  * suspensions and refused callers, the gateway reports the start time itself.
  */
 
-import { standingAcknowledgements } from "../actions/acknowledgement.ts";
+import { activeAcknowledgements } from "../actions/acknowledgement-dialogs.ts";
 import type { Context } from "../model/context.ts";
 import { NO_RECURRENCES, type Recurrence, type Recurrences } from "../model/recurrence.ts";
 import { attentionNeeds, attentionOf } from "./attention.ts";
@@ -19,8 +19,8 @@ const FRESH_MS = 30_000;
 /** Returns the recurrences after an answer; `context` has the previous ones. */
 export function recurrencesOf(context: Context): Recurrences {
   const { recurrences: before = NO_RECURRENCES, data, now } = context;
-  const standing = standingAcknowledgements(data, now);
-  if (standing.length === 0) return before.size === 0 ? before : NO_RECURRENCES;
+  const active = activeAcknowledgements(data, now);
+  if (active.length === 0) return before.size === 0 ? before : NO_RECURRENCES;
   const isWatched = attentionNeeds().every((need) => {
     const reading = data.get(need);
     // A forbidden list never produces rows.
@@ -28,7 +28,7 @@ export function recurrencesOf(context: Context): Recurrences {
     return reading?.value !== undefined && reading.failure === undefined && now - (reading.freshAt ?? 0) < FRESH_MS;
   });
   const present = new Set(attentionOf(context).map(({ id }) => id));
-  const next = standing.map(({ name, created_at }): readonly [string, Recurrence] => {
+  const next = active.map(({ name, created_at }): readonly [string, Recurrence] => {
     const known = before.get(name);
     const was = known?.of === created_at ? known : { of: created_at, awaySince: undefined, backAfterMs: undefined };
     if (!present.has(name)) {

@@ -1,7 +1,7 @@
 /** Alerts about refused callers: keys, users or agents whose requests were refused in the last minute. */
 
 import type { RefusalRecord } from "../../admin-api/index.ts";
-import { namesInWords } from "../format/names.ts";
+import { namesInWords } from "../format/name-list.ts";
 import { count } from "../format/numbers.ts";
 import { rowsOf } from "../model/data.ts";
 import type { AttentionItem, AttentionSource } from "./attention-item.ts";
@@ -20,12 +20,12 @@ export const REFUSED_CALLERS: AttentionSource = {
   needs: [{ id: "list_refusals" }, { id: "list_budgets" }],
   items({ data }) {
     // Refusals by a budget are covered by the budget's alert if this node reports it as refusing.
-    const told = new Set(
+    const shownBudgets = new Set(
       rowsOf(data, "budgets").flatMap(({ budget, status }) => (status === "refusing" ? [budget] : [])),
     );
     const groups = new Map<string, [RefusalRecord, ...RefusalRecord[]]>();
     for (const row of rowsOf(data, "refusals")) {
-      if (row.last_minute === 0 || (row.cause === "budget" && told.has(row.cause_name ?? ""))) continue;
+      if (row.last_minute === 0 || (row.cause === "budget" && shownBudgets.has(row.cause_name ?? ""))) continue;
       const key = JSON.stringify([row.caller_kind, row.caller, row.code, row.cause, row.cause_name]);
       const group = groups.get(key);
       if (group === undefined) groups.set(key, [row]);

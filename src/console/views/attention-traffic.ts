@@ -5,7 +5,7 @@
 
 import type { BudgetRecord, SuspensionRecord } from "../../admin-api/index.ts";
 import { activeSuspensions, reroutingOf } from "../actions/suspension-routes.ts";
-import { namesInWords } from "../format/names.ts";
+import { namesInWords } from "../format/name-list.ts";
 import { count, percent, plural } from "../format/numbers.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { sumOf } from "../model/nodes.ts";
@@ -58,7 +58,7 @@ function failingItem<Row extends Measured>(
   const some = differing(met.parts);
   const those = some === undefined ? [met.record] : met.parts.filter(({ node }) => some.nodes.includes(node));
   const { error_ratio: ratio, rate, in_flight: inFlight } = sumOf(those);
-  const only = some === undefined ? "" : `on ${namesInWords(some.nodes, FEW_NAMES)} alone, `;
+  const onlyOn = some === undefined ? "" : `only on ${namesInWords(some.nodes, FEW_NAMES)}: `;
   const failed = { kind: KINDS[table], name };
   return {
     id: suspensionId(failed),
@@ -69,7 +69,7 @@ function failingItem<Row extends Measured>(
     what: "FAIL",
     kind: failed.kind,
     name,
-    says: `${only}${percent(ratio)} % of ${what} fail, ${count(rate, 1)}/s${after}; ${count(inFlight)} in flight`,
+    says: `${onlyOn}${percent(ratio)} % of ${what} fail, ${count(rate, 1)}/s${after}; ${count(inFlight)} in flight`,
     goes: { place: { view }, row: name },
     suspends: failed,
     requests: providerFilter(name),
@@ -82,9 +82,11 @@ const FEW_NAMES = 2;
 
 function leaving(name: string, data: Data): string {
   if (data.get({ id: "list_models" })?.value === undefined) return "";
-  const { routed, takers } = reroutingOf(data, [name]);
-  if (routed === 0) return "; no model goes to it first";
-  return takers.length === 0 ? "; nobody stands in" : `; requests leave to ${namesInWords(takers, FEW_NAMES)}`;
+  const { routed, replacements } = reroutingOf(data, [name]);
+  if (routed === 0) return "; no model is routed to it first";
+  return replacements.length === 0
+    ? "; no other provider takes over"
+    : `; requests fail over to ${namesInWords(replacements, FEW_NAMES)}`;
 }
 
 /** One row for all models: a suspended provider can affect hundreds of names. */
@@ -104,7 +106,7 @@ export const UNSERVED_MODELS: AttentionSource = {
       name: unserved.length === 1 ? first.model : plural(unserved.length, "model"),
       says:
         unserved.length === 1
-          ? "no provider serves it: all of its plan is suspended or not there"
+          ? "no provider serves it: all in its plan are suspended or missing"
           : `no provider serves ${namesInWords(unserved.map(({ model }) => model))}`,
       goes: { place: { view: "models" }, row: first.model },
       json: unserved,

@@ -2,8 +2,8 @@
 
 import type { AuditHeadRecord } from "../../admin-api/index.ts";
 import { askFile } from "../actions/ask-file.ts";
-import { countColumn, textColumn } from "../format/columns.ts";
-import { describedAs, labelled, shown } from "../format/lines.ts";
+import { countColumn, textColumn } from "../format/column-kinds.ts";
+import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
 import { count, plural } from "../format/numbers.ts";
 import { ago, clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -105,21 +105,18 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
 function conflictLines({ node, conflicts }: AuditHeadRecord, chains: number): readonly Line[] {
   const times = conflicts === 1 ? "once" : `${count(conflicts)} times`;
   return [
+    line(`! CONFLICT: ${times} this node showed a head that does not continue what the cluster had witnessed:`, "fail"),
+    line("two records with one number, or a new chain without a predecessor. Records were replaced, or the data"),
     line(
-      `! CONFLICT: ${times} this node showed a head that cannot go on from what the cluster had witnessed of it:`,
-      "fail",
-    ),
-    line("two records of one number, or a new chain that names no predecessor. Records were replaced, or its data"),
-    line(
-      `directory was set back. Export the trail of ${shown(node).text}, save the heads (w), verify with both (V; -heads).`,
+      `directory was restored from a copy. Export the trail of ${shown(node).text}, save the heads (w), verify with both (V; -heads).`,
     ),
     ...(chains < 2
       ? []
       : [
           line(
-            "A node that was replaced under its id, with an empty data directory, looks so too: the chain of before ends,",
+            "A node that was replaced under its id, with an empty data directory, looks the same: its old chain ends,",
           ),
-          line("and another begins that does not name it. If nobody replaced it, take it for the former."),
+          line("and another begins that does not name it. If nobody replaced it, assume that records were replaced."),
         ]),
   ];
 }

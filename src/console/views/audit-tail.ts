@@ -5,15 +5,15 @@
 
 import type { AuditRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
-import { labelled, shown } from "../format/lines.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
 import { count } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, type Span, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
+import { wordsOf } from "./audit-record-text.ts";
 import { rowsOfLines, rowsOfRecords, type TailRow } from "./audit-tail-rows.ts";
-import { wordsOf } from "./audit-tail-words.ts";
 import { verifyOffer } from "./audit-verify.ts";
 
 const rowsIn = ({ data, tail }: Pick<Context, "data" | "tail">): readonly TailRow[] =>
@@ -145,7 +145,7 @@ export const auditTailView: View = {
   id: "audit-tail",
   aliases: ["tail"],
   title: "Audit tail",
-  about: "the newest audit records of the nodes, or of the stream given",
+  about: "the newest audit records of the nodes, or of the audit file",
   group: "audit",
   needs: () => [{ id: "list_audit_records" }],
   body: {
@@ -155,14 +155,14 @@ export const auditTailView: View = {
     empty({ tail, tailWhy }) {
       if (tail === undefined)
         return {
-          sentence: "The nodes remember no records yet.",
-          next: "r reads again; a change of anything makes one",
+          sentence: "The nodes have no audit records yet.",
+          next: "Each change makes one; press r to read again",
         };
       if (tailWhy === undefined)
-        return { sentence: "The stream that was given has no lines yet.", next: "They show here as they come" };
+        return { sentence: "The audit file has no lines yet.", next: "New lines are shown here as they are written" };
       return {
-        sentence: `The stream that was given cannot be read: ${escapeControls(tailWhy)}.`,
-        next: "It shows here once it can; where the name is wrong, q leaves, then `gateway console -audit FILE`",
+        sentence: `The audit file cannot be read: ${escapeControls(tailWhy)}.`,
+        next: "It is shown once it can be read. If the name is wrong, leave with q and run `gateway console -audit FILE`",
       };
     },
     describe,

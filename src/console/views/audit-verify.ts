@@ -25,8 +25,8 @@ export const verifyOffer: Offer = {
 const HOW_TO: readonly Line[] = [
   line("Nothing verified yet. Press V and name an exported trail: the JSON lines that the nodes write to stderr."),
   BLANK,
-  line("It is checked on this machine, chain by chain: hashes, signatures, links, numbers that are missing or double."),
-  line("Nothing is asked of the gateway, and nothing is changed. The same on a command line:"),
+  line("It is checked on this machine, chain by chain: hashes, signatures, links, missing and duplicate numbers."),
+  line("Nothing is sent to the gateway. The same on a command line:"),
   BLANK,
   line("  gateway audit verify FILE", "strong"),
   BLANK,
@@ -63,10 +63,7 @@ function resultOf({ state }: Verification): readonly Line[] {
       return [
         state.report.isGood
           ? line("VERIFIED: every chain in the file is whole, and each record is signed by its chain's key.", "strong")
-          : line(
-              "! DOES NOT VERIFY: the file is not what the nodes wrote, or not all of it. The findings are below.",
-              "fail",
-            ),
+          : line("! DOES NOT VERIFY: the file was changed, or is incomplete. The findings are below.", "fail"),
         BLANK,
         ...state.report.lines,
         ...(state.report.isGood ? [] : ADVICE),

@@ -5,10 +5,10 @@
 
 import type { BudgetRecord } from "../../admin-api/index.ts";
 import { escapeControls, parseDuration } from "../../base/index.ts";
-import { bar } from "../format/charts.ts";
 import { count, percent, short } from "../format/numbers.ts";
+import { bar } from "../format/sparkline.ts";
 import { span } from "../format/times.ts";
-import { wordTable } from "../format/words.ts";
+import { wordTable } from "../format/word-table.ts";
 import type { Line, Tone } from "../model/text.ts";
 
 /** Returns the id of a row; a bucket's name has no slash. */
@@ -26,15 +26,16 @@ export const usedPercent = (row: Pick<BudgetRecord, "limit" | "used">): string =
   return percent(fraction < 1 ? Math.min(fraction, 0.999) : fraction);
 };
 
-export const STANDING: Readonly<Record<BudgetRecord["status"], { mark: string; word: string; tone: Tone }>> = wordTable(
-  {
-    ok: { mark: "", word: "ok", tone: "plain" },
-    low: { mark: "~", word: "hot", tone: "warn" },
-    exhausted: { mark: "!", word: "SPENT", tone: "fail" },
-    refusing: { mark: "!", word: "REFUSES", tone: "fail" },
-  },
-  (word) => ({ mark: "~", word, tone: "warn" }),
-);
+export const BUDGET_STATES: Readonly<Record<BudgetRecord["status"], { mark: string; word: string; tone: Tone }>> =
+  wordTable(
+    {
+      ok: { mark: "", word: "ok", tone: "plain" },
+      low: { mark: "~", word: "hot", tone: "warn" },
+      exhausted: { mark: "!", word: "SPENT", tone: "fail" },
+      refusing: { mark: "!", word: "REFUSES", tone: "fail" },
+    },
+    (word) => ({ mark: "~", word, tone: "warn" }),
+  );
 
 /** A refusing bucket may have something left, but too little for the request. */
 export const isSpent = ({ status, remaining }: Pick<BudgetRecord, "status" | "remaining">): boolean =>
@@ -97,7 +98,7 @@ export function burnWords(row: BudgetRecord, now: number): string {
   const resets = `the window ends in ${span(Date.parse(row.resets_at) - now)}`;
   switch (burn.kind) {
     case "over":
-      return "the window has ended; the next reading tells of the new one";
+      return "the window has ended; the next update shows the new one";
     case "spent":
       return `spent; ${resets}`;
     case "unused":
@@ -121,7 +122,7 @@ export const usedBar = (row: BudgetRecord, isAscii: boolean): string => bar(used
 
 /** Returns the bucket in one line, for panes. */
 export function bucketLine(row: BudgetRecord, now: number, isAscii: boolean): Line {
-  const { mark, word, tone } = STANDING[row.status];
+  const { mark, word, tone } = BUDGET_STATES[row.status];
   const resets = span(Date.parse(row.resets_at) - now);
   return [
     { text: `${escapeControls(row.budget)} (${ownerOf(row)})  ` },

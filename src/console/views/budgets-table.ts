@@ -1,14 +1,14 @@
 /** Table of budget buckets. All numbers of a column have the same format: whole, or shortened if one would not fit. */
 
 import type { BudgetRecord } from "../../admin-api/index.ts";
-import { textColumn } from "../format/columns.ts";
+import { textColumn } from "../format/column-kinds.ts";
 import { span as spanOfTime } from "../format/times.ts";
-import { wordTable } from "../format/words.ts";
+import { wordTable } from "../format/word-table.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Span, span } from "../model/text.ts";
-import { bucketId, ownerOf, STANDING, unitsFormat, usedBar, usedFraction, usedPercent } from "./budgets-bucket.ts";
+import { BUDGET_STATES, bucketId, ownerOf, unitsFormat, usedBar, usedFraction, usedPercent } from "./budgets-bucket.ts";
 import { budgetFilter, keyFilter } from "./keys-filters.ts";
 
 interface Drawing {
@@ -60,7 +60,7 @@ const columnsOf = ({ units, isAscii }: Drawing): readonly Column<BudgetRecord>[]
     width: 5,
     align: "right",
     priority: 2,
-    cell: (row) => standing(row, usedPercent(row)),
+    cell: (row) => statusSpan(row, usedPercent(row)),
     sortKey: usedFraction,
   },
   {
@@ -70,7 +70,7 @@ const columnsOf = ({ units, isAscii }: Drawing): readonly Column<BudgetRecord>[]
     width: 20,
     align: "left",
     priority: 8,
-    cell: (row) => standing(row, usedBar(row, isAscii)),
+    cell: (row) => statusSpan(row, usedBar(row, isAscii)),
     sortKey: usedFraction,
   },
   {
@@ -100,7 +100,7 @@ const columnsOf = ({ units, isAscii }: Drawing): readonly Column<BudgetRecord>[]
     width: 8,
     align: "left",
     priority: 4,
-    cell: (row) => standing(row, `${STANDING[row.status].mark}${STANDING[row.status].word}`),
+    cell: (row) => statusSpan(row, `${BUDGET_STATES[row.status].mark}${BUDGET_STATES[row.status].word}`),
     sortKey: ({ status }) => RANKS[status],
   },
 ];
@@ -110,7 +110,7 @@ const RANKS: Readonly<Record<BudgetRecord["status"], number>> = wordTable(
   () => 1,
 );
 
-const standing = ({ status }: BudgetRecord, text: string): Span => span(text, STANDING[status].tone);
+const statusSpan = ({ status }: BudgetRecord, text: string): Span => span(text, BUDGET_STATES[status].tone);
 
 export function budgetsTable({ data, isAscii }: Pick<Context, "data" | "isAscii">): Table {
   const rows = rowsOf(data, "budgets");
@@ -121,9 +121,14 @@ export function budgetsTable({ data, isAscii }: Pick<Context, "data" | "isAscii"
       idOf: bucketId,
       nameOf: ({ budget }) => budget,
       haystack: ({ budget, bucket, key, status, window }) =>
-        [budgetFilter(budget), key === null ? "" : keyFilter(key), bucket, STANDING[status].word, status, window].join(
-          " ",
-        ),
+        [
+          budgetFilter(budget),
+          key === null ? "" : keyFilter(key),
+          bucket,
+          BUDGET_STATES[status].word,
+          status,
+          window,
+        ].join(" "),
       isBad: ({ status }) => status !== "ok",
       jsonOf: (row) => row,
     },

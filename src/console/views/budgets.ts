@@ -2,8 +2,8 @@
 
 import type { BudgetRecord } from "../../admin-api/index.ts";
 import { padTo } from "../format/cut.ts";
-import { describedAs, labelled, shown } from "../format/lines.ts";
-import { namesInWords } from "../format/names.ts";
+import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
+import { namesInWords } from "../format/name-list.ts";
 import { count, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -38,7 +38,7 @@ function pane(id: string, { data, now, isAscii }: Context, mostHolders: number):
             "refused",
             span(`${plural(row.refused_per_minute, "request")} in the last minute`, "fail"),
             span(whyRefusing(row) === "" ? "" : `: ${whyRefusing(row)}`),
-            span("  :refusals tells whose", "dim"),
+            span("  :refusals lists the callers", "dim"),
           ),
         ]),
     labelled("used by", ...referrersOf(row, data)),
@@ -48,7 +48,7 @@ function pane(id: string, { data, now, isAscii }: Context, mostHolders: number):
 
 function referrersOf(row: BudgetRecord, data: Data) {
   if (row.key !== null) return [shown(`the key ${row.key} alone`)];
-  if (!isShared(row)) return [shown(`${ownerOf(row)} alone: a token's subject, or a key that is there no more`)];
+  if (!isShared(row)) return [shown(`${ownerOf(row)} alone: a token's subject, or a key that no longer exists`)];
   const profiles = rowsOf(data, "profiles").filter(({ budget }) => budget === row.budget);
   if (data.get({ id: "list_profiles" })?.value === undefined) return [span("the profiles are not known", "dim")];
   if (profiles.length === 0) return [span("no profile; issuers may refer to it")];
@@ -64,17 +64,17 @@ const MAX_HOLDERS = 3;
 const NUMBER_CELLS = 16;
 
 function holderLines({ holders }: BudgetRecord, most: number): readonly Line[] {
-  if (holders.length === 0) return [labelled("nodes", span("none holds a part of it", "dim"))];
+  if (holders.length === 0) return [labelled("nodes", span("no node has a part of it", "dim"))];
   const cells = (text: string): string => padTo(text, NUMBER_CELLS, "right");
   const nodeCells = 14;
-  const told = holders.length > most ? holders.slice(0, most - 1) : holders;
+  const listed = holders.length > most ? holders.slice(0, most - 1) : holders;
   return [
     line(`${padTo("NODE", nodeCells)}${cells("GRANTED")}${cells("SPENT")}`, "dim"),
-    ...told.map(({ node, granted, spent }) => [
+    ...listed.map(({ node, granted, spent }) => [
       { text: padTo(shown(node).text, nodeCells) },
       { text: `${cells(count(granted))}${cells(count(spent))}` },
     ]),
-    ...(told.length < holders.length ? [line(`and ${holders.length - told.length} more; d shows all`, "dim")] : []),
+    ...(listed.length < holders.length ? [line(`and ${holders.length - listed.length} more; d shows all`, "dim")] : []),
   ];
 }
 
@@ -86,13 +86,13 @@ const follow: Offer = {
   needsRow: true,
   why(chosen, context) {
     const row = chosenBucket(chosen, context);
-    if (row === undefined) return "the bucket is there no more";
+    if (row === undefined) return "the bucket no longer exists";
     if (row.key !== null || isShared(row)) return undefined;
-    return `${ownerOf(row)} is a token's subject, or a key that is there no more`;
+    return `${ownerOf(row)} is a token's subject, or a key that no longer exists`;
   },
   start(chosen, context): Intent {
     const row = chosenBucket(chosen, context);
-    if (row === undefined) return { kind: "flash", words: "the bucket is there no more", tone: "warn" };
+    if (row === undefined) return { kind: "flash", words: "the bucket no longer exists", tone: "warn" };
     if (row.key === null) return { kind: "go", place: { view: "keys" }, filter: budgetFilter(row.budget) };
     return { kind: "go", place: { view: "keys" }, filter: "", row: row.key };
   },
@@ -123,9 +123,9 @@ export const budgetsView: View = {
     sort: { column: "%", isDescending: true },
     pane: (id, context) => pane(id, context, MAX_HOLDERS),
     describe: (id, context) => describedAs(pane(id, context, Number.POSITIVE_INFINITY), bucketWith(context.data, id)),
-    empty: ({ doorFlags }) => ({
-      sentence: "No budgets, or nothing has been spent of them yet.",
-      next: `They are written in the deployment document (\`budgets:\`); who has one: \`gateway admin ${doorFlags} GET profiles\``,
+    empty: ({ endpointFlags }) => ({
+      sentence: "No budgets, or none has been used yet.",
+      next: `Define them in the deployment document (\`budgets:\`); which profiles have one: \`gateway admin ${endpointFlags} GET profiles\``,
     }),
     query: {
       table: "budgets",

@@ -1,9 +1,9 @@
 /** View of the listener's certificate: its validity, and the state of its renewal. */
 
 import type { CertificateRecord } from "../../admin-api/index.ts";
-import { bar } from "../format/charts.ts";
-import { countColumn, textColumn } from "../format/columns.ts";
-import { describedAs, labelled, shown } from "../format/lines.ts";
+import { countColumn, textColumn } from "../format/column-kinds.ts";
+import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
+import { bar } from "../format/sparkline.ts";
 import { clock, day, span as duration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
@@ -91,17 +91,17 @@ function remedyOf(record: CertificateRecord): string {
   const { state, last_error: error } = record;
   if (!isAutomatic(record)) {
     if (error !== null)
-      return "put a pair that belongs together where the file stands: it is taken up by itself; `gateway check` says what is wrong";
-    return state === "valid" ? "" : "whoever keeps the files renews it: a new pair is taken up without a restart";
+      return "replace the files with a matching certificate and key; they are loaded automatically, and `gateway check` says what is wrong";
+    return state === "valid" ? "" : "renewed outside the gateway; new files are loaded without a restart";
   }
   if (error !== null) {
-    return "`gateway check` asks the authority, the DNS and where each name leads; it is tried again by itself";
+    return "`gateway check` tests the authority, the DNS and each name; renewal is retried automatically";
   }
   if (state === "pending")
-    return "the first is being ordered: the names must lead here on port 80, or `tls.dns` be set";
+    return "the first is being ordered: the names must resolve to this node, port 80, or set `tls.dns`";
   return state === "valid"
     ? ""
-    : "a newer one should be here: is there a leader, and does its clock go right? `:cluster`";
+    : "a newer one is due: check in `:cluster` that there is a leader and that its clock is right";
 }
 
 function pane(id: string, { data, now, isAscii }: Context): readonly Line[] {
@@ -115,7 +115,7 @@ function pane(id: string, { data, now, isAscii }: Context): readonly Line[] {
     labelled("from", shown(source), shown(issuer === null ? "" : `  by ${issuer}, serial ${serial}`, "dim")),
     labelled("good to", shown(at(end)), shown(renewal === null ? "" : `  renewed ${at(renewal)}`, "dim")),
     ...lifeLine(record, now, isAscii),
-    ...(step === null ? [] : [labelled("under way", shown(step))]),
+    ...(step === null ? [] : [labelled("in progress", shown(step))]),
     ...(error === null ? [] : [labelled("last error", shown(error, "warn"))]),
     ...(remedyOf(record) === "" ? [] : [labelled("do", span(remedyOf(record), "strong"))]),
     ...(next === null ? [] : [labelled("tried again", shown(at(next)))]),
@@ -126,7 +126,7 @@ export const certificatesView: View = {
   id: "certificates",
   aliases: ["certs", "tls"],
   title: "Certificates",
-  about: "the front door's certificate, until when it is good, and why no newer one has come",
+  about: "the gateway's own certificate, its expiry, and why it was not renewed",
   needs: () => [{ id: "list_certificates" }],
   body: {
     kind: "table",
@@ -135,7 +135,7 @@ export const certificatesView: View = {
     pane,
     describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
     empty: () => ({
-      sentence: "The front door serves plain HTTP: it has no certificate.",
+      sentence: "The gateway serves plain HTTP and has no certificate.",
       next: "Set `tls.domains`, or `tls.cert_file` and `tls.key_file`, in the node file",
     }),
     query: {

@@ -156,6 +156,6 @@ export function actionWords({ action, resource }: Change): string {
 
 /** Returns `done  reason "key rotation", until ...`; foreign text in it is not escaped yet. */
 export function resultWords({ result, code, facts }: Change): string {
-  const told = [...(code === "" ? [] : [code]), ...facts.map(([name, value]) => `${name} ${value}`)];
-  return [RESULTS[result].word, ...(told.length === 0 ? [] : [told.join(", ")])].join("  ");
+  const details = [...(code === "" ? [] : [code]), ...facts.map(([name, value]) => `${name} ${value}`)];
+  return [RESULTS[result].word, ...(details.length === 0 ? [] : [details.join(", ")])].join("  ");
 }

@@ -1,7 +1,7 @@
 /** View of recent changes through the admin API of any node, with author and result. */
 
-import { textColumn } from "../format/columns.ts";
-import { labelled, shown } from "../format/lines.ts";
+import { textColumn } from "../format/column-kinds.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
@@ -82,7 +82,7 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
 
 function describe(id: string, { data }: Context): readonly Line[] {
   const change = changesOf(data).find((it) => it.id === id);
-  if (change === undefined) return [line("The node remembers the record no more.", "warn")];
+  if (change === undefined) return [line("The node no longer has the record.", "warn")];
   const { node, seq, ts, event, kid, prev, hash, sig, controls } = change.record;
   const own: readonly (readonly [string, string])[] = [
     ["time", ts],
@@ -106,7 +106,7 @@ export const changesView: View = {
   id: "changes",
   aliases: ["admin", "audit-changes"],
   title: "Admin changes",
-  about: "what was done through the admin API of any node lately, and what was refused",
+  about: "recent changes through the admin API of any node, and refused ones",
   needs: () => [CHANGE_RECORDS, RECORDS],
   body: {
     kind: "table",
@@ -115,8 +115,8 @@ export const changesView: View = {
     pane,
     describe,
     empty: () => ({
-      sentence: "No change through the admin API among the audit records that the nodes remember.",
-      next: "Each node remembers its last thousand; the whole trail is in the exported files, which `:audit` verifies.",
+      sentence: "No changes through the admin API in the audit records that the nodes keep.",
+      next: "Each node keeps its last thousand records; the whole trail is in the exported files, which `:audit-verify` checks.",
     }),
   },
   offers: [],

@@ -6,12 +6,12 @@
 import type { ClusterMemberRecord, NodeStatus } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { fragilityOf, quorumOf, quorumWords, reductionOf } from "../actions/cluster-quorum.ts";
-import { memberOf, membersOf, statusOf } from "../actions/members.ts";
-import { countColumn } from "../format/columns.ts";
-import { labelled, shown } from "../format/lines.ts";
+import { memberOf, membersOf, statusOf } from "../actions/known-members.ts";
+import { countColumn } from "../format/column-kinds.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
 import { count, milliseconds, plural } from "../format/numbers.ts";
 import { span as spanOf } from "../format/times.ts";
-import { wordTable } from "../format/words.ts";
+import { wordTable } from "../format/word-table.ts";
 import type { Context } from "../model/context.ts";
 import { type TableSpec, tableOf } from "../model/table.ts";
 import { type Line, type Span, span, type Tone } from "../model/text.ts";
@@ -160,7 +160,9 @@ export function clusterLines(context: Reads): readonly Line[] {
     ...lines,
     [
       leader === null ? span("! no leader", "fail") : span(`leader ${escapeControls(leader)}`),
-      span(`; term ${count(term)}; index ${count(applied_index)}${behind}; asked of ${escapeControls(node)} (${role})`),
+      span(
+        `; term ${count(term)}; index ${count(applied_index)}${behind}; as seen by ${escapeControls(node)} (${role})`,
+      ),
     ],
     ...levelLines(status),
   ];
@@ -189,7 +191,7 @@ const NOTABLE_MS = 100;
 
 function clockLines({ clock_offset_ms: ms }: ClusterMemberRecord): readonly Line[] {
   if (ms === null || Math.abs(ms) < NOTABLE_MS) return [];
-  const words = `${contactWords(Math.abs(ms))} ${ms > 0 ? "ahead of" : "behind"} that of the node asked`;
+  const words = `${contactWords(Math.abs(ms))} ${ms > 0 ? "ahead of" : "behind"} that of the connected node`;
   return [labelled("clock", span(words, Math.abs(ms) > 1_000 ? "warn" : "plain"))];
 }
 
@@ -201,30 +203,30 @@ function meaning(member: ClusterMemberRecord, context: Reads): readonly Line[] {
   if (state === "silent") {
     const since = last_contact_ms === null ? "" : ` for ${spanOf(last_contact_ms)}`;
     return [
-      row("state", `nothing is heard of it${since}: its process, its machine or the way there is down`, "fail"),
+      row("state", `no contact${since}: its process, its machine or its network is down`, "fail"),
       ...(quorumOf(membersOf(context)).isMet
         ? [
             row("to do", "start it again: it replays its log and catches up"),
             row("", "if it will not come back: P or X, then add another with `join`"),
           ]
-        : [row("to do", "start it again: no majority is reachable. If the majority is lost for good: H", "fail")]),
+        : [row("to do", "start it again: no majority is reachable. If the majority is lost permanently: H", "fail")]),
     ];
   }
   if (state === "forgot") {
     return [
       row(
         "state",
-        "it came back with less than it had acknowledged: from an old copy of its directory, or its disk",
+        "it restarted without entries that it had acknowledged: from an old copy of its directory, or its disk",
         "fail",
       ),
-      row("", "lost writes. It is refused and ends with status 11, since its vote could undo what was decided"),
+      row("", "lost writes. It is refused and exits with status 11, since its vote could undo committed entries"),
       row("to do", "move its data directory away there, and start it with an empty one that joins (cluster.join)"),
     ];
   }
   if (state === "snapshot") {
     return [
       row("state", "it was too far behind for the log and is being sent the whole state", "warn"),
-      row("to do", "wait; if it does not end, look at its disk and at the link to the leader"),
+      row("to do", "wait; if it does not end, check its disk and the network to the leader"),
     ];
   }
   if (!voter) {
@@ -244,7 +246,7 @@ function meaning(member: ClusterMemberRecord, context: Reads): readonly Line[] {
     row("state", `it follows and votes${behind}`),
     row(
       "to do",
-      lag !== null && lag > MUCH ? "see that its lag falls; if not, look at its disk and the link" : "nothing",
+      lag !== null && lag > MUCH ? "check that its lag falls; if not, check its disk and network" : "nothing",
     ),
   ];
 }

@@ -1,7 +1,7 @@
 /** View of the cluster members: leader, voters and silent members, with actions. */
 
-import { leadDialog, leadWhy, pruneDialog, pruneWhy, removeDialog, removeWhy } from "../actions/cluster.ts";
 import { restoreSnapshot, restoreWhy, saveSnapshot } from "../actions/cluster-snapshot.ts";
+import { leadDialog, leadWhy, pruneDialog, pruneWhy, removeDialog, removeWhy } from "../actions/member-dialogs.ts";
 import type { Dialog } from "../model/dialog.ts";
 import type { Intent, View } from "../model/view.ts";
 import { clusterLines, memberPane, membersTable } from "./cluster-members.ts";
@@ -23,7 +23,7 @@ export const clusterView: View = {
     aboveRows: 3,
     empty: () => ({
       sentence: "No members are known to this node.",
-      next: "It has no cluster yet: see its log, and `peers`, `join` or `bootstrap` of its node file.",
+      next: "It has no cluster yet: check its log, and `peers`, `join` or `bootstrap` in its node file.",
     }),
     query: {
       table: "cluster_members",

@@ -16,12 +16,12 @@ import {
   sourceOf,
   stateWord,
   writeWhy,
-} from "../actions/source.ts";
-import { countColumn, momentColumn, textColumn } from "../format/columns.ts";
-import { labelled, shown } from "../format/lines.ts";
+} from "../actions/source-dialogs.ts";
+import { countColumn, momentColumn, textColumn } from "../format/column-kinds.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
 import { count } from "../format/numbers.ts";
 import { ago } from "../format/times.ts";
-import { wordTable } from "../format/words.ts";
+import { wordTable } from "../format/word-table.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type TableSpec, tableOf } from "../model/table.ts";
@@ -129,7 +129,7 @@ export const configView: View = {
   aliases: ["sources", "source", "cfg"],
   digit: "7",
   title: "Configuration",
-  about: "sources, their revisions, and how the file on disk stands",
+  about: "sources, their revisions, and the state of the file on disk",
   needs: () => [{ id: "list_sources" }, { id: "get_config" }, { id: "list_cluster_members" }],
   body: {
     kind: "table",
@@ -144,7 +144,7 @@ export const configView: View = {
         ? { sentence: "No configuration is stored.", next: "Press n to write the first source from a file." }
         : {
             sentence: "No configuration is stored yet.",
-            next: "The file becomes the source `default` by R, once there is a leader.",
+            next: "Press R to apply the file as source `default`, once there is a leader.",
           },
     query: {
       table: "sources",

@@ -1,11 +1,11 @@
 /** View of the controls that rules implement, with the number of decisions for each: evidence for auditors. */
 
 import type { ControlRecord } from "../../admin-api/index.ts";
-import { bar } from "../format/charts.ts";
-import { countColumn, textColumn } from "../format/columns.ts";
+import { countColumn, textColumn } from "../format/column-kinds.ts";
 import { cutMiddle, padTo } from "../format/cut.ts";
-import { describedAs, labelled, shown } from "../format/lines.ts";
+import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
 import { count, plural } from "../format/numbers.ts";
+import { bar } from "../format/sparkline.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { smallest, summed } from "../model/rows-query.ts";
@@ -70,9 +70,9 @@ function above({ data, isAscii }: Context, { rows }: { readonly rows: number }):
 /** Describes the evidence: a rule without a decision provides none. */
 function evidenceLine({ decisions, rules }: ControlRecord): Line {
   if (rules.length === 0)
-    return labelled("evidence", span("no rule carries it any more: earlier decisions are in the trail", "warn"));
+    return labelled("evidence", span("no rule has it any longer; earlier decisions are in the audit trail", "warn"));
   return decisions === 0
-    ? labelled("evidence", span("no decision yet: its rules are in force and have met nothing", "dim"))
+    ? labelled("evidence", span("no decision yet: its rules are in force and have not matched", "dim"))
     : labelled(
         "evidence",
         span("`gateway audit verify -controls FILE` counts the decisions in an exported trail", "dim"),
@@ -87,7 +87,7 @@ function pane(id: string, { data }: Context): readonly Line[] {
     labelled("rules", shown(rulesOf(record))),
     labelled("served", shown(plural(decisions, "decision")), shown(`  on ${node}, in the last 24 hours`, "dim")),
     evidenceLine(record),
-    labelled("packs", shown(pack === "" ? "cited by none of the program's" : pack.replaceAll(",", ", "))),
+    labelled("packs", shown(pack === "" ? "in none of the bundled packs" : pack.replaceAll(",", ", "))),
   ];
 }
 
@@ -98,7 +98,7 @@ export const controlsView: View = {
   id: "controls",
   aliases: ["evidence"],
   title: "Controls",
-  about: "controls that rules carry, and the decisions that served them on this node in the last 24 hours",
+  about: "compliance controls of rules, and the decisions recorded for them on this node in the last 24 hours",
   needs: () => [{ id: "list_controls" }],
   body: {
     kind: "table",
@@ -109,7 +109,7 @@ export const controlsView: View = {
     pane,
     describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
     empty: () => ({
-      sentence: "No rule carries a control.",
+      sentence: "No rule has a control.",
       next: "`gateway pack list` lists packs of rules that do; a rule of your own names them under `controls:`",
     }),
     query: {
@@ -125,18 +125,18 @@ export const controlsView: View = {
       verb: "follow",
       does: "rule",
       needsRow: true,
-      why: (of, context) => (ruleOf(of, context) === undefined ? "no rule carries it now" : undefined),
+      why: (of, context) => (ruleOf(of, context) === undefined ? "no rule has it now" : undefined),
       start(of, context) {
         const rule = ruleOf(of, context);
         return rule === undefined
-          ? { kind: "flash", words: "no rule carries it now", tone: "warn" }
+          ? { kind: "flash", words: "no rule has it now", tone: "warn" }
           : { kind: "go", place: { view: "guardrails" }, row: guardrailId({ kind: "rule", name: rule }) };
       },
     },
     {
       verb: "requests",
       needsRow: true,
-      why: (of, context) => (ruleOf(of, context) === undefined ? "no rule carries it now" : undefined),
+      why: (of, context) => (ruleOf(of, context) === undefined ? "no rule has it now" : undefined),
       start: (of, context) => ({ kind: "go", place: { view: "requests" }, filter: ruleOf(of, context) ?? "" }),
     },
   ],

@@ -5,9 +5,9 @@
 
 import type { BackendFailure } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
-import { liftDialog, suspendDialog, whyAllSuspended, whyNotSuspended } from "../actions/suspension.ts";
-import { momentColumn, textColumn } from "../format/columns.ts";
-import { shown } from "../format/lines.ts";
+import { liftDialog, suspendDialog, whyAllSuspended, whyNotSuspended } from "../actions/suspension-dialogs.ts";
+import { momentColumn, textColumn } from "../format/column-kinds.ts";
+import { shown } from "../format/labelled-lines.ts";
 import { milliseconds, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -37,7 +37,7 @@ const columnsOf = (provider: string): readonly Column<Row>[] => [
   },
   textColumn({ head: "KIND", letter: "k", width: 8, priority: 1 }, ({ failure }) => failure.kind),
   textColumn({ head: "SAID", letter: "i", width: { least: 12, flex: 1 }, priority: 2, wanted: 40 }, ({ failure }) =>
-    saidWords(failure),
+    errorName(failure),
   ),
   textColumn(
     { head: "CALLER", letter: "c", width: { least: 10, flex: 1 }, priority: 2, cut: "middle" },
@@ -90,7 +90,7 @@ const columnsOf = (provider: string): readonly Column<Row>[] => [
 ];
 
 /** Returns type and code of the provider's error: `invalid_request_error context_length_exceeded`. */
-const saidWords = ({ error_type: type, error_code: code }: BackendFailure): string | null =>
+const errorName = ({ error_type: type, error_code: code }: BackendFailure): string | null =>
   type === null && code === null ? null : [type, code].filter((word) => word !== null).join(" ");
 
 /** Returns the name of a failure: the provider's code, otherwise its type, the status, or how the attempt failed. */
@@ -132,10 +132,10 @@ function groupLines({ data, subject, now }: Context, most: number): readonly Lin
   const groups = failureGroups(failuresOf({ data, subject }));
   // A group of one says no more than its row in the table.
   if (groups.length === 0 || groups[0]?.count === 1 || most < 2) return [];
-  const told = groups.slice(0, groups.length > most - 1 ? most - 2 : most - 1);
-  const left = groups.length - told.length;
+  const listed = groups.slice(0, groups.length > most - 1 ? most - 2 : most - 1);
+  const left = groups.length - listed.length;
   return [
-    ...told.map(
+    ...listed.map(
       ({ code, model, count: times, lastAt, callers }): Line => [
         span(`${String(times).padStart(5)} x `, "strong"),
         shown(code, "fail"),
@@ -143,7 +143,7 @@ function groupLines({ data, subject, now }: Context, most: number): readonly Lin
         span(`  ${plural(callers.size, "caller")}, last ${clock(lastAt, now)}`, "dim"),
       ],
     ),
-    ...(left === 0 || told.length === 0 ? [] : [line(`      and ${plural(left, "further group")} below`, "dim")]),
+    ...(left === 0 || listed.length === 0 ? [] : [line(`      and ${plural(left, "further group")} below`, "dim")]),
     BLANK,
   ];
 }
@@ -178,7 +178,7 @@ const table = (context: Omit<Context, "now">): Table =>
         [
           failure.status,
           failure.kind,
-          saidWords(failure),
+          errorName(failure),
           failure.caller,
           failure.model,
           failure.moved_to,
@@ -226,7 +226,7 @@ export const errorsView: View = {
         ? { sentence: "No provider was named.", next: "Press e on a provider (2), or name it: `:errors NAME`." }
         : {
             sentence: `No failure of ${escapeControls(subject)} on any node that answers, since its start.`,
-            next: "What the gateway itself refused stands in `:refusals`.",
+            next: "Requests that the gateway refused are in `:refusals`.",
           },
   },
   offers: [
@@ -252,8 +252,8 @@ export const errorsView: View = {
       needsRow: true,
       why: (chosen, context) => {
         const name = movedTo(chosen, context);
-        if (name === undefined) return "the failure is remembered no more";
-        return name === null ? "this request had no failover" : undefined;
+        if (name === undefined) return "the failure is no longer kept";
+        return name === null ? "the request had no failover" : undefined;
       },
       start: (chosen, context) => ({
         kind: "go",

@@ -1,9 +1,9 @@
 /** View of the views saved under function keys, also for terminals that send none. */
 
-import { textColumn } from "../format/columns.ts";
+import { textColumn } from "../format/column-kinds.ts";
 import { chordText } from "../format/keys-text.ts";
 import type { Context } from "../model/context.ts";
-import type { Chord } from "../model/key.ts";
+import type { Chord } from "../model/key-event.ts";
 import type { Favorite } from "../model/preferences.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import type { View } from "../model/view.ts";
@@ -63,7 +63,7 @@ export const favoritesView: View = {
     open(key, { favorites }) {
       const favorite = favorites?.get(key);
       return favorite === undefined
-        ? { kind: "flash", words: "nothing is kept there any more" }
+        ? { kind: "flash", words: "the function key has no view any longer" }
         : { kind: "go", ...favorite };
     },
     empty: () => ({

@@ -4,15 +4,15 @@
  */
 
 import type { GuardrailRecord, HistoryRecord } from "../../admin-api/index.ts";
-import { sparkline } from "../format/charts.ts";
 import { cutMiddle, padTo } from "../format/cut.ts";
-import { labelled, shown } from "../format/lines.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
 import { count, percent, plural, short } from "../format/numbers.ts";
+import { sparkline } from "../format/sparkline.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, type Need, rowsOf } from "../model/data.ts";
 import { createRecall } from "../model/remember.ts";
 import { BLANK, type Line, span } from "../model/text.ts";
-import { type BandSize, band, bucketAt, newestBucket, total, zeros } from "./buckets.ts";
+import { type BandSize, band, bucketAt, newestBucket, total, zeros } from "./ten-second-buckets.ts";
 
 export const GUARDRAIL_HISTORY: Need<"list_history"> = { id: "list_history", name: "guardrails" };
 
@@ -21,7 +21,7 @@ const STREAMS = "streams";
 /** Number of bars in a pane. */
 const PANE_BUCKETS = 60;
 
-interface Deeds {
+interface Tasks {
   /** Counts by rule, and by detector. */
   readonly acted: ReadonlyMap<string, readonly number[]>;
   readonly found: ReadonlyMap<string, readonly number[]>;
@@ -31,10 +31,10 @@ interface Deeds {
   readonly held: readonly (number | null)[];
 }
 
-const RECALL = createRecall<Deeds>();
+const RECALL = createRecall<Tasks>();
 const NONE: readonly HistoryRecord[] = [];
 
-function deedsOf({ data, now }: Pick<Context, "data" | "now">): Deeds {
+function tasksOf({ data, now }: Pick<Context, "data" | "now">): Tasks {
   const rows = data.get(GUARDRAIL_HISTORY)?.value ?? NONE;
   const newest = newestBucket(now);
   return RECALL([rows, newest], () => {
@@ -89,7 +89,7 @@ export function guardrailBands(
   { columns, rows }: { readonly columns: number; readonly rows: number },
 ): readonly Line[] {
   const { data, isAscii } = context;
-  const { acted, found, held } = deedsOf(context);
+  const { acted, found, held } = tasksOf(context);
   const size: BandSize = { columns, isAscii };
   const most = held.reduce<number | null>((max, it) => (it === null ? max : Math.max(max ?? 0, it)), null);
   const heldLines =
@@ -118,13 +118,13 @@ export function guardrailBands(
 }
 
 /** Returns the lines of the pane, which are also those for a screen reader. */
-export function deedLines({ kind, name, mode, type }: GuardrailRecord, context: Context): readonly Line[] {
-  const { acted, found, types, held } = deedsOf(context);
+export function taskLines({ kind, name, mode, type }: GuardrailRecord, context: Context): readonly Line[] {
+  const { acted, found, types, held } = tasksOf(context);
   const values = (kind === "rule" ? acted : found).get(name) ?? zeros();
   const inline = rowsOf(context.data, "guardrails").filter(
     (it) => it.kind === "detector" && it.mode === "inline" && it.type === type,
   );
-  const beside = inline.reduce((all, it) => all + total(found.get(it.name) ?? []), 0);
+  const others = inline.reduce((all, it) => all + total(found.get(it.name) ?? []), 0);
   const most = held.reduce<number | null>((max, it) => (it === null ? max : Math.max(max ?? 0, it)), null);
   return [
     labelled(
@@ -135,9 +135,9 @@ export function deedLines({ kind, name, mode, type }: GuardrailRecord, context: 
     ...(kind === "detector" && mode === "shadow" && inline.length > 0
       ? [
           labelled(
-            "beside it",
+            "compare",
             shown(
-              `${inline.map((it) => it.name).join(", ")}, inline and of this type, ${beside === 1 ? "has" : "have"} ${plural(beside, "finding")} in the same time`,
+              `${inline.map((it) => it.name).join(", ")}, inline and of this type, ${others === 1 ? "has" : "have"} ${plural(others, "finding")} in the same time`,
             ),
           ),
         ]
@@ -160,9 +160,9 @@ const TYPE_CELLS = 24;
 function typeLines(types: ReadonlyMap<string, readonly number[]>, isAscii: boolean): readonly Line[] {
   const all = byMost(types);
   const left = all.slice(MOST_TYPES);
-  const told =
+  const series =
     left.length === 0 ? all : [...all.slice(0, MOST_TYPES), [plural(left.length, "other type"), summed(left)] as const];
-  return told.map(([type, values], at) => labelled(at === 0 ? "by type" : "", ...chartSpans(type, values, isAscii)));
+  return series.map(([type, values], at) => labelled(at === 0 ? "by type" : "", ...chartSpans(type, values, isAscii)));
 }
 
 /** Returns name, sum and bars; the bars begin in the same column in every line. */
@@ -196,7 +196,7 @@ export function healthLine({
     "health",
     span(failing, errors === 0 ? "plain" : onError === "fail_closed" ? "fail" : "warn"),
     span(
-      errors === 0 ? "" : onError === "fail_closed" ? ": such requests are refused" : ": such texts pass unread",
+      errors === 0 ? "" : onError === "fail_closed" ? ": such requests are refused" : ": such texts pass uninspected",
       "dim",
     ),
     span(asked === 0 ? "; no text yet" : `; cache answered ${percent(known / asked, 0)} % of ${plural(asked, "text")}`),

@@ -1,8 +1,8 @@
 /** View of the active detectors and rules, in the order in which they act, with the counts of each. */
 
 import type { GuardrailRecord } from "../../admin-api/index.ts";
-import { countColumn, textColumn } from "../format/columns.ts";
-import { describedAs, labelled, shown } from "../format/lines.ts";
+import { countColumn, textColumn } from "../format/column-kinds.ts";
+import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
 import { count, milliseconds, plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
@@ -10,7 +10,7 @@ import { smallest, summed } from "../model/rows-query.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
-import { deedLines, GUARDRAIL_HISTORY, guardrailBands, healthLine } from "./guardrails-charts.ts";
+import { GUARDRAIL_HISTORY, guardrailBands, healthLine, taskLines } from "./guardrails-charts.ts";
 import { causeOf, guardrailId } from "./guardrails-row.ts";
 import { guardrailFilter } from "./keys-filters.ts";
 import { requestsOffer } from "./requests.ts";
@@ -117,7 +117,7 @@ function pane(id: string, context: Context): readonly Line[] {
       shown(`  on ${node}, since its process started`, "dim"),
     ),
     ...(kind === "detector" ? [healthLine(record)] : []),
-    ...deedLines(record, context),
+    ...taskLines(record, context),
     ...(exempt.length === 0 ? [] : [labelled("not for", shown(`callers with ${exempt.join(", ")}`))]),
   ];
 }
@@ -148,8 +148,8 @@ function detectorLines(record: GuardrailRecord): readonly Line[] {
       shown(`  ${[schedule, ...has, record.on_error].join(", ")}`, "dim"),
     ),
     labelled("reads", shown(`texts of kind ${listed(record.kinds, "none")}`)),
-    labelled("finds", shown(listed(entities, "all that it knows"))),
-    ...(recognizers.length === 0 ? [] : [labelled("its own", shown(recognizers.join(", ")))]),
+    labelled("finds", shown(listed(entities, "all types"))),
+    ...(recognizers.length === 0 ? [] : [labelled("added", shown(recognizers.join(", ")))]),
   ];
 }
 
@@ -197,11 +197,11 @@ export const guardrailsView: View = {
       verb: "follow",
       does: "refusals",
       needsRow: true,
-      why: (of, context) => (chosen(of, context) === undefined ? "it is there no more" : undefined),
+      why: (of, context) => (chosen(of, context) === undefined ? "it no longer exists" : undefined),
       start(of, context) {
         const record = chosen(of, context);
         return record === undefined
-          ? { kind: "flash", words: "it is there no more", tone: "warn" }
+          ? { kind: "flash", words: "it no longer exists", tone: "warn" }
           : { kind: "go", place: { view: "refusals" }, filter: guardrailFilter(causeOf(record)) };
       },
     },

@@ -2,9 +2,9 @@
 
 import type { KeyRecord } from "../../admin-api/index.ts";
 import { keyNamed, profileNamed } from "../actions/keys-by-name.ts";
-import { suspensionOf, suspensionWords } from "../actions/suspension.ts";
-import { labelled, shown } from "../format/lines.ts";
-import { namesInWords } from "../format/names.ts";
+import { suspensionOf, suspensionWords } from "../actions/suspension-dialogs.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
+import { namesInWords } from "../format/name-list.ts";
 import { count, plural } from "../format/numbers.ts";
 import { ago, clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -52,17 +52,17 @@ const MOST_MODELS = 4;
 /** Describes the key's use (source, start, frequency) from the requests that nodes keep: the last 2,000 of each. */
 function usageLines(name: string, data: Data, now: number): readonly Line[] {
   const read = data.get({ id: "list_requests" })?.value;
-  if (read === undefined) return [labelled("used", spanOf("requests not known yet", "dim"))];
+  if (read === undefined) return [labelled("used", spanOf("requests not loaded yet", "dim"))];
   const rows = read.filter(({ caller }) => caller === name).sort((a, b) => (a.time < b.time ? -1 : 1));
   const [first] = rows;
-  if (first === undefined) return [labelled("used", spanOf("in none of the last requests that nodes remember"))];
+  if (first === undefined) return [labelled("used", spanOf("in none of the requests that the nodes keep"))];
   const failed = rows.filter(({ status }) => status >= 400).length;
   const nodes = [...countsOf(rows.map(({ node }) => node))].map(([node, times]) => `${node} ${count(times)}`);
   const models = [...countsOf(rows.flatMap(({ model }) => model ?? []))].map(([model]) => model);
   return [
     labelled(
       "used",
-      spanOf(`${plural(rows.length, "request")} remembered, since ${clock(Date.parse(first.time), now)}, the last `),
+      spanOf(`${plural(rows.length, "request")} kept, since ${clock(Date.parse(first.time), now)}, the last `),
       spanOf(ago(rows.at(-1)?.time ?? null, now)),
       spanOf(failed === 0 ? "" : `; ${count(failed)} failed or refused`, "warn"),
     ),

@@ -1,15 +1,15 @@
 /** Table of the keys: cells are made only for rows on the screen, and joined lists are indexed once per answer. */
 
 import type { KeyRecord } from "../../admin-api/index.ts";
-import { textColumn } from "../format/columns.ts";
-import { shown } from "../format/lines.ts";
+import { textColumn } from "../format/column-kinds.ts";
+import { shown } from "../format/labelled-lines.ts";
 import { ago, day, span } from "../format/times.ts";
-import { wordTable } from "../format/words.ts";
+import { wordTable } from "../format/word-table.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Span, span as spanOf, type Tone } from "../model/text.ts";
-import { STANDING, usedFraction, usedPercent } from "./budgets-bucket.ts";
+import { BUDGET_STATES, usedFraction, usedPercent } from "./budgets-bucket.ts";
 import { budgetFilter, profileFilter } from "./keys-filters.ts";
 import { type SpendingOf, spendingIn } from "./keys-index.ts";
 
@@ -105,7 +105,7 @@ function columnsOf(spendingOf: SpendingOf): readonly Column<KeyRecord>[] {
       cell(key) {
         const { bucket } = spendingOf(key);
         if (bucket === undefined) return spanOf("-", "dim");
-        const { mark, tone } = STANDING[bucket.status];
+        const { mark, tone } = BUDGET_STATES[bucket.status];
         return spanOf(`${mark}${usedPercent(bucket)}`, tone);
       },
       sortKey(key) {

@@ -1,9 +1,9 @@
 /** View of the virtual keys: permissions, spending, last use and expiry. */
 
 import { escapeControls } from "../../base/index.ts";
-import { extendDialog, mintDialog, revokeDialog, rotateDialog } from "../actions/key.ts";
+import { extendDialog, mintDialog, revokeDialog, rotateDialog } from "../actions/key-dialogs.ts";
 import { keyNamed } from "../actions/keys-by-name.ts";
-import { describedAs } from "../format/lines.ts";
+import { describedAs } from "../format/labelled-lines.ts";
 import type { Context } from "../model/context.ts";
 import type { Dialog } from "../model/dialog.ts";
 import type { Chosen, Intent, Offer, View } from "../model/view.ts";
@@ -23,7 +23,7 @@ const isKnown = ({ data }: Context): boolean => data.get({ id: "list_keys" })?.v
 /** Returns the reason if the key of a single-key verb no longer exists. */
 function whyGone({ ids: [name = ""] }: Chosen, context: Context): string | undefined {
   if (!isKnown(context) || keyNamed(context.data, name) !== undefined) return undefined;
-  return `${escapeControls(name)} is there no more`;
+  return `${escapeControls(name)} no longer exists`;
 }
 
 const asked = (dialog: Dialog): Intent => ({ kind: "dialog", dialog });
@@ -32,11 +32,11 @@ const asked = (dialog: Dialog): Intent => ({ kind: "dialog", dialog });
 function bucketFor({ ids: [name = ""] }: Chosen, { data }: Context) {
   const key = keyNamed(data, name);
   const named = escapeControls(name);
-  if (key === undefined) return `${named} is there no more`;
+  if (key === undefined) return `${named} no longer exists`;
   if (key.profile === null) return `${named} has no profile, so no budget`;
   const { budget, bucket } = spendingIn(data)(key);
   if (budget === undefined) return `the profile of ${named} has no budget`;
-  return bucket ?? `${named} has spent nothing of ${escapeControls(budget)} yet: there is no bucket`;
+  return bucket ?? `${named} has not used budget ${escapeControls(budget)} yet, so there is no bucket`;
 }
 
 const follow: Offer = {
@@ -62,7 +62,7 @@ export const keysView: View = {
   aliases: ["key"],
   digit: "3",
   title: "Keys",
-  about: "virtual keys: profile, state, last use, budget, end",
+  about: "virtual keys: profile, state, last use, budget, expiry",
   group: "keys",
   subject: "key's id",
   needs: (subject) => [
@@ -79,12 +79,12 @@ export const keysView: View = {
     sort: { column: "name", isDescending: false },
     pane: keyPane,
     describe: (name, context) => describedAs(keyPane(name, context), keyNamed(context.data, name)),
-    empty: ({ subject, doorFlags, isReadOnly }) => ({
+    empty: ({ subject, endpointFlags, isReadOnly }) => ({
       sentence: subject === undefined ? "No keys." : `No key of this gateway has the id ${escapeControls(subject)}.`,
       next:
         subject !== undefined
-          ? "It was revoked or rotated, or is another gateway's; `:changes` tells of the first."
-          : `${isReadOnly ? "Mint one with" : "Press m to mint one, or"} \`gateway admin ${doorFlags} ${MINT_COMMAND}\``,
+          ? "It was revoked or rotated (see `:changes`), or belongs to another gateway."
+          : `${isReadOnly ? "Mint one with" : "Press m to mint one, or"} \`gateway admin ${endpointFlags} ${MINT_COMMAND}\``,
     }),
     query: {
       table: "keys",

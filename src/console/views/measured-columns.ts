@@ -1,8 +1,8 @@
 /** Columns of measurements of the last minute, shared by the views of providers, MCP servers and agents. */
 
-import { liftsWords } from "../actions/suspension-words.ts";
-import { type ColumnPlace, textColumn } from "../format/columns.ts";
-import { shown } from "../format/lines.ts";
+import { liftsWords } from "../actions/suspension-text.ts";
+import { type ColumnPlace, textColumn } from "../format/column-kinds.ts";
+import { shown } from "../format/labelled-lines.ts";
 import { count, milliseconds, percent } from "../format/numbers.ts";
 import { span as duration } from "../format/times.ts";
 import type { Column } from "../model/table.ts";

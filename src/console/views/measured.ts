@@ -2,10 +2,10 @@
 
 import type { BackendRecord, RowOf, SuspensionRecord } from "../../admin-api/index.ts";
 import { activeSuspensions } from "../actions/suspension-routes.ts";
-import { suspensionWords } from "../actions/suspension-words.ts";
-import { labelled, shown } from "../format/lines.ts";
+import { suspensionWords } from "../actions/suspension-text.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
 import { count, percent } from "../format/numbers.ts";
-import { wordTable } from "../format/words.ts";
+import { wordTable } from "../format/word-table.ts";
 import type { Data } from "../model/data.ts";
 import { summedRows } from "../model/nodes.ts";
 import { type Line, span, type Tone } from "../model/text.ts";
@@ -57,7 +57,7 @@ export function metRows<T extends MeasuredTable>(data: Data, table: T): readonly
 export const jsonOfMet = ({ record, parts }: Met): unknown => (parts.length > 1 ? parts : record);
 
 /** Returns lines for a pane. `what` is the counted noun, such as `attempts`. */
-export function standingLines({ record, parts, state, suspension }: Met, what: string, now: number): readonly Line[] {
+export function stateLines({ record, parts, state, suspension }: Met, what: string, now: number): readonly Line[] {
   const { word, tone } = STATES[state];
   const fails = record.error_ratio === null ? "" : `, ${percent(record.error_ratio)} % fail`;
   return [

@@ -2,8 +2,8 @@
 
 import { escapeControls } from "../../base/index.ts";
 import { activeSuspensions } from "../actions/suspension-routes.ts";
-import { textColumn } from "../format/columns.ts";
-import { labelled, shown } from "../format/lines.ts";
+import { textColumn } from "../format/column-kinds.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
@@ -37,7 +37,7 @@ export interface ModelState {
   readonly tone: Tone;
 }
 
-export function standingOf({ isSuspended, first, model }: ModelRow): ModelState {
+export function modelStateOf({ isSuspended, first, model }: ModelRow): ModelState {
   if (first === undefined) return { rank: 0, mark: "!", word: "NOBODY", tone: "fail" };
   if (isSuspended) return { rank: 1, mark: "~", word: "SUSPENDED", tone: "off" };
   if (first !== model.provider) return { rank: 2, mark: "~", word: "failover", tone: "warn" };
@@ -68,18 +68,18 @@ const COLUMNS: readonly Column<ModelRow>[] = [
     align: "left",
     priority: 1,
     cell(row) {
-      const { mark, word, tone } = standingOf(row);
+      const { mark, word, tone } = modelStateOf(row);
       return span(`${mark}${word}`, tone);
     },
-    sortKey: (row) => standingOf(row).rank,
+    sortKey: (row) => modelStateOf(row).rank,
   },
   textColumn(
     { head: "PROVIDER", letter: "p", width: { least: 12, flex: 2 }, priority: 1, cut: "middle" },
     ({ model }) => model.provider,
   ),
   {
-    id: "asked for",
-    head: "ASKED FOR",
+    id: "sent as",
+    head: "SENT AS",
     letter: "a",
     width: { least: 9, flex: 2 },
     align: "left",
@@ -108,7 +108,7 @@ const table = ({ data }: Omit<Context, "now">): Table =>
       idOf: ({ model }) => model.model,
       nameOf: ({ model }) => model.model,
       haystack: ({ model, plan }) => [model.model, model.kind, model.upstream_model ?? "", ...plan].join(" "),
-      isBad: (row) => standingOf(row).mark !== " ",
+      isBad: (row) => modelStateOf(row).mark !== " ",
       jsonOf: ({ model }) => model,
     },
     modelRows(data),
@@ -118,12 +118,12 @@ function pane(id: string, { data }: Context): readonly Line[] {
   const row = modelRows(data).find(({ model }) => model.model === id);
   if (row === undefined) return [];
   const { model, plan, first } = row;
-  const { word, tone } = standingOf(row);
+  const { word, tone } = modelStateOf(row);
   return [
     labelled(
       "state",
       span(word, tone),
-      shown(first === undefined ? "  no provider of its plan serves" : `  now asks ${first}`),
+      shown(first === undefined ? "  no provider in its plan is available" : `  now uses ${first}`),
     ),
     labelled(
       "plan",
@@ -132,7 +132,7 @@ function pane(id: string, { data }: Context): readonly Line[] {
         " > ",
       ),
     ),
-    labelled("asked for", shown(model.upstream_model ?? "the same name")),
+    labelled("sent as", shown(model.upstream_model ?? "the same name")),
     labelled("dialects", shown(model.dialects.join(", "))),
   ];
 }
@@ -144,7 +144,7 @@ function whyPattern({ ids }: Chosen, { data }: Context): string | undefined {
   );
   return pattern === undefined
     ? undefined
-    : `${escapeControls(pattern.model)} is a pattern and a suspension names one model: n in :suspensions takes any name`;
+    : `${escapeControls(pattern.model)} is a pattern, but a suspension needs one model name: press n in :suspensions`;
 }
 
 const providerOf = ({ ids: [id] }: Chosen, data: Data): string | undefined =>
@@ -169,7 +169,7 @@ export const modelsView: View = {
     pane,
     empty: () => ({
       sentence: "No model is routed: every request is refused.",
-      next: "Names stand in the deployment document, as `providers[].models` and `model_aliases`; or name a `default_provider`.",
+      next: "Define names in the deployment document under `providers[].models` and `model_aliases`, or name a `default_provider`.",
     }),
     query: {
       table: "models",
@@ -180,15 +180,13 @@ export const modelsView: View = {
   offers: [
     ...suspensionOffers("model", whyPattern),
     requestsOffer(modelFilter, (of, context) =>
-      whyPattern(of, context) === undefined
-        ? undefined
-        : "it is a pattern: `/` in :requests finds the names that were asked for",
+      whyPattern(of, context) === undefined ? undefined : "it is a pattern; / in :requests finds the requested names",
     ),
     {
       verb: "follow",
       does: "provider",
       needsRow: true,
-      why: (chosen, { data }) => (providerOf(chosen, data) === undefined ? "the model is there no more" : undefined),
+      why: (chosen, { data }) => (providerOf(chosen, data) === undefined ? "the model no longer exists" : undefined),
       start: (chosen, { data }) => ({
         kind: "go",
         place: { view: "providers" },

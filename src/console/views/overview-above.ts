@@ -7,12 +7,12 @@ import { cellsOf } from "../../base/index.ts";
 import { isReachable, quorumOf, quorumWords } from "../actions/cluster-quorum.ts";
 import { cutMiddle, padTo } from "../format/cut.ts";
 import { fitLine } from "../format/fit.ts";
-import { shown } from "../format/lines.ts";
+import { shown } from "../format/labelled-lines.ts";
 import { clock, span as spanOf } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
-import { ownerOf, STANDING, usedBar, usedFraction, usedPercent } from "./budgets-bucket.ts";
+import { BUDGET_STATES, ownerOf, usedBar, usedFraction, usedPercent } from "./budgets-bucket.ts";
 import { actionWords, changesOf, RESULTS, resultWords } from "./changes-record.ts";
 import { contactWords } from "./cluster-members.ts";
 import { trafficLines } from "./overview-traffic.ts";
@@ -93,7 +93,7 @@ function clusterLines({ data }: Context, rows: number): readonly Line[] {
   const room = Math.max(1, rows - 2);
   // Silent members come first, so that they are not the ones left out.
   const ordered = [...members].sort((a, b) => Number(isReachable(a)) - Number(isReachable(b)));
-  const told = members.length > room ? ordered.slice(0, room - 1) : members;
+  const listed = members.length > room ? ordered.slice(0, room - 1) : members;
   const { node, role, state, last, applied, lag } = MEMBER_CELLS;
   const head = [
     ["NODE", node],
@@ -117,7 +117,7 @@ function clusterLines({ data }: Context, rows: number): readonly Line[] {
       ].join(""),
       "dim",
     ),
-    ...told.map((member) => [
+    ...listed.map((member) => [
       { text: padTo(nameOf(member.id, member.id === self, node - 1), node) },
       span(padTo(member.role, role), member.role === "leader" ? "strong" : "plain"),
       !isReachable(member) ? span(padTo(`! ${member.state}`, state), "fail") : span(padTo(member.state, state)),
@@ -129,7 +129,7 @@ function clusterLines({ data }: Context, rows: number): readonly Line[] {
         ].join(""),
       },
     ]),
-    ...(told.length < members.length ? [line(`and ${members.length - told.length} more in :cluster`, "dim")] : []),
+    ...(listed.length < members.length ? [line(`and ${members.length - listed.length} more in :cluster`, "dim")] : []),
   ];
 }
 
@@ -141,12 +141,12 @@ const nameOf = (id: string, isSelf: boolean, cells: number): string =>
 function budgetPanel({ data, now, isAscii }: Context, rows: number): readonly Line[] {
   const all = [...rowsOf(data, "budgets")].sort((a, b) => usedFraction(b) - usedFraction(a));
   if (all.length === 0) return [];
-  const told = all.slice(0, Math.max(1, rows - (all.length > rows - 1 ? 2 : 1)));
-  const left = all.length - told.length;
+  const listed = all.slice(0, Math.max(1, rows - (all.length > rows - 1 ? 2 : 1)));
+  const left = all.length - listed.length;
   return [
     [span("BUDGETS", "strong"), span("  most used first", "dim")],
-    ...told.map((row): Line => {
-      const { mark, tone } = STANDING[row.status];
+    ...listed.map((row): Line => {
+      const { mark, tone } = BUDGET_STATES[row.status];
       const name = shown(`${row.budget} (${ownerOf(row)})`).text;
       return [
         { text: `${padTo(cutMiddle(name, BUDGET_CELLS), BUDGET_CELLS)}  ` },

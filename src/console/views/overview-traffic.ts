@@ -2,14 +2,14 @@
 
 import type { BackendRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
-import { sparkline } from "../format/charts.ts";
 import { columnsChart, narrowed } from "../format/columns-chart.ts";
 import { padTo } from "../format/cut.ts";
-import { LABEL_CELLS, labelled, shown } from "../format/lines.ts";
+import { LABEL_CELLS, labelled, shown } from "../format/labelled-lines.ts";
 import { count, milliseconds, percent, plural } from "../format/numbers.ts";
+import { sparkline } from "../format/sparkline.ts";
 import type { Context } from "../model/context.ts";
 import type { Metrics } from "../model/data.ts";
-import { whoseNumbers } from "../model/nodes.ts";
+import { coverageWords } from "../model/nodes.ts";
 import { BLANK, type Line, line, type Span, span, type Tone } from "../model/text.ts";
 import { type TrafficHistory, trafficHistory } from "./traffic-history.ts";
 
@@ -30,7 +30,7 @@ export function trafficLines(context: Context, cells: number, rows: number): rea
   const draw = chartIn(context, cells, heightsIn(rows));
   if (failure !== undefined && failure.code !== NOT_GIVEN) {
     const [measured = BLANK, ...more] = measuredLines(context, draw);
-    return [[...measured.slice(0, 1), shown("  ! the metrics page given is not read", "warn")], ...more].slice(0, rows);
+    return [[...measured.slice(0, 1), shown("  ! the metrics page cannot be read", "warn")], ...more].slice(0, rows);
   }
   const lines = reading?.value === undefined ? measuredLines(context, draw) : metricLines(reading.value, context, draw);
   return lines.slice(0, rows);
@@ -99,7 +99,7 @@ function metricLines({ requests, errors, inFlight, overhead }: Metrics, context:
   return [
     [
       span("TRAFFIC", "strong"),
-      span(`  of the metrics page given${history === undefined ? "" : "; attempts of 15 minutes"}`, "dim"),
+      span(`  from the metrics page${history === undefined ? "" : "; attempts of 15 minutes"}`, "dim"),
     ],
     ...series("requests", requests, "attempts", "/s", 1),
     ...series("errors", errors, "failures", "/s", 1),
@@ -117,7 +117,7 @@ function measuredLines(context: Context, draw: Draw): readonly Line[] {
   const sum = (of: (it: BackendRecord) => number): number => backends.reduce((total, it) => total + of(it), 0);
   const rate = sum(({ rate }) => rate);
   const failed = sum(({ rate, error_ratio: ratio }) => rate * (ratio ?? 0));
-  const whose = `  ${escapeControls(whoseNumbers(data, { id: "list_backends" }) ?? "of this node")}, `;
+  const coverage = `  ${escapeControls(coverageWords(data, { id: "list_backends" }) ?? "of this node")}, `;
   const failing = percent(rate === 0 ? null : failed / rate);
   const retries = plural(
     sum(({ retries }) => retries),
@@ -133,8 +133,8 @@ function measuredLines(context: Context, draw: Draw): readonly Line[] {
       span("TRAFFIC", "strong"),
       span(
         history === undefined
-          ? `${whose}last 60 s, attempts at providers`
-          : `${whose}attempts at providers, 15 minutes`,
+          ? `${coverage}last 60 s, attempts at providers`
+          : `${coverage}attempts at providers, 15 minutes`,
         "dim",
       ),
     ],

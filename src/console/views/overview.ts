@@ -4,7 +4,7 @@
  * A forbidden list is left out; the sentence for "no alerts" names the lists that it covers.
  */
 
-import { type Acknowledgeable, acknowledgeDialog, whyNoName, whyUnread } from "../actions/acknowledgement.ts";
+import { type Acknowledgeable, acknowledgeDialog, whyNoName, whyUnread } from "../actions/acknowledgement-dialogs.ts";
 import { isReachable } from "../actions/cluster-quorum.ts";
 import {
   extendDialog,
@@ -14,10 +14,10 @@ import {
   suspendDialog,
   whyAllSuspended,
   whyNotSuspended,
-} from "../actions/suspension.ts";
-import { textColumn } from "../format/columns.ts";
-import { shown } from "../format/lines.ts";
-import { namesInWords } from "../format/names.ts";
+} from "../actions/suspension-dialogs.ts";
+import { textColumn } from "../format/column-kinds.ts";
+import { shown } from "../format/labelled-lines.ts";
+import { namesInWords } from "../format/name-list.ts";
 import { plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { keyOf, type Need } from "../model/data.ts";
@@ -90,9 +90,9 @@ const UNREAD = "unread";
 function itemsOf(context: Context): readonly AttentionItem[] {
   const { shown: all, folded } = withoutAcknowledged(attentionOf(context), context);
   const items = folded.length === 0 ? all : [...all, foldOf(folded)];
-  const lacking = forbiddenLists(context);
+  const forbidden = forbiddenLists(context);
   // Without alerts, the sentence of the empty table names them.
-  return items.length === 0 || lacking.length === 0 ? items : [...items, unreadItem(lacking)];
+  return items.length === 0 || forbidden.length === 0 ? items : [...items, unreadItem(forbidden)];
 }
 
 const listName = ({ id }: Need): string => id.replace(/^(list|get)_/, "");
@@ -110,7 +110,7 @@ const unreadItem = (lists: readonly string[]): AttentionItem => ({
   what: "UNREAD",
   kind: "policy",
   name: plural(lists.length, "list"),
-  says: `not permitted by your policy: ${lists.join(", ")}; alerts of them are missing here`,
+  says: `not permitted by your policy: ${lists.join(", ")}; their alerts are missing here`,
   goes: { place: { view: "overview" } },
   json: lists,
 });
@@ -147,7 +147,7 @@ const chosenOnes = ({ ids }: Chosen, context: Context): readonly AttentionItem[]
   return ids.flatMap((id) => items.find((item) => item.id === id) ?? []);
 };
 
-const GONE = "what the row told is over";
+const GONE = "the alert has cleared";
 
 /** Returns the subjects of the chosen rows for a verb, or an error text if a row has none. */
 function named<T>(
@@ -164,13 +164,13 @@ function named<T>(
 }
 
 function toSuspend(chosen: Chosen, context: Context): Subjects | string {
-  const subjects = named(chosen, context, ({ suspends }) => suspends, "is no provider, MCP server or agent that fails");
+  const subjects = named(chosen, context, ({ suspends }) => suspends, "is not a failing provider, MCP server or agent");
   if (typeof subjects === "string") return subjects;
   const [first] = subjects;
   if (first === undefined) return GONE;
   return subjects.every(({ kind }) => kind === first.kind)
     ? { kind: first.kind, names: subjects.map(({ name }) => name) }
-    : "what is suspended together is of one kind";
+    : "rows that are suspended together must be of one kind";
 }
 
 const toLift = (chosen: Chosen, context: Context): readonly Suspendable[] | string =>
@@ -228,7 +228,7 @@ function calmSentence({ data }: Context): string {
     ...(file === "in_sync" ? ["files in sync"] : []),
   ];
   return facts.length === 0
-    ? "Nothing of what could be read wants attention."
+    ? "Nothing that could be read wants attention."
     : `Nothing wants attention: ${facts.join(", ")}.`;
 }
 
@@ -242,12 +242,12 @@ function unread({ data }: Context): readonly string[] {
   });
 }
 
-const lackingLines = (context: Context): readonly Line[] => [
-  line("Alerts that these lists would give are missing in the overview:"),
+const forbiddenLines = (context: Context): readonly Line[] => [
+  line("Alerts based on these lists are missing in the overview:"),
   line(""),
   ...forbiddenLists(context).map((name) => line(name)),
   line(""),
-  line("Ask for the read actions to be permitted in the admin policy; r asks again.", "dim"),
+  line("Ask an administrator to permit them in the admin policy; press r to try again.", "dim"),
 ];
 
 export const overviewView: View = {
@@ -278,7 +278,7 @@ export const overviewView: View = {
     open(id, context) {
       const item = chosenOnes({ ids: [id] }, context)[0];
       if (id === UNREAD)
-        return { kind: "page", title: "Lists that your policy does not permit", lines: lackingLines(context) };
+        return { kind: "page", title: "Lists that your policy does not permit", lines: forbiddenLines(context) };
       return item === undefined ? over(GONE) : { kind: "go", ...item.goes };
     },
     describe(id, context) {

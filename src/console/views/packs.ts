@@ -4,11 +4,11 @@
  */
 
 import { escapeControls } from "../../base/index.ts";
-import { writeWhy } from "../actions/source.ts";
-import { compilingLines, differenceOfTrial, trialDialog, trialWhy, whereWords } from "../actions/trial.ts";
-import { countColumn, textColumn } from "../format/columns.ts";
+import { writeWhy } from "../actions/source-dialogs.ts";
+import { compilingLines, differenceOfTrial, trialDialog, trialWhy, whereWords } from "../actions/trial-dialog.ts";
+import { countColumn, textColumn } from "../format/column-kinds.ts";
 import { quoted } from "../format/command-line.ts";
-import { labelled, shown } from "../format/lines.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
 import type { Context } from "../model/context.ts";
 import type { Need, Reading } from "../model/data.ts";
 import { namedOf, type PackFacts, type PackShelf, type PackTrial, packsNamed } from "../model/documents.ts";
@@ -167,7 +167,7 @@ function pane(name: string, context: Context): readonly Line[] {
       : [labelled("trying", shown(reading.progress), span("  Esc stops it", "dim"))]),
     ...(trial === undefined
       ? reading?.progress === undefined && reading?.failure === undefined
-        ? [labelled("add", span("is tried next: the document is compiled, the cases of the pack are run", "dim"))]
+        ? [labelled("add", span("tested next: the document is compiled, and the test cases of the pack run", "dim"))]
         : []
       : [labelled("add", ...tallyLine(trial)), ...judged(trial), ...objectLines(trial)]),
   ];
@@ -175,7 +175,7 @@ function pane(name: string, context: Context): readonly Line[] {
 
 function described(name: string, context: Context): readonly Line[] {
   const pack = packOf(context, name);
-  if (pack === undefined) return [line("It is there no more.", "warn")];
+  if (pack === undefined) return [line("It no longer exists.", "warn")];
   return [
     line(escapeControls(`${pack.id} ${pack.version}: ${pack.title}`), "strong"),
     BLANK,
@@ -226,7 +226,7 @@ function addWhy(name: string, context: Context): string | undefined {
   if (api !== undefined) return api;
   const untried = untriedWhy(context, name);
   if (untried !== undefined) return untried;
-  if (trial?.cases?.passes === false) return `the cases of ${escapeControls(name)} do not pass: p shows them`;
+  if (trial?.cases?.passes === false) return `the test cases of ${escapeControls(name)} fail; p shows them`;
   return trialWhy(trial);
 }
 
@@ -234,8 +234,8 @@ export const packsView: View = {
   id: "packs",
   aliases: ["pack"],
   title: "Packs",
-  about: "control packs: what each covers, what the document holds of it, and what adding it would change",
-  subject: "a source, and folders of packs of your own (./packs), either left out",
+  about: "control packs: what each covers, how much of it the document has, and what adding it would change",
+  subject: "a source, folders of your own packs (./packs), or both",
   takesPaths: true,
   needs: (subject) => [{ id: "list_sources" }, { id: "get_config" }, packsNeed(subject)],
   body: {

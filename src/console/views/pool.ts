@@ -2,9 +2,9 @@
 
 import type { BackendMember } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
-import { countColumn, textColumn } from "../format/columns.ts";
+import { countColumn, textColumn } from "../format/column-kinds.ts";
 import { clock } from "../format/times.ts";
-import { wordTable } from "../format/words.ts";
+import { wordTable } from "../format/word-table.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
@@ -118,7 +118,7 @@ export const poolView: View = {
   id: "pool",
   aliases: ["pools"],
   title: "Pool",
-  about: "the servers of a provider's pool as each node has met them: state, subsets, failed connects",
+  about: "the servers of a provider's pool as each node sees them: state, subsets, failed connects",
   subject: "provider name",
   subjects: ({ data }) => rowsOf(data, "backends").map(({ name }) => name),
   needs: (subject) =>
@@ -134,7 +134,7 @@ export const poolView: View = {
         ? { sentence: "No provider was named.", next: "Press M on a provider (2), or name it: `:pool NAME`." }
         : {
             sentence: `${escapeControls(subject)} has no servers on any node that answers.`,
-            next: "It is no pool (`pool:` in the deployment document), or its name resolves to none: `gateway check` tells which.",
+            next: "It is not a pool (`pool:` in the deployment document), or its name resolves to no server; `gateway check` says which.",
           },
   },
   offers: [

@@ -1,8 +1,8 @@
 /** Texts about a profile, for its own view and for that of the keys. */
 
 import type { ProfileRecord } from "../../admin-api/index.ts";
-import { labelled, shown } from "../format/lines.ts";
-import { namesInWords } from "../format/names.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
+import { namesInWords } from "../format/name-list.ts";
 import { plural } from "../format/numbers.ts";
 import { type Line, span } from "../model/text.ts";
 

@@ -3,16 +3,16 @@
 import type { ProfileRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { profileNamed } from "../actions/keys-by-name.ts";
-import { suspensionOf, suspensionWords } from "../actions/suspension.ts";
-import { countColumn, textColumn } from "../format/columns.ts";
-import { describedAs, labelled, shown } from "../format/lines.ts";
+import { suspensionOf, suspensionWords } from "../actions/suspension-dialogs.ts";
+import { countColumn, textColumn } from "../format/column-kinds.ts";
+import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
 import { count } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
 import type { Intent, Offer, View } from "../model/view.ts";
-import { bucketLine, isShared, STANDING } from "./budgets-bucket.ts";
+import { BUDGET_STATES, bucketLine, isShared } from "./budgets-bucket.ts";
 import { budgetFilter, profileFilter } from "./keys-filters.ts";
 import { capsOf, detectorsOf, modelsOf, profileLines } from "./profiles-facts.ts";
 import { requestsOffer } from "./requests.ts";
@@ -103,14 +103,14 @@ function pane(name: string, { data, now, isAscii }: Context): readonly Line[] {
   const suspension = suspensionOf(data, "profile", name);
   const buckets = rowsOf(data, "budgets").filter(({ budget }) => budget === profile.budget);
   const shared = buckets.filter(isShared);
-  const bad = buckets.filter((it) => !isShared(it) && STANDING[it.status].mark !== "");
-  const told = [...shared, ...bad].slice(0, MAX_BUCKETS);
+  const bad = buckets.filter((it) => !isShared(it) && BUDGET_STATES[it.status].mark !== "");
+  const listed = [...shared, ...bad].slice(0, MAX_BUCKETS);
   return [
     ...profileLines(profile),
     ...(suspension === undefined ? [] : [labelled("", span(`SUSPENDED ${suspensionWords(suspension, now)}`, "off"))]),
-    ...told.map((bucket) => labelled("budget", ...bucketLine(bucket, now, isAscii))),
-    ...(buckets.length > told.length
-      ? [labelled("", span(`${count(buckets.length - told.length)} more buckets; f shows them`, "dim"))]
+    ...listed.map((bucket) => labelled("budget", ...bucketLine(bucket, now, isAscii))),
+    ...(buckets.length > listed.length
+      ? [labelled("", span(`${count(buckets.length - listed.length)} more buckets; f shows them`, "dim"))]
       : []),
   ];
 }
@@ -122,7 +122,7 @@ const follow: Offer = {
   why({ ids: [name = ""] }, { data }) {
     const profile = profileNamed(data, name);
     const named = escapeControls(name);
-    if (profile === undefined) return `${named} is there no more`;
+    if (profile === undefined) return `${named} no longer exists`;
     return profile.budget === null ? `${named} has no budget` : undefined;
   },
   start: ({ ids: [name = ""] }, { data }): Intent => ({
@@ -151,9 +151,9 @@ export const profilesView: View = {
     sort: { column: "name", isDescending: false },
     pane,
     describe: (name, context) => describedAs(pane(name, context), profileNamed(context.data, name)),
-    empty: ({ doorFlags }) => ({
+    empty: ({ endpointFlags }) => ({
       sentence: "No profiles.",
-      next: `They are written in the deployment document (\`profiles:\`); see what is in force with \`gateway admin ${doorFlags} GET config\``,
+      next: `Define them in the deployment document (\`profiles:\`); to see what is in force: \`gateway admin ${endpointFlags} GET config\``,
     }),
     open: (name) => ({ kind: "go", place: { view: "keys" }, filter: profileFilter(name) }),
     query: {

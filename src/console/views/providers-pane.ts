@@ -2,14 +2,14 @@
 
 import type { BackendFailure } from "../../admin-api/index.ts";
 import { padTo } from "../format/cut.ts";
-import { gapWords } from "../format/gaps.ts";
-import { labelled, shown } from "../format/lines.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
+import { gapWords } from "../format/missing-nodes.ts";
 import { milliseconds, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import type { Data } from "../model/data.ts";
 import { BLANK, type Line, line, type Span, span } from "../model/text.ts";
-import { standingLines } from "./measured.ts";
+import { stateLines } from "./measured.ts";
 import { joined, type ProviderRow, providerNamed, providerSpan, type Serving, servings } from "./providers-facts.ts";
 import { failoverWords } from "./providers-table.ts";
 
@@ -20,15 +20,15 @@ const MAX_MODELS = 8;
 
 export function providerPane(name: string, context: Context): readonly Line[] {
   const row = providerNamed(context.data, name);
-  return row === undefined ? [] : [...standing(row, context), ...failureLines(name, context, FEW_FAILURES)];
+  return row === undefined ? [] : [...providerLines(row, context), ...failureLines(name, context, FEW_FAILURES)];
 }
 
 /** Describes everything that the pane may show, then the fields as the admin API returned them. */
 export function describeProvider(name: string, context: Context): readonly Line[] {
   const row = providerNamed(context.data, name);
-  if (row === undefined) return [line("The provider is there no more.", "warn")];
+  if (row === undefined) return [line("The provider no longer exists.", "warn")];
   return [
-    ...standing(row, context),
+    ...providerLines(row, context),
     ...failureLines(name, context, Number.POSITIVE_INFINITY),
     BLANK,
     ...Object.entries(row.record).map(([field, value]) => [
@@ -38,10 +38,10 @@ export function describeProvider(name: string, context: Context): readonly Line[
   ];
 }
 
-function standing(row: ProviderRow, { data, now }: Context): readonly Line[] {
+function providerLines(row: ProviderRow, { data, now }: Context): readonly Line[] {
   const { name, ttfb_p50_ms: p50, ttfb_p95_ms: p95, retries, failovers_in: came, failovers_out: left } = row.record;
   return [
-    ...standingLines(row, "attempts", now),
+    ...stateLines(row, "attempts", now),
     labelled(
       "measured",
       span(
@@ -69,9 +69,9 @@ function poolLines({ record: { members, subsets } }: ProviderRow): readonly Line
 /** Returns the reason why there is no pool to show; `undefined` if there is one. */
 export function whyNoMembers(data: Data, name: string): string | undefined {
   const row = providerNamed(data, name);
-  if (row === undefined) return "the provider is there no more";
+  if (row === undefined) return "the provider no longer exists";
   const { members, subsets } = row.record;
-  return members > 0 || subsets.length > 0 ? undefined : `${name} is no pool, or its name resolves to no server`;
+  return members > 0 || subsets.length > 0 ? undefined : `${name} is not a pool, or its name resolves to no server`;
 }
 
 function routes(name: string, data: Data): readonly Line[] {
@@ -79,7 +79,7 @@ function routes(name: string, data: Data): readonly Line[] {
   const all = servings(data);
   const own = all.filter(({ model }) => model.provider === name);
   const targets = [...new Set(own.flatMap(({ model }) => model.failover))];
-  const stoodInFor = new Set(
+  const failoverFor = new Set(
     all.filter(({ model }) => model.failover.includes(name)).map(({ model }) => model.provider),
   );
   return [
@@ -88,9 +88,9 @@ function routes(name: string, data: Data): readonly Line[] {
       "failover",
       ...(targets.length === 0 ? [span("none")] : joined(targets.map((it) => providerSpan(data, it)))),
     ),
-    ...(stoodInFor.size === 0
+    ...(failoverFor.size === 0
       ? []
-      : [labelled("after", ...joined([...stoodInFor].map((it) => providerSpan(data, it))))]),
+      : [labelled("after", ...joined([...failoverFor].map((it) => providerSpan(data, it))))]),
   ];
 }
 
@@ -100,7 +100,7 @@ function modelWords({ model: { model, upstream_model: upstream } }: Serving): st
 }
 
 function namesOf(names: readonly string[]): readonly Span[] {
-  if (names.length === 0) return [span("no model goes to it first", "dim")];
+  if (names.length === 0) return [span("no model is routed to it first", "dim")];
   const more = names.length - MAX_MODELS;
   return [
     shown(names.slice(0, MAX_MODELS).join(", ")),
@@ -152,13 +152,13 @@ export function routePage(name: string, { data }: Context): readonly Line[] {
       names.map((it) => providerSpan(data, it)),
       " > ",
     ),
-    ...(first === undefined ? [span("  NO PROVIDER LEFT", "fail")] : [shown(`  now asks ${first}`, "dim")]),
+    ...(first === undefined ? [span("  NO PROVIDER LEFT", "fail")] : [shown(`  now uses ${first}`, "dim")]),
   ];
   return [
-    line("Asked in this order; a provider that is suspended is skipped.", "dim"),
+    line("Tried in this order; a suspended provider is skipped.", "dim"),
     BLANK,
-    line(own.length === 0 ? "No model goes to it first." : "GOES TO IT FIRST", "strong"),
+    line(own.length === 0 ? "No model is routed to it first." : "ROUTED TO IT FIRST", "strong"),
     ...own.map(plan),
-    ...(others.length === 0 ? [] : [BLANK, line("IT STANDS IN FOR", "strong"), ...others.map(plan)]),
+    ...(others.length === 0 ? [] : [BLANK, line("IT IS FAILOVER FOR", "strong"), ...others.map(plan)]),
   ];
 }

@@ -2,8 +2,8 @@
 
 import type { BackendRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
-import { textColumn } from "../format/columns.ts";
-import { shown } from "../format/lines.ts";
+import { textColumn } from "../format/column-kinds.ts";
+import { shown } from "../format/labelled-lines.ts";
 import { count } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";

@@ -17,7 +17,7 @@ export const providersView: View = {
   aliases: ["prov", "provider", "backends"],
   digit: "2",
   title: "Providers",
-  about: "providers as the nodes met them in the last minute: state, rate, errors, failover",
+  about: "providers as the nodes saw them in the last minute: state, rate, errors, failover",
   needs: () => [
     { id: "list_backends" },
     { id: "list_suspensions" },
@@ -31,9 +31,9 @@ export const providersView: View = {
     pane: providerPane,
     paneNeeds: (name) => [{ id: "list_backend_errors", name }],
     describe: describeProvider,
-    empty: ({ doorFlags }) => ({
+    empty: ({ endpointFlags }) => ({
       sentence: "No providers are configured.",
-      next: `They are written in the deployment document (\`providers:\`); what is in force: \`gateway admin ${doorFlags} GET config\``,
+      next: `Define them in the deployment document (\`providers:\`); to see what is in force: \`gateway admin ${endpointFlags} GET config\``,
     }),
     query: {
       table: "backends",
@@ -73,10 +73,10 @@ export const providersView: View = {
       does: "failover",
       needsRow: true,
       why: (_, { data }) =>
-        data.get({ id: "list_models" })?.value === undefined ? "where its models go could not be read" : undefined,
+        data.get({ id: "list_models" })?.value === undefined ? "the routes of its models could not be read" : undefined,
       start: (chosen, context) => ({
         kind: "page",
-        title: `Where requests to ${escapeControls(one(chosen))} go`,
+        title: `Routes of ${escapeControls(one(chosen))}`,
         lines: routePage(one(chosen), context),
       }),
     },

@@ -1,38 +1,38 @@
 /**
- * Data of the pulse charts: the history of every node over a quarter of an hour, summed in buckets of ten seconds (design
- * decisions, section 17). The newest bucket is one that all answering nodes have completed: otherwise missing parts would look
+ * Data of the pulse charts: the history of every node over 15 minutes or an hour, summed in buckets of ten seconds or a minute
+ * (design decisions, section 17). The newest bucket is one that all answering nodes have completed: otherwise missing parts would look
  * like a drop in traffic.
  */
 
 import type { HistoryRecord } from "../../admin-api/index.ts";
 import { milliseconds, short } from "../format/numbers.ts";
+import { CHART_SCALES, type ChartScale, type ScaleSpec } from "../model/chart-scale.ts";
 import type { Context } from "../model/context.ts";
 import type { Need, Reading } from "../model/data.ts";
 import { createRecall } from "../model/remember.ts";
 import type { Tone } from "../model/text.ts";
 
-export const BUCKET_MS = 10_000;
-export const KEPT_BUCKETS = 90;
-const PER_MINUTE = 60_000 / BUCKET_MS;
-const PER_SECOND = 1_000 / BUCKET_MS;
 /** Maximum number of names beside a sum. */
 const MOST_NAMED = 3;
-/** Delay, in milliseconds, after which a node is not waited for. */
-const LATE_MS = 3 * BUCKET_MS;
+/** Minimum delay, in milliseconds, after which a node is not waited for; with wider buckets, one of them. */
+const LATE_MS = 30_000;
 
 const KINDS = ["cluster", "requests", "backends", "budgets", "guardrails"] as const;
 type Kind = (typeof KINDS)[number];
 type Values = readonly (number | null)[];
 
-const needOf = (kind: Kind): Need<"list_history"> => ({ id: "list_history", name: kind });
+const needOf = (kind: Kind, scale: ChartScale): Need<ScaleSpec["list"]> => ({
+  id: CHART_SCALES[scale].list,
+  name: kind,
+});
 
 /** The first need decides the state of the view: every node has rows of it, in every bucket. */
-export const PULSE_NEEDS: readonly [Need, ...Need[]] = [
-  needOf("cluster"),
-  needOf("requests"),
-  needOf("backends"),
-  needOf("budgets"),
-  needOf("guardrails"),
+export const pulseNeeds = (scale: ChartScale): readonly [Need, ...Need[]] => [
+  needOf("cluster", scale),
+  needOf("requests", scale),
+  needOf("backends", scale),
+  needOf("budgets", scale),
+  needOf("guardrails", scale),
 ];
 
 export interface Panel {
@@ -49,6 +49,7 @@ export interface Panel {
 }
 
 export interface Pulse {
+  readonly scale: ScaleSpec;
   /** Start times of the buckets, oldest first. */
   readonly moments: readonly number[];
   readonly nodes: readonly string[];
@@ -57,34 +58,37 @@ export interface Pulse {
 
 const RECALL = createRecall<Pulse>();
 
-export function pulseOf({ data, now }: Pick<Context, "data" | "now">): Pulse {
-  const readings = KINDS.map((kind) => data.get(needOf(kind)));
+export function pulseOf({ data, now, chartScale = "15m" }: Pick<Context, "data" | "now" | "chartScale">): Pulse {
+  const scale = CHART_SCALES[chartScale];
+  const readings = KINDS.map((kind) => data.get(needOf(kind, chartScale)));
   const [clusterRows = []] = readings.map((reading) => reading?.value ?? []);
-  const newest = newestOf(clusterRows, now);
-  return RECALL([newest, ...readings.flatMap((reading) => [reading?.value, reading?.failure?.code])], () => {
-    const told = bucketsOf(clusterRows, newest).map((of) => of.length > 0);
-    const parts = Object.fromEntries(KINDS.map((kind, at) => [kind, seriesOf(readings[at], newest, told)])) as Readonly<
-      Record<Kind, Series>
-    >;
+  const newest = newestOf(clusterRows, scale, now);
+  return RECALL([scale, newest, ...readings.flatMap((reading) => [reading?.value, reading?.failure?.code])], () => {
+    const isKnown = bucketsOf(clusterRows, scale, newest).map((bucket) => bucket.length > 0);
+    const parts = Object.fromEntries(
+      KINDS.map((kind, at) => [kind, seriesOf(readings[at], scale, newest, isKnown)]),
+    ) as Readonly<Record<Kind, Series>>;
+    const { bucketMs, buckets } = scale;
     return {
-      moments: Array.from({ length: KEPT_BUCKETS }, (_, at) => newest - (KEPT_BUCKETS - 1 - at) * BUCKET_MS),
+      scale,
+      moments: Array.from({ length: buckets }, (_, at) => newest - (buckets - 1 - at) * bucketMs),
       nodes: [...new Set(clusterRows.map(({ node }) => node))].sort(),
-      panels: panelsOf(parts),
+      panels: panelsOf(parts, scale),
     };
   });
 }
 
 /** Returns the start of the last bucket that every node with recent rows has completed. */
-function newestOf(rows: readonly HistoryRecord[], now: number): number {
+function newestOf(rows: readonly HistoryRecord[], { bucketMs }: ScaleSpec, now: number): number {
   const last = new Map<string, number>();
   for (const { node, time } of rows) {
     const at = Date.parse(time);
     if (Number.isFinite(at) && at > (last.get(node) ?? 0)) last.set(node, at);
   }
   const times = [...last.values()];
-  if (times.length === 0) return Math.floor(now / BUCKET_MS) * BUCKET_MS - BUCKET_MS;
+  if (times.length === 0) return Math.floor(now / bucketMs) * bucketMs - bucketMs;
   const most = Math.max(...times);
-  return Math.min(...times.filter((at) => at >= most - LATE_MS));
+  return Math.min(...times.filter((at) => at >= most - Math.max(LATE_MS, bucketMs)));
 }
 
 interface Series {
@@ -101,32 +105,37 @@ type Measure = {
   [Key in keyof HistoryRecord]-?: HistoryRecord[Key] extends number | null ? Key : never;
 }[keyof HistoryRecord];
 
-function bucketsOf(rows: readonly HistoryRecord[], newest: number): readonly (readonly HistoryRecord[])[] {
-  const buckets = Array.from({ length: KEPT_BUCKETS }, (): HistoryRecord[] => []);
+function bucketsOf(
+  rows: readonly HistoryRecord[],
+  { bucketMs, buckets: length }: ScaleSpec,
+  newest: number,
+): readonly (readonly HistoryRecord[])[] {
+  const buckets = Array.from({ length }, (): HistoryRecord[] => []);
   for (const row of rows) {
-    buckets[KEPT_BUCKETS - 1 - Math.round((newest - Date.parse(row.time)) / BUCKET_MS)]?.push(row);
+    buckets[length - 1 - Math.round((newest - Date.parse(row.time)) / bucketMs)]?.push(row);
   }
   return buckets;
 }
 
-/** `isTold`: whether any node has the bucket, so that a missing row means zero. */
+/** `isKnown`: whether any node has the bucket, so that a missing row means zero. */
 function seriesOf(
   reading: Reading<readonly HistoryRecord[]> | undefined,
+  scale: ScaleSpec,
   newest: number,
-  isTold: readonly boolean[],
+  isKnown: readonly boolean[],
 ): Series {
-  const buckets = bucketsOf(reading?.value ?? [], newest);
+  const buckets = bucketsOf(reading?.value ?? [], scale, newest);
   const why = reading?.value === undefined ? (reading?.failure?.code ?? "not read yet") : undefined;
   const all = (): boolean => true;
   return {
     why,
     sum: (measure, which = all) =>
-      buckets.map((of, at) =>
-        isTold[at] === true ? of.reduce((sum, row) => sum + (which(row) ? (row[measure] ?? 0) : 0), 0) : null,
+      buckets.map((rows, at) =>
+        isKnown[at] === true ? rows.reduce((sum, row) => sum + (which(row) ? (row[measure] ?? 0) : 0), 0) : null,
       ),
     most: (measure) =>
-      buckets.map((of) => {
-        const known = of.flatMap((row) => row[measure] ?? []);
+      buckets.map((rows) => {
+        const known = rows.flatMap((row) => row[measure] ?? []);
         return known.length === 0 ? null : Math.max(...known);
       }),
     top(measure, at, which = all) {
@@ -148,7 +157,7 @@ const rate = (value: number): string => (value < 99.95 ? value.toFixed(1) : shor
 
 const times = (values: Values, by: number): Values => values.map((value) => (value === null ? null : value * by));
 
-const told = (parts: readonly (readonly [string, number])[], by: number, amount: (value: number) => string) =>
+const namedAmounts = (parts: readonly (readonly [string, number])[], by: number, amount: (value: number) => string) =>
   parts.map(([name, value]) => `${name} ${amount(value * by)}`);
 
 function panelOf(
@@ -171,13 +180,12 @@ function panelOf(
 
 const DENIED: ReadonlySet<string> = new Set(["401", "403", "429"]);
 
-function panelsOf({
-  cluster,
-  requests,
-  backends,
-  budgets,
-  guardrails,
-}: Readonly<Record<Kind, Series>>): readonly Panel[] {
+function panelsOf(
+  { cluster, requests, backends, budgets, guardrails }: Readonly<Record<Kind, Series>>,
+  { bucketMs }: ScaleSpec,
+): readonly Panel[] {
+  const toMinute = 60_000 / bucketMs;
+  const toSecond = 1_000 / bucketMs;
   const ended = (first: string) => requests.sum("attempts", ({ name }) => name.startsWith(first));
   const others = requests.sum("attempts", ({ name }) => !/^[45]/.test(name));
   const plain = (values: Values) => [{ tone: "plain" as const, values }];
@@ -187,12 +195,12 @@ function panelsOf({
   return [
     panelOf("REQUESTS", requests, {
       bands: [
-        { tone: "fail", values: times(ended("5"), PER_SECOND) },
-        { tone: "warn", values: times(ended("4"), PER_SECOND) },
-        { tone: "plain", values: times(others, PER_SECOND) },
+        { tone: "fail", values: times(ended("5"), toSecond) },
+        { tone: "warn", values: times(ended("4"), toSecond) },
+        { tone: "plain", values: times(others, toSecond) },
       ],
       amount: perSecond,
-      parts: (at) => told(requests.top("attempts", at), PER_SECOND, rate),
+      parts: (at) => namedAmounts(requests.top("attempts", at), toSecond, rate),
     }),
     panelOf("FIRST BYTE", backends, {
       bands: plain(backends.most("ttfb_p95_ms")),
@@ -200,14 +208,14 @@ function panelsOf({
       parts: (at) => firstByteParts(backends.at(at)),
     }),
     panelOf("TOKENS", backends, {
-      bands: plain(times(input, PER_MINUTE)).concat(plain(times(output, PER_MINUTE))),
+      bands: plain(times(input, toMinute)).concat(plain(times(output, toMinute))),
       amount: perMinute,
-      parts: (at) => [`in ${short((input[at] ?? 0) * PER_MINUTE)}`, `out ${short((output[at] ?? 0) * PER_MINUTE)}`],
+      parts: (at) => [`in ${short((input[at] ?? 0) * toMinute)}`, `out ${short((output[at] ?? 0) * toMinute)}`],
     }),
     panelOf("SPEND", budgets, {
-      bands: plain(times(budgets.sum("used"), PER_MINUTE)),
+      bands: plain(times(budgets.sum("used"), toMinute)),
       amount: perMinute,
-      parts: (at) => told(budgets.top("used", at), PER_MINUTE, short),
+      parts: (at) => namedAmounts(budgets.top("used", at), toMinute, short),
     }),
     panelOf("DENIED", requests, {
       bands: [
@@ -215,36 +223,36 @@ function panelsOf({
           tone: "warn",
           values: times(
             requests.sum("attempts", ({ name }) => DENIED.has(name)),
-            PER_MINUTE,
+            toMinute,
           ),
         },
       ],
       amount: perMinute,
       parts: (at) => [
-        ...told(
+        ...namedAmounts(
           requests.top("attempts", at, ({ name }) => DENIED.has(name)),
-          PER_MINUTE,
+          toMinute,
           short,
         ),
-        ...told(budgets.top("refused", at), PER_MINUTE, short).map((words) => `budget ${words}`),
-        ...told(guardrails.top("decisions", at), PER_MINUTE, short).map((words) => `rule ${words}`),
+        ...namedAmounts(budgets.top("refused", at), toMinute, short).map((words) => `budget ${words}`),
+        ...namedAmounts(guardrails.top("decisions", at), toMinute, short).map((words) => `rule ${words}`),
       ],
     }),
     panelOf("FINDINGS", guardrails, {
-      bands: plain(times(guardrails.sum("findings"), PER_MINUTE)),
+      bands: plain(times(guardrails.sum("findings"), toMinute)),
       amount: perMinute,
-      parts: (at) => told(guardrails.top("findings", at), PER_MINUTE, short),
+      parts: (at) => namedAmounts(guardrails.top("findings", at), toMinute, short),
     }),
     panelOf("IN FLIGHT", backends, {
       bands: plain(backends.sum("in_flight")),
       amount: short,
-      parts: (at) => told(backends.top("in_flight", at), 1, short),
+      parts: (at) => namedAmounts(backends.top("in_flight", at), 1, short),
     }),
     panelOf("RAFT", cluster, {
       bands: plain(cluster.most("commit_ms")),
       amount: milliseconds,
       parts: (at) => [
-        `${short((writes[at] ?? 0) * PER_MINUTE)} entries/min`,
+        `${short((writes[at] ?? 0) * toMinute)} entries/min`,
         `index ${Math.max(0, ...cluster.at(at).flatMap(({ applied_index: index }) => index ?? []))}`,
       ],
     }),

@@ -1,5 +1,5 @@
 /**
- * View of the whole gateway in charts, updated every ten seconds: requests by status, time to first byte, tokens, spending,
+ * View of the whole gateway in charts of 15 minutes or an hour, updated with each bucket: requests by status, time to first byte, tokens, spending,
  * denials and findings, and the log. A cursor shows the values of an earlier moment. Eight panels fill the available room: in
  * two columns, in one, or as one line each.
  */
@@ -7,13 +7,13 @@
 import { columnsChart, narrowed } from "../format/columns-chart.ts";
 import { padTo } from "../format/cut.ts";
 import { cellsOfLine, fitLine } from "../format/fit.ts";
-import { shown } from "../format/lines.ts";
+import { shown } from "../format/labelled-lines.ts";
 import { plural } from "../format/numbers.ts";
 import { span as spanOfTime, timeOfDay } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { BLANK, type Line, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { BUCKET_MS, KEPT_BUCKETS, type Panel, PULSE_NEEDS, type Pulse, pulseOf } from "./pulse-series.ts";
+import { type Panel, type Pulse, pulseNeeds, pulseOf } from "./pulse-series.ts";
 
 interface Size {
   readonly columns: number;
@@ -32,9 +32,10 @@ const AIRY_ROWS = 5;
 
 /** Returns the bucket of a moment; the last bucket if there is no moment, or if it is no longer kept. */
 function bucketAt({ moments }: Pulse, at: number | undefined): number {
-  if (at === undefined) return KEPT_BUCKETS - 1;
+  const newest = moments.length - 1;
+  if (at === undefined) return newest;
   const found = moments.findIndex((moment) => moment >= at);
-  return found < 0 ? KEPT_BUCKETS - 1 : found;
+  return found < 0 ? newest : found;
 }
 
 function lines(context: Context, { columns, rows }: Size, at: number | undefined): readonly Line[] {
@@ -66,12 +67,12 @@ function lines(context: Context, { columns, rows }: Size, at: number | undefined
 const joinedBeside = (lines: readonly Line[], cells: number): Line =>
   lines.flatMap((line, at) => [...(at === 0 ? [] : [{ text: " ".repeat(BETWEEN) }]), ...fitLine(line, cells)]);
 
-function timeWords({ moments, nodes }: Pulse, bucket: number, at: number | undefined, { now }: Context) {
+function timeWords({ scale, moments, nodes }: Pulse, bucket: number, at: number | undefined, { now }: Context) {
   const from = moments[bucket] ?? now;
   const when =
     at === undefined
-      ? `now: the ten seconds from ${timeOfDay(from)}`
-      : `${timeOfDay(from)}, ${spanOfTime(now - from - BUCKET_MS)} ago`;
+      ? `now: the ${scale.bucketWords} from ${timeOfDay(from)}`
+      : `${timeOfDay(from)}, ${spanOfTime(now - from - scale.bucketMs)} ago`;
   return { when, of: nodes.length === 0 ? "" : `${plural(nodes.length, "node")} (${nodes.join(" ")})` };
 }
 
@@ -80,7 +81,7 @@ function timeLine(pulse: Pulse, bucket: number, at: number | undefined, context:
   return [
     { text: when, tone: "strong", ...(at !== undefined && { isInverse: true }) },
     { text: "   " },
-    shown(of, "dim"),
+    shown([of, `charts of ${pulse.scale.words}`].filter((words) => words !== "").join("   "), "dim"),
   ];
 }
 
@@ -107,15 +108,21 @@ function panelLines(
   return [[...head, ...parts], ...chartLines(panel, columns, room, cursor, true)];
 }
 
-/** Returns how many buckets a cell of a chart covers, and the number of cells. */
-function cellsOfChart(columns: number): { readonly factor: number; readonly cells: number } {
-  const factor = Math.max(1, Math.ceil(KEPT_BUCKETS / Math.max(1, columns)));
-  return { factor, cells: Math.ceil(KEPT_BUCKETS / factor) };
+interface ChartCells {
+  readonly buckets: number;
+  /** Number of buckets that a cell covers. */
+  readonly factor: number;
+  readonly cells: number;
+}
+
+function cellsOfChart(columns: number, buckets: number): ChartCells {
+  const factor = Math.max(1, Math.ceil(buckets / Math.max(1, columns)));
+  return { buckets, factor, cells: Math.ceil(buckets / factor) };
 }
 
 /** The last cell is complete, so the first may cover fewer buckets. */
-const cellOf = (bucket: number, { factor, cells }: { readonly factor: number; readonly cells: number }): number =>
-  cells - 1 - Math.floor((KEPT_BUCKETS - 1 - bucket) / factor);
+const cellOf = (bucket: number, { buckets, factor, cells }: ChartCells): number =>
+  cells - 1 - Math.floor((buckets - 1 - bucket) / factor);
 
 function chartLines(
   { bands, amount, why }: Panel,
@@ -125,16 +132,17 @@ function chartLines(
   hasScale: boolean,
 ): readonly Line[] {
   if (why !== undefined) return [];
-  const scale = cellsOfChart(columns - (hasScale ? SCALE_CELLS : 0));
-  const drawn = narrowed(bands, scale.factor);
-  const sums = Array.from({ length: scale.cells }, (_, at) =>
+  const buckets = Math.max(0, ...bands.map(({ values }) => values.length));
+  const fit = cellsOfChart(columns - (hasScale ? SCALE_CELLS : 0), buckets);
+  const drawn = narrowed(bands, fit.factor);
+  const sums = Array.from({ length: fit.cells }, (_, at) =>
     drawn.reduce((sum, { values }) => sum + (values[at] ?? 0), 0),
   );
   const most = Math.max(0, ...sums);
   const chart = columnsChart(drawn, {
     rows,
     most,
-    cursor: cursor === undefined ? undefined : cellOf(cursor, scale),
+    cursor: cursor === undefined ? undefined : cellOf(cursor, fit),
   });
   if (!hasScale || most <= 0) return chart;
   // Its unit is in the line above.
@@ -142,15 +150,18 @@ function chartLines(
   return chart.map((line, at) => (at === 0 ? [...line, span(` ${words}`, "dim")] : line));
 }
 
-/** Returns the axis below the charts: their start and end, and the position of the cursor. */
-function axisLine({ moments }: Pulse, columns: number, cursor: number | undefined): Line {
-  const scale = cellsOfChart(columns - SCALE_CELLS);
-  const [first, last] = [timeOfDay(moments[0] ?? 0), timeOfDay((moments.at(-1) ?? 0) + BUCKET_MS)];
-  const between = scale.cells - first.length - last.length;
+/** Returns the axis below the charts: their start, span and end, and the position of the cursor. */
+function axisLine({ moments, scale }: Pulse, columns: number, cursor: number | undefined): Line {
+  const fit = cellsOfChart(columns - SCALE_CELLS, moments.length);
+  const [first, last] = [timeOfDay(moments[0] ?? 0), timeOfDay((moments.at(-1) ?? 0) + scale.bucketMs)];
+  const between = fit.cells - first.length - last.length;
   if (between < 2) return BLANK;
-  const rule = `${first}${"─".repeat(between)}${last}`;
+  const words = ` ${scale.words} `;
+  const left = Math.max(0, Math.floor((between - words.length) / 2));
+  const middle = words.length + 2 > between ? "─".repeat(between) : `${"─".repeat(left)}${words}`.padEnd(between, "─");
+  const rule = `${first}${middle}${last}`;
   if (cursor === undefined) return [span(rule, "dim")];
-  const at = cellOf(cursor, scale);
+  const at = cellOf(cursor, fit);
   return [span(rule.slice(0, at), "dim"), { text: rule[at] ?? "", isInverse: true }, span(rule.slice(at + 1), "dim")];
 }
 
@@ -158,8 +169,8 @@ export const pulseView: View = {
   id: "pulse",
   aliases: ["charts", "dashboard"],
   title: "Pulse",
-  about: "the whole gateway in charts of 15 minutes; left and right tell the values of a moment",
-  needs: () => PULSE_NEEDS,
+  about: "the whole gateway in charts of 15 minutes or an hour; Left and Right show the values of a moment",
+  needs: (_, scale = "15m") => pulseNeeds(scale),
   body: {
     kind: "charts",
     moments: (context) => pulseOf(context).moments,
@@ -167,10 +178,10 @@ export const pulseView: View = {
     words(context, at) {
       const pulse = pulseOf(context);
       const bucket = bucketAt(pulse, at);
-      const { moments } = pulse;
+      const { moments, scale } = pulse;
       const from = moments[bucket] ?? context.now;
       return [
-        `${at === undefined ? "now, " : ""}ten seconds from ${timeOfDay(from)}`,
+        `${at === undefined ? "now, " : ""}${scale.bucketWords} from ${timeOfDay(from)}`,
         ...pulse.panels.map(({ title, why, value, parts }) =>
           [
             title.toLowerCase(),

@@ -5,9 +5,9 @@
 
 import type { ReconcileVerdictRecord } from "../../admin-api/index.ts";
 import { cutMiddle, padTo } from "../format/cut.ts";
-import { shown } from "../format/lines.ts";
+import { shown } from "../format/labelled-lines.ts";
 import { BLANK, type Line, line, type Span, span } from "../model/text.ts";
-import { earlyDays, type IsEarly } from "./reconcile-early.ts";
+import { earlyDays, type IsEarly } from "./days-before-metering.ts";
 
 const DAY_MS = 86_400_000;
 const DAY_CELLS = 3;
@@ -30,8 +30,8 @@ const HEIGHTS = [
  */
 export function severityOf(verdict: ReconcileVerdictRecord, isEarly: IsEarly): number {
   const { breach, hard, ratio } = verdict;
-  const apart = Math.abs(ratio) / (1 + Math.abs(ratio));
-  return isEarly(verdict) ? apart - 1 : breach + (breach === 1 ? hard : 0) + apart;
+  const difference = Math.abs(ratio) / (1 + Math.abs(ratio));
+  return isEarly(verdict) ? difference - 1 : breach + (breach === 1 ? hard : 0) + difference;
 }
 
 /** Verdicts of one provider and token class. */
@@ -84,14 +84,14 @@ export function heatLines(
   if (days.length === 0 || rows < 4) return [];
   const isEarly = earlyDays(verdicts);
   const all = seriesOf(verdicts, isEarly);
-  const told = all.slice(0, rows - 3);
-  const left = all.length - told.length;
+  const listed = all.slice(0, rows - 3);
+  const left = all.length - listed.length;
   return [
     [
       span(padTo(`${days[0]} to ${days.at(-1)?.slice(5)}`, nameCells), "dim"),
       span(days.map((day) => padTo(day.slice(8), DAY_CELLS)).join(""), "dim"),
     ],
-    ...told.map(
+    ...listed.map(
       (series): Line => [
         shown(padTo(cutMiddle(shown(`${series.provider} ${series.class}`).text, nameCells - 1), nameCells)),
         ...days.map((day) => cellOf(series.byDay.get(day), isEarly)),

@@ -4,17 +4,17 @@
  */
 
 import type { ReconcileRecord, ReconcileVerdictRecord } from "../../admin-api/index.ts";
-import { countColumn, textColumn } from "../format/columns.ts";
-import { describedAs, labelled, shown } from "../format/lines.ts";
+import { countColumn, textColumn } from "../format/column-kinds.ts";
+import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
 import { count, percent, plural } from "../format/numbers.ts";
 import { ago } from "../format/times.ts";
-import { wordTable } from "../format/words.ts";
+import { wordTable } from "../format/word-table.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, line, type Span, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { earlyDays, type IsEarly } from "./reconcile-early.ts";
+import { earlyDays, type IsEarly } from "./days-before-metering.ts";
 import { heatLines, seriesOf, severityOf } from "./reconcile-heat.ts";
 
 export const verdictId = ({ day, provider, class: name }: ReconcileVerdictRecord): string =>
@@ -92,7 +92,7 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
       shown(`${row.provider} ${row.class}`, "strong"),
       span(`  metered ${count(row.metered)}, reported ${count(row.reported)}, ${percent(row.ratio, 2)} % apart; `),
       span(row.breach === 1 ? "over the bounds" : "within the bounds", row.breach === 0 ? "plain" : "fail"),
-      span(`  judged ${ago(row.judged_at, now)}`, "dim"),
+      span(`  compared ${ago(row.judged_at, now)}`, "dim"),
     ),
     labelled(
       "behind it",
@@ -101,7 +101,7 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
     ),
     ...seriesLines(row, data),
     ...(isBefore
-      ? [line("This is before this gateway metered anything of the provider: its report is of other traffic.", "dim")]
+      ? [line("The day is before this gateway first metered the provider, so the report is of other traffic.", "dim")]
       : row.breach === 0
         ? []
         : [line(meaning(row, reconciled))]),
@@ -143,7 +143,7 @@ function meaning({ direction, hard }: ReconcileVerdictRecord, reconciled: Reconc
   if (direction === "over")
     return "More was metered than the provider reports: it lost usage, or counts it on another day.";
   const streams = reconciled?.unmeasured_streams ?? 0;
-  const broken = streams === 0 ? "" : ` ${plural(streams, "answer")} broke off before they told their usage.`;
+  const broken = streams === 0 ? "" : ` ${plural(streams, "answer")} broke off before they reported their usage.`;
   return hard === 1
     ? `The provider saw tokens that did not pass this gateway: others use the keys, or streams broke off.${broken}`
     : `The provider saw tokens that did not pass this gateway: the rest of the organisation, or streams that broke off.${broken}`;
@@ -153,8 +153,8 @@ const reportLine = ({ scope, fetched_at: fetched, judged_to: to, error }: Reconc
   labelled(
     "report",
     span(`${scope === "keys" ? "of some keys" : "of the organisation"}, `),
-    span(fetched === null ? "never had" : `had ${ago(fetched, now)}`),
-    span(to === null ? ", no day judged yet" : `, judged to ${to}`),
+    span(fetched === null ? "never read" : `read ${ago(fetched, now)}`),
+    span(to === null ? ", no day compared yet" : `, compared to ${to}`),
     ...(error === null ? [] : [shown(`  ! ${error}`, "fail")]),
   );
 
@@ -163,11 +163,11 @@ function empty({ data }: Pick<Context, "data">): { readonly sentence: string; re
   const reconciled = rowsOf(data, "reconcile");
   const failing = reconciled.find(({ error }) => error !== null);
   if (failing !== undefined) {
-    return { sentence: `The report of ${failing.provider} cannot be had: ${failing.error}.`, next: "r reads again" };
+    return { sentence: `The report of ${failing.provider} cannot be read: ${failing.error}.`, next: "r reads again" };
   }
   if (reconciled.length > 0) {
     return {
-      sentence: "No day is judged yet: a day is judged once `maturity_lag` has passed since its end.",
+      sentence: "No day is compared yet: a day is compared once `maturity_lag` has passed since its end.",
       next: "r reads again",
     };
   }

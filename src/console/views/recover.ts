@@ -7,7 +7,7 @@
 import type { ClusterMemberRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { isReachable, quorumOf, quorumWords } from "../actions/cluster-quorum.ts";
-import { membersOf, statusOf } from "../actions/members.ts";
+import { membersOf, statusOf } from "../actions/known-members.ts";
 import { count } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
@@ -20,7 +20,7 @@ export const recoverView: View = {
   id: "recover",
   aliases: [],
   title: "Recovery guide",
-  about: "what to do when the majority is lost for good",
+  about: "what to do when the majority is lost permanently",
   needs: () => [{ id: "list_cluster_members" }, { id: "get_status" }],
   body: { kind: "page", lines: recoverLines },
   offers: [],
@@ -30,21 +30,19 @@ export function recoverLines(context: Context): readonly Line[] {
   const members = membersOf(context);
   return [
     line("WHEN", "strong"),
-    line("Only when the majority of the voters is lost for good: their disks will not come back."),
-    line("While a majority can be started again, start it: nothing is lost then, and all of this is wrong."),
+    line("Only when the majority of the voters is lost permanently: their disks will not come back."),
+    line("If a majority can be started again, start it: nothing is lost then, and this guide does not apply."),
     line("Single members that will not come back are pruned while the cluster runs (:cluster, then P)."),
     BLANK,
     line("NOW", "strong"),
-    ...standing(context, members),
+    ...memberLines(context, members),
     ...members.map((member) => memberLine(member, statusOf(context)?.node)),
     BLANK,
     line("WHAT TO DO, in this order", "strong"),
     ...steps(members),
     BLANK,
     line("WHAT IS LOST", "strong"),
-    line(
-      "Writes that only the lost members had. What the chosen survivor holds beyond the last known commit counts as",
-    ),
+    line("Writes that only the lost members had. What the chosen survivor has beyond the last known commit counts as"),
     line("committed from then on: some of it may never have been acknowledged."),
     line(
       "A lost member that turns up again with its old disk is refused. Never start it without moving data_dir aside.",
@@ -52,7 +50,7 @@ export function recoverLines(context: Context): readonly Line[] {
   ];
 }
 
-function standing(context: Context, members: readonly ClusterMemberRecord[]): readonly Line[] {
+function memberLines(context: Context, members: readonly ClusterMemberRecord[]): readonly Line[] {
   if (members.length === 0) return [line("The members are not known: no gateway has answered yet.", "warn")];
   const quorum = quorumOf(members);
   const from = statusOf(context)?.node;
@@ -60,8 +58,8 @@ function standing(context: Context, members: readonly ClusterMemberRecord[]): re
   return [
     line(`${quorumWords(quorum)}; ${quorum.reachable} reachable${asSeen}`),
     quorum.isMet
-      ? line("A majority is reachable: do NOT recover. Whatever is wrong, this is not the remedy.", "warn")
-      : line("! No majority is reachable: nothing can be decided until it is, or until a recovery.", "fail"),
+      ? line("A majority is reachable: do NOT recover. Whatever is wrong, this guide does not apply.", "warn")
+      : line("! No majority is reachable: nothing can be written until there is one, or until a recovery.", "fail"),
   ];
 }
 
@@ -90,7 +88,7 @@ function steps(members: readonly ClusterMemberRecord[]): readonly Line[] {
   const address = best === undefined || best.forward_addr === "" ? "HOST:PORT" : escapeControls(best.forward_addr);
   const known = best?.applied === null || best === undefined ? "" : `, index ${count(best.applied)}`;
   const named = survivors.length === 0 ? "" : ` (${survivors.join(", ")})`;
-  const only = survivors.length === 1 ? `. ${survivors[0]} is the only survivor known` : "";
+  const single = survivors.length === 1 ? `. ${survivors[0]} is the only survivor known` : "";
   return [
     ...step("1", `on every survivor${named}: stop the gateway`, "systemctl stop gateway"),
     ...step(
@@ -101,7 +99,7 @@ function steps(members: readonly ClusterMemberRecord[]): readonly Line[] {
     line(
       "   Choose ONE: the highest `last term`, and among equals the highest `last index`. A higher index of an older",
     ),
-    line(`   term knows less${only}.`),
+    line(`   term has less${single}.`),
     ...step(
       "3",
       `on the chosen one alone (by what is known now ${chosen}${known}): look, then write, once`,

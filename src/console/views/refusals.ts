@@ -4,8 +4,8 @@
  */
 
 import type { RefusalRecord } from "../../admin-api/index.ts";
-import { countColumn, momentColumn, textColumn } from "../format/columns.ts";
-import { labelled, shown } from "../format/lines.ts";
+import { countColumn, momentColumn, textColumn } from "../format/column-kinds.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
 import { count, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -140,7 +140,7 @@ export const refusalsView: View = {
     pane,
     empty: () => ({
       sentence: "Nothing was refused in the last hour.",
-      next: "What providers failed at stands with them: e on a provider (2).",
+      next: "Failures of providers are listed with them: press e on a provider (2).",
     }),
     query: {
       table: "refusals",
@@ -173,8 +173,8 @@ export const refusalsView: View = {
       needsRow: true,
       why(of, context) {
         const row = chosen(of, context);
-        if (row === undefined) return "the refusal is remembered no more";
-        return row.cause === null || PLACES[row.cause] === undefined ? "the code tells what refused it" : undefined;
+        if (row === undefined) return "the refusal is no longer kept";
+        return row.cause === null || PLACES[row.cause] === undefined ? "the code says what refused it" : undefined;
       },
       start(of, context) {
         const { cause, cause_name: name } = chosen(of, context) ?? {};

@@ -5,8 +5,8 @@
 
 import type { RehearsalResult } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
-import { momentColumn, textColumn } from "../format/columns.ts";
-import { labelled, shown } from "../format/lines.ts";
+import { momentColumn, textColumn } from "../format/column-kinds.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
 import { count, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -82,14 +82,14 @@ function causeLines({ changes, reasons }: RehearsalResult): readonly Line[] {
         shown(`  ${callersText(callers)}`, "dim"),
       ),
     ),
-    ...reasons.map(({ reason, requests }) => labelled(count(requests), span("cannot be told: "), shown(reason))),
+    ...reasons.map(({ reason, requests }) => labelled(count(requests), span("not known: "), shown(reason))),
   ];
 }
 
 function callersText(callers: RehearsalResult["changes"][number]["callers"]): string {
-  const told = callers.slice(0, MOST_CALLERS).map(({ caller, requests }) => `${caller} ${count(requests)}`);
-  const more = callers.length - told.length;
-  return more > 0 ? `${told.join(", ")}, ${plural(more, "caller")} more` : told.join(", ");
+  const named = callers.slice(0, MOST_CALLERS).map(({ caller, requests }) => `${caller} ${count(requests)}`);
+  const more = callers.length - named.length;
+  return more > 0 ? `${named.join(", ")}, ${plural(more, "caller")} more` : named.join(", ");
 }
 
 /** Causes, with the line before and the blank after them. */
@@ -128,8 +128,11 @@ function empty({ rehearsed }: Context): { readonly sentence: string; readonly ne
     };
   }
   return rehearsed.result.examples === null
-    ? { sentence: "The policy does not let you list requests.", next: "It has to permit `list_requests`" }
-    : { sentence: "No request would end otherwise.", next: "Esc goes back to the dialog" };
+    ? {
+        sentence: "Your policy does not permit you to list requests.",
+        next: "Ask an administrator to permit `list_requests`",
+      }
+    : { sentence: "No request would have another outcome.", next: "Esc goes back to the dialog" };
 }
 
 const explained = (id: string): Intent => ({
@@ -142,7 +145,7 @@ export const rehearsalView: View = {
   id: "rehearsal",
   aliases: ["rehearsed"],
   title: "Rehearsal",
-  about: "requests of the last hour that the change in the dialog would have ended otherwise, and why",
+  about: "requests of the last hour that would have another outcome with the change, and why",
   needs: () => [],
   body: {
     kind: "table",

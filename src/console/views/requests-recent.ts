@@ -4,13 +4,13 @@
  */
 
 import type { RequestRecord } from "../../admin-api/index.ts";
-import { labelled, shown } from "../format/lines.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
 import { count, milliseconds, plural } from "../format/numbers.ts";
 import { clock, span as duration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { createRecall } from "../model/remember.ts";
 import { type Line, span } from "../model/text.ts";
-import { type BandSize, BUCKETS, band, bucketAt, newestBucket, REACH_MS, total, zeros } from "./buckets.ts";
+import { type BandSize, BUCKETS, band, bucketAt, newestBucket, REACH_MS, total, zeros } from "./ten-second-buckets.ts";
 
 export interface Buckets {
   /** One count per ten seconds, oldest first; the last bucket is incomplete. */
@@ -73,14 +73,14 @@ export function bucketLines(buckets: Buckets, size: BandSize): readonly Line[] {
 /** Describes the bands in words, for a pane and for a screen reader. */
 export function bucketWords({ good, refused, failed, reach }: Buckets, what: string): Line {
   const [fine, denied, broken] = [total(good), total(refused), total(failed)];
-  if (reach === 0) return labelled("last 15m", span(`no ${what} is remembered`, "dim"));
+  if (reach === 0) return labelled("last 15m", span(`no ${what} is kept`, "dim"));
   return labelled(
     "last 15m",
     span(`${plural(fine + denied + broken, what)}: ${count(fine)} ended well, `),
     span(`${count(denied)} refused`, denied === 0 ? "plain" : "warn"),
     span(", "),
     span(`${count(broken)} failed`, broken === 0 ? "plain" : "fail"),
-    span(reach === undefined ? "" : `; ${duration(reach)} are remembered`, "dim"),
+    span(reach === undefined ? "" : `; ${duration(reach)} are kept`, "dim"),
   );
 }
 

@@ -4,8 +4,8 @@
  */
 
 import type { RequestRecord } from "../../admin-api/index.ts";
-import { countColumn, momentColumn, textColumn } from "../format/columns.ts";
-import { labelled, shown } from "../format/lines.ts";
+import { countColumn, momentColumn, textColumn } from "../format/column-kinds.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
 import { count, milliseconds, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -158,7 +158,7 @@ export const requestsView: View = {
   rows: "request",
   aliases: ["req", "accesses"],
   title: "Requests",
-  about: "the last 2,000 requests and sessions of each node that are over: who, what, where, status, times, tokens",
+  about: "the last 2,000 finished requests and sessions of each node: who, what, where, status, times, tokens",
   needs: () => [{ id: "list_requests" }],
   body: {
     kind: "table",
@@ -204,12 +204,12 @@ export const requestsView: View = {
       needsRow: true,
       why(of, context) {
         const row = chosen(of, context);
-        if (row === undefined) return "the request is remembered no more";
+        if (row === undefined) return "the request is no longer kept";
         return evidenceOf(row) === undefined ? "it ended well" : undefined;
       },
       start(of, context) {
         const row = chosen(of, context);
-        return (row && evidenceOf(row)) ?? { kind: "flash", words: "the request is remembered no more", tone: "warn" };
+        return (row && evidenceOf(row)) ?? { kind: "flash", words: "the request is no longer kept", tone: "warn" };
       },
     },
     {
@@ -218,14 +218,14 @@ export const requestsView: View = {
       needsRow: true,
       why(of, context) {
         const row = chosen(of, context);
-        if (row === undefined) return "the request is remembered no more";
-        return viewOf(row) === undefined ? "it went to nobody" : undefined;
+        if (row === undefined) return "the request is no longer kept";
+        return viewOf(row) === undefined ? "it reached no provider" : undefined;
       },
       start(of, context) {
         const row = chosen(of, context);
         const view = row && viewOf(row);
         return row === undefined || view === undefined
-          ? { kind: "flash", words: "the request is remembered no more", tone: "warn" }
+          ? { kind: "flash", words: "the request is no longer kept", tone: "warn" }
           : { kind: "go", place: { view }, row: row.provider ?? "" };
       },
     },

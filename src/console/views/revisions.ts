@@ -2,8 +2,8 @@
 
 import type { SourceRevision } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
-import { rollbackDialog, rollbackWhy, sourceOf } from "../actions/source.ts";
-import { countColumn, momentColumn, textColumn } from "../format/columns.ts";
+import { rollbackDialog, rollbackWhy, sourceOf } from "../actions/source-dialogs.ts";
+import { countColumn, momentColumn, textColumn } from "../format/column-kinds.ts";
 import { count } from "../format/numbers.ts";
 import { ago } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -91,7 +91,7 @@ export const revisionsView: View = {
   id: "revisions",
   aliases: ["rev", "revision"],
   title: "Revisions",
-  about: "the revisions kept of a source, and the way back to one",
+  about: "the kept revisions of a source, and rollback to one",
   subject: "source",
   subjects: ({ data }) => rowsOf(data, "sources").map(({ name }) => name),
   needs: (subject) => [

@@ -1,8 +1,8 @@
 /** View of the sealed secrets: names, versions and wrapping keys. The gateway never returns a value. */
 
 import type { SecretRecord } from "../../admin-api/index.ts";
-import { putSecretDialog, secretsRemovalDialog, whySecretsGone } from "../actions/secrets.ts";
-import { countColumn, momentColumn, textColumn } from "../format/columns.ts";
+import { putSecretDialog, secretsRemovalDialog, whySecretsGone } from "../actions/secret-dialogs.ts";
+import { countColumn, momentColumn, textColumn } from "../format/column-kinds.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
@@ -41,10 +41,10 @@ export const secretsView: View = {
     kind: "table",
     table,
     sort: { column: "name", isDescending: false },
-    empty: ({ doorFlags, isReadOnly }) => ({
+    empty: ({ endpointFlags, isReadOnly }) => ({
       sentence: "No sealed secrets.",
       next: isReadOnly
-        ? `Seal one with \`gateway admin ${doorFlags} -d @FILE PUT secrets/NAME\`, FILE holding {"value":"..."}`
+        ? `Seal one with \`gateway admin ${endpointFlags} -d @FILE PUT secrets/NAME\`, FILE holding {"value":"..."}`
         : "Press n to seal one, typed unseen or from a file.",
     }),
     query: {

@@ -1,7 +1,13 @@
 /** Keys `s` and `u` for every table whose row ids name subjects that can be suspended. */
 
 import type { SuspensionKind } from "../../admin-api/index.ts";
-import { liftDialog, type Subjects, suspendDialog, whyAllSuspended, whyNotSuspended } from "../actions/suspension.ts";
+import {
+  liftDialog,
+  type Subjects,
+  suspendDialog,
+  whyAllSuspended,
+  whyNotSuspended,
+} from "../actions/suspension-dialogs.ts";
 import type { Context } from "../model/context.ts";
 import type { Chosen, Offer } from "../model/view.ts";
 

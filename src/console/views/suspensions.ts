@@ -8,9 +8,9 @@ import {
   newSuspensionDialog,
   suspensionOf,
   whyNotSuspended,
-} from "../actions/suspension.ts";
-import { momentColumn, textColumn } from "../format/columns.ts";
-import { labelled, shown } from "../format/lines.ts";
+} from "../actions/suspension-dialogs.ts";
+import { momentColumn, textColumn } from "../format/column-kinds.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
 import { clock, span as duration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
@@ -91,11 +91,11 @@ const VIEWS: Readonly<Record<SuspensionKind, string | undefined>> = {
 export function subjectOf({ kind, name }: Pick<SuspensionRecord, "kind" | "name">): Intent {
   const view = VIEWS[kind];
   return view === undefined
-    ? { kind: "flash", words: `${labelOf({ kind, name })} stands in no other view`, tone: "warn" }
+    ? { kind: "flash", words: `${labelOf({ kind, name })} is shown in no other view`, tone: "warn" }
     : { kind: "go", place: { view }, row: name };
 }
 
-const GONE: Intent = { kind: "flash", words: "the suspension is there no more", tone: "warn" };
+const GONE: Intent = { kind: "flash", words: "the suspension no longer exists", tone: "warn" };
 
 function pane(id: string, { data, now }: Context): readonly Line[] {
   const row = named(data, id);
@@ -115,7 +115,7 @@ export const suspensionsView: View = {
   id: "suspensions",
   aliases: ["susp", "suspension"],
   title: "Suspensions",
-  about: "what operators switched off, why, and when it comes back",
+  about: "what operators suspended, why, and until when",
   needs: () => [
     { id: "list_suspensions" },
     { id: "list_backends" },
@@ -130,11 +130,11 @@ export const suspensionsView: View = {
     table,
     sort: { column: "since", isDescending: true },
     pane,
-    empty: ({ isReadOnly, doorFlags }) => ({
+    empty: ({ isReadOnly, endpointFlags }) => ({
       sentence: "Nothing is suspended.",
       next: isReadOnly
-        ? "The console is read-only: it lists what others suspend."
-        : `Press n to suspend, or \`gateway admin ${doorFlags} -d '{"reason":"..."}' PUT suspensions/provider:NAME\``,
+        ? "The console is read-only; suspensions of others are listed here."
+        : `Press n to suspend, or \`gateway admin ${endpointFlags} -d '{"reason":"..."}' PUT suspensions/provider:NAME\``,
     }),
     open(id, { data }) {
       const row = named(data, id);
@@ -154,7 +154,7 @@ export const suspensionsView: View = {
       takesMany: true,
       why: (chosen, { data }) => {
         const rows = chosenOnes(chosen, data);
-        return rows.length === 0 ? "the suspension is there no more" : whyNotSuspended(data, rows);
+        return rows.length === 0 ? "the suspension no longer exists" : whyNotSuspended(data, rows);
       },
       start: (chosen, context) => ({
         kind: "dialog",
@@ -166,7 +166,7 @@ export const suspensionsView: View = {
       needsRow: true,
       why(chosen, { data }) {
         const [row] = chosenOnes(chosen, data);
-        if (row === undefined) return "the suspension is there no more";
+        if (row === undefined) return "the suspension no longer exists";
         return suspensionOf(data, row.kind, row.name) === undefined ? `${labelOf(row)} is not suspended` : undefined;
       },
       start(chosen, context) {

@@ -1,12 +1,12 @@
 /** Columns of a sweep, whose rows are thresholds. */
 
-import { countColumn } from "../format/columns.ts";
+import { countColumn } from "../format/column-kinds.ts";
 import { count } from "../format/numbers.ts";
 import type { SweepFigures, SweepStep } from "../model/sweep.ts";
 import type { Column } from "../model/table.ts";
 import { type Span, span } from "../model/text.ts";
+import type { Turned } from "./changed-cases.ts";
 import { figureText, thresholdText } from "./sweeps-plot.ts";
-import type { Turned } from "./sweeps-turns.ts";
 
 export interface Row {
   readonly step: SweepStep;

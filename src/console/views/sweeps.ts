@@ -5,10 +5,10 @@
  */
 
 import { escapeControls } from "../../base/index.ts";
-import { writeWhy } from "../actions/source.ts";
-import { differenceOfTrial, trialDialog, trialWhy } from "../actions/trial.ts";
-import { labelled, shown } from "../format/lines.ts";
-import { namesInWords } from "../format/names.ts";
+import { writeWhy } from "../actions/source-dialogs.ts";
+import { differenceOfTrial, trialDialog, trialWhy } from "../actions/trial-dialog.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
+import { namesInWords } from "../format/name-list.ts";
 import { count, plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import type { Need } from "../model/data.ts";
@@ -17,9 +17,9 @@ import type { ScoreKind, SweepFigures, SweepResult, SweepStep } from "../model/s
 import { type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import type { Chosen, Intent, View } from "../model/view.ts";
+import { turnedBetween, wrongCases } from "./changed-cases.ts";
 import { COLUMNS, type Row } from "./sweeps-columns.ts";
 import { figureText, kindsOf, plotLines, thresholdText } from "./sweeps-plot.ts";
-import { turnedBetween, wrongCases } from "./sweeps-turns.ts";
 
 type Reads = Pick<Context, "sweep" | "subject">;
 
@@ -87,7 +87,7 @@ const thresholdName = ({ detector, isOwnThreshold }: SweepResult): string =>
 
 const figuresWords = (figures: SweepFigures | null): string =>
   figures === null
-    ? "nothing is marked"
+    ? "no marks"
     : `precision ${figureText(figures.precision)}, recall ${figureText(figures.recall)}, F1 ${figureText(figures.f1)}`;
 
 /** Returns the step for comparison: the active threshold, or the previous step for the active one itself. */
@@ -134,7 +134,7 @@ function headLines(result: SweepResult, at: number, kind: ScoreKind): readonly L
       span(`, ${against}`),
       span(
         all > result.turning.length
-          ? `; texts of the first ${count(result.turning.length)} that turn at all are kept`
+          ? `; only the texts of the first ${count(result.turning.length)} changing cases are kept`
           : "",
         "dim",
       ),
@@ -161,7 +161,7 @@ function pane(id: string, context: Context): readonly Line[] {
 function described(id: string, context: Context): readonly Line[] {
   const result = resultOf(context);
   const at = result === undefined ? -1 : stepAt(result, id);
-  if (result === undefined || at < 0) return [line("It is there no more.", "warn")];
+  if (result === undefined || at < 0) return [line("It no longer exists.", "warn")];
   const cases = caseLines(result, at);
   const area = result.averagePrecision[kindOf(result, context)];
   return [
@@ -169,7 +169,7 @@ function described(id: string, context: Context): readonly Line[] {
     labelled("over all", span(`average precision ${figureText(area)}`), shown(`  ${result.files.join(", ")}`, "dim")),
     ...result.notes.map((note) => labelled("note", shown(note, note.startsWith("!") ? "fail" : "warn"))),
     BLANK,
-    ...(cases.length === 0 ? [line("No case turns.", "dim")] : cases.slice(0, MOST_CASES)),
+    ...(cases.length === 0 ? [line("No case changes.", "dim")] : cases.slice(0, MOST_CASES)),
     ...(cases.length > MOST_CASES ? [line(`and ${plural(cases.length - MOST_CASES, "case")} more`, "dim")] : []),
   ];
 }
@@ -188,7 +188,7 @@ function trialOf(id: string, context: Pick<Context, "data"> & Reads): Trial | un
 
 function why(id: string, context: Context): string | undefined {
   const result = resultOf(context);
-  if (result === undefined) return "nothing was swept yet";
+  if (result === undefined) return "no sweep yet";
   if (String(result.inForce) === id) return `${thresholdText(result.inForce)} is in force`;
   return undefined;
 }
@@ -218,7 +218,7 @@ function runIntent({ sweep }: Context): Intent {
     isFile: "many",
     next: (words) =>
       words.length > MOST_WORDS
-        ? { kind: "flash", words: "that is too long", tone: "warn" }
+        ? { kind: "flash", words: "the text is too long", tone: "warn" }
         : { kind: "job", job: { kind: "sweep", words }, place: PLACE },
   };
 }
@@ -228,18 +228,19 @@ function empty({ sweep }: Context): { readonly sentence: string; readonly next: 
     case "running":
       return {
         sentence: `Sweeping: ${escapeControls(sweep.state.words)}.`,
-        next: "x stops it; other views can be looked at meanwhile",
+        next: "x stops it; you can use other views meanwhile",
       };
     case "failed": {
       const { problems } = sweep.state;
       const left = problems.length - 3;
-      const told = [...problems.slice(0, 3), ...(left > 0 ? [`and ${left} more`] : [])].map(escapeControls).join("; ");
-      return { sentence: `! NOT SWEPT: ${told}`, next: "x takes it up again, with other files or flags" };
+      const reasons = [...problems.slice(0, 3), ...(left > 0 ? [`and ${left} more`] : [])]
+        .map(escapeControls)
+        .join("; ");
+      return { sentence: `! SWEEP FAILED: ${reasons}`, next: "press x to try again, with other files or flags" };
     }
     default:
       return {
-        sentence:
-          "Nothing was swept yet. x names data files of this machine, and runs the guardrails in force over them.",
+        sentence: "No sweep yet. Press x to name local data files; the guardrails in force run over them.",
         next: "The same on a command line: `gateway guardrails eval -config deployment.yaml -sweep cases.jsonl`; texts stay on this screen",
       };
   }
@@ -252,7 +253,7 @@ export const sweepsView: View = {
   aliases: ["sweep", "eval"],
   title: "Sweeps",
   about:
-    "guardrails in force over marked texts of this machine, at every threshold; the cases that turn; the new threshold written",
+    "guardrails in force over marked texts of this machine, at every threshold; the cases that change; the new threshold written",
   subject: "exact, overlap or labels, as `guardrails eval` scores; left out, what the data mark",
   needs: () => [{ id: "list_sources" }, { id: "get_config" }],
   body: {
@@ -283,7 +284,7 @@ export const sweepsView: View = {
       needsRow: true,
       start: (of, context) => ({
         kind: "page",
-        title: `${one(of)}, the cases that turn`,
+        title: `${one(of)}, the cases that change`,
         lines: described(one(of), context),
       }),
     },
@@ -292,10 +293,10 @@ export const sweepsView: View = {
       does: "other score",
       needsRow: true,
       why: (_, context) =>
-        kindsOf(resultOf(context) ?? { steps: [] }).length < 2 ? "the data mark one kind of score alone" : undefined,
+        kindsOf(resultOf(context) ?? { steps: [] }).length < 2 ? "the data support only one kind of score" : undefined,
       start(of, context) {
         const result = resultOf(context);
-        if (result === undefined) return { kind: "flash", words: "nothing was swept yet" };
+        if (result === undefined) return { kind: "flash", words: "no sweep yet" };
         const kinds = kindsOf(result);
         const next = kinds[(kinds.indexOf(kindOf(result, context)) + 1) % kinds.length];
         return { kind: "go", place: { ...PLACE, ...(next !== undefined && { subject: next }) }, row: one(of) };
@@ -321,7 +322,7 @@ export const sweepsView: View = {
       start(of, opened) {
         const id = one(of);
         const result = resultOf(opened);
-        if (result === undefined) return { kind: "flash", words: "nothing was swept yet" };
+        if (result === undefined) return { kind: "flash", words: "no sweep yet" };
         const at = stepAt(result, id);
         return {
           kind: "dialog",

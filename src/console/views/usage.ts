@@ -1,8 +1,8 @@
 /** View of usage: the newest hours of the ledger by caller, provider and model. Totals are available through a query. */
 
 import { LISTED_USAGE, type UsageRecord } from "../../admin-api/index.ts";
-import { countColumn, textColumn } from "../format/columns.ts";
-import { labelled, shown } from "../format/lines.ts";
+import { countColumn, textColumn } from "../format/column-kinds.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
 import { count, plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";

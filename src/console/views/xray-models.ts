@@ -4,7 +4,7 @@ import type { ModelRecord } from "../../admin-api/index.ts";
 import { count } from "../format/numbers.ts";
 import type { Data } from "../model/data.ts";
 import { type MeasuredTable, type Met, metRows, STATES } from "./measured.ts";
-import { type ModelRow, type ModelState, modelRows, standingOf } from "./models.ts";
+import { type ModelRow, type ModelState, modelRows, modelStateOf } from "./models.ts";
 import { measuredNode, node, type Tree, unread, unreadNode } from "./xray-node.ts";
 
 /** Maximum number of models in a tree, and of providers of each; the view of models lists all. */
@@ -79,15 +79,15 @@ export function modelsTree(parent: string, data: Data, allowed: readonly string[
 
 /** Returns the state that the view of models has, or failing if the provider that is asked first fails. */
 function stateOf(row: ModelRow, providers: ReadonlyMap<string, Met>): Pick<ModelState, "word" | "tone" | "mark"> {
-  const state = standingOf(row);
+  const state = modelStateOf(row);
   const first = row.first === undefined ? undefined : providers.get(row.first);
   return state.mark === " " && first?.state === "failing" ? STATES.failing : state;
 }
 
 const modelWords = ({ upstream_model: upstream, provider }: ModelRecord, first: string | undefined): string =>
   [
-    first === undefined ? "no provider of its plan serves" : first === provider ? "" : `now asks ${first}`,
-    upstream === null ? "" : `asked for as ${upstream}`,
+    first === undefined ? "no provider in its plan is available" : first === provider ? "" : `now uses ${first}`,
+    upstream === null ? "" : `sent as ${upstream}`,
   ]
     .filter((text) => text !== "")
     .join(", ");

@@ -1,6 +1,6 @@
 /** Node of an xray tree: an object, its live state, and the row of another view that shows it. */
 
-import { suspensionWords } from "../actions/suspension.ts";
+import { suspensionWords } from "../actions/suspension-dialogs.ts";
 import { count, milliseconds, percent } from "../format/numbers.ts";
 import type { TreeNode } from "../format/tree.ts";
 import type { Data, ReadableId } from "../model/data.ts";

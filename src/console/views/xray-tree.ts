@@ -5,11 +5,11 @@
 
 import type { BudgetRecord, GuardrailRecord, KeyRecord, ProfileRecord } from "../../admin-api/index.ts";
 import { keyNamed, profileNamed } from "../actions/keys-by-name.ts";
-import { suspensionOf, suspensionWords } from "../actions/suspension.ts";
+import { suspensionOf, suspensionWords } from "../actions/suspension-dialogs.ts";
 import { count, plural } from "../format/numbers.ts";
 import { ago, span as spanOfTime } from "../format/times.ts";
 import { type Data, rowsOf } from "../model/data.ts";
-import { bucketId, ownerOf, STANDING, usedPercent } from "./budgets-bucket.ts";
+import { BUDGET_STATES, bucketId, ownerOf, usedPercent } from "./budgets-bucket.ts";
 import { guardrailId } from "./guardrails-row.ts";
 import { allBucketsOf, spendingIn } from "./keys-index.ts";
 import { expiryOf, KEY_STATES } from "./keys-table.ts";
@@ -144,7 +144,7 @@ function budgetTrees(parent: string, data: Data, profile: ProfileRecord, key: Ke
       ? rowsOf(data, "budgets").filter((row) => row.budget === budget)
       : allBucketsOf(data, key).filter((row) => row === spendingIn(data)(key).bucket || row.budget !== budget);
   const isSpent = rows.some((row) => row.budget === budget);
-  const isOk = (row: BudgetRecord): number => Number(STANDING[row.status].mark === "");
+  const isOk = (row: BudgetRecord): number => Number(BUDGET_STATES[row.status].mark === "");
   const shown = [...rows].sort((a, b) => isOk(a) - isOk(b)).slice(0, MOST_BUCKETS);
   const more = rows.length - shown.length;
   return [
@@ -152,7 +152,7 @@ function budgetTrees(parent: string, data: Data, profile: ProfileRecord, key: Ke
       ? []
       : [node(parent, { kind: "budget", name: budget, says: () => "nothing spent in this window", target })]),
     ...shown.map((row) => {
-      const { word, tone, mark } = STANDING[row.status];
+      const { word, tone, mark } = BUDGET_STATES[row.status];
       const refused = row.refused_per_minute === 0 ? "" : `, refuses ${count(row.refused_per_minute)}/min`;
       return node(parent, {
         kind: "budget",

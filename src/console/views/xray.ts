@@ -4,8 +4,8 @@
  */
 
 import { escapeControls, nearest } from "../../base/index.ts";
-import { linesOfFields } from "../format/fields.ts";
-import { labelled, shown } from "../format/lines.ts";
+import { labelled, shown } from "../format/labelled-lines.ts";
+import { linesOfFields } from "../format/record-lines.ts";
 import { rowsOfTree, type TreeRow } from "../format/tree.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, type Need, type ReadableId, rowsOf } from "../model/data.ts";

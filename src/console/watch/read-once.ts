@@ -6,15 +6,15 @@
 import type { AdminClient, AdminDoor } from "../../admin-api/index.ts";
 import { type Data, keyOf, type Need, type Readable, type ReadableId, type Reading } from "../model/data.ts";
 import { EVERY_NODE_MS } from "../model/nodes.ts";
-import { ask } from "./ask.ts";
-import { foldedNodes } from "./fold-nodes.ts";
-import { ONLY, type OwnId, PLAIN, type PlainId, pathOf, type Row, tableOfList } from "./readables.ts";
+import { foldedNodes } from "./merge-nodes.ts";
+import { ask } from "./read-endpoint.ts";
+import { ONLY, type OwnId, PLAIN, type PlainId, pathOf, type Row, tableOfList } from "./read-rules.ts";
 
 type RemoteNeed = Need<Exclude<ReadableId, OwnId>>;
 
 export interface ReadOnceOptions {
   readonly client: AdminClient;
-  readonly door: AdminDoor;
+  readonly endpoint: AdminDoor;
   readonly signal: AbortSignal;
   /** Milliseconds since 1970. */
   now(): number;
@@ -34,10 +34,13 @@ export async function readOnce(needs: readonly Need[], options: ReadOnceOptions)
   };
 }
 
-async function readingOf(need: RemoteNeed, { client, door, signal, now }: ReadOnceOptions): Promise<Reading<unknown>> {
+async function readingOf(
+  need: RemoteNeed,
+  { client, endpoint, signal, now }: ReadOnceOptions,
+): Promise<Reading<unknown>> {
   const askedAt = now();
   const path = pathOf(need, queryOf(need));
-  const outcome = await ask({ client, door }, path, { signal, headMs: HEAD_MS, bodyMs: BODY_MS, now });
+  const outcome = await ask({ client, endpoint }, path, { signal, headMs: HEAD_MS, bodyMs: BODY_MS, now });
   const none = { value: undefined, freshAt: undefined, askedAt };
   switch (outcome.kind) {
     case "answered":

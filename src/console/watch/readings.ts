@@ -14,7 +14,7 @@ import {
   type ReadableId,
   type Reading,
 } from "../model/data.ts";
-import { type Pace, waitAfter } from "./pace.ts";
+import { type Pace, waitAfter } from "./intervals.ts";
 
 /** One need with its reading. Times are of the monotonic clock. */
 export interface Entry {
@@ -61,7 +61,7 @@ interface Kept {
   drop: NodeJS.Timeout | undefined;
 }
 
-const STOPPED = { status: 0, code: "stopped", message: "it was stopped; r tries it again" } as const;
+const STOPPED = { status: 0, code: "stopped", message: "stopped; r starts it again" } as const;
 
 export interface ReadingsOptions {
   readonly pace: Pace;
@@ -73,7 +73,7 @@ export function createReadings({ pace, now, onData }: ReadingsOptions): Readings
   const { monotonic } = systemClock;
   const kept = new Map<string, Kept>();
   let telling: NodeJS.Timeout | undefined;
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let reportedAt = Number.NEGATIVE_INFINITY;
   let touchedAt = Number.NEGATIVE_INFINITY;
   let isClosed = false;
 
@@ -82,10 +82,10 @@ export function createReadings({ pace, now, onData }: ReadingsOptions): Readings
     telling = setTimeout(
       () => {
         telling = undefined;
-        toldAt = monotonic();
+        reportedAt = monotonic();
         onData(dataOf(new Map([...kept].map(([key, { reading }]) => [key, reading]))));
       },
-      Math.max(0, toldAt + pace.tellMs - monotonic()),
+      Math.max(0, reportedAt + pace.tellMs - monotonic()),
     );
   }
 

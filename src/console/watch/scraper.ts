@@ -2,8 +2,8 @@
 
 import { pause, systemClock } from "../../base/index.ts";
 import type { ConsolePorts } from "../model/ports.ts";
-import { advance, NO_SERIES, parseMetrics, type Scrape, type Series } from "./metrics.ts";
-import type { Pace } from "./pace.ts";
+import type { Pace } from "./intervals.ts";
+import { advance, NO_SERIES, parseMetrics, type Scrape, type Series } from "./parse-metrics.ts";
 import type { Entry } from "./readings.ts";
 
 export interface ScraperOptions {
@@ -35,7 +35,7 @@ export function createScraper({ url, pace, scrape, now }: ScraperOptions): Scrap
   return {
     async keep(entry, signal) {
       if (url === undefined) {
-        entry.fail({ status: 0, code: "not_found", message: "No address of metrics was given.", at: now() });
+        entry.fail({ status: 0, code: "not_found", message: "No metrics address was given.", at: now() });
         return;
       }
       if (series.lastAt !== undefined) await pause(series.lastAt + pace.scrapeMs - monotonic(), signal);

@@ -6,22 +6,22 @@
 
 import type { AdminClient } from "../../admin-api/index.ts";
 import { type Data, keyOf, type Need, type ReadableId } from "../model/data.ts";
-import type { ConsoleDoor, ConsolePorts } from "../model/ports.ts";
+import type { ConsoleEndpoint, ConsolePorts } from "../model/ports.ts";
 import type { Link } from "../model/state.ts";
-import { isLocal, keepLocal } from "./documents.ts";
-import { createLeaderNotes } from "./leader.ts";
-import { createLink } from "./link.ts";
-import { PACE, type Pace } from "./pace.ts";
+import { createLink } from "./endpoint-link.ts";
+import type { Session } from "./endpoint-session.ts";
+import { PACE, type Pace } from "./intervals.ts";
+import { createLeaderNotes } from "./leader-notes.ts";
+import { isLocal, keepLocal } from "./local-trials.ts";
 import { type Bell, createBell } from "./pause.ts";
-import { PLAIN, type PlainId, tableOfList } from "./readables.ts";
-import { keepList, keepPlain } from "./reader.ts";
+import { PLAIN, type PlainId, tableOfList } from "./read-rules.ts";
 import { createReadings, type Entry } from "./readings.ts";
+import { keepList, keepPlain } from "./repeated-read.ts";
 import { createScraper } from "./scraper.ts";
-import type { Session } from "./session.ts";
 
 export interface WatchOptions {
   /** Admin endpoints in the order in which they are tried. */
-  readonly doors: readonly [ConsoleDoor, ...ConsoleDoor[]];
+  readonly endpoints: readonly [ConsoleEndpoint, ...ConsoleEndpoint[]];
   readonly metricsUrl?: string;
   readonly scrape: ConsolePorts["scrape"];
   readonly documents: ConsolePorts["documents"];
@@ -44,7 +44,7 @@ export interface Watch {
   stop(need: Need): void;
   /** Reads everything again now, including forbidden reads and after a 401. */
   refresh(): void;
-  nextDoor(): void;
+  nextEndpoint(): void;
   /** Returns the client of the current endpoint; the watch closes it. */
   client(): AdminClient;
   link(): Link;
@@ -60,7 +60,7 @@ interface Reader {
 }
 
 export function createWatch(options: WatchOptions): Watch {
-  const { doors, now, onData, onLink, onNote } = options;
+  const { endpoints, now, onData, onLink, onNote } = options;
   const pace: Pace = { ...PACE, ...options.pace };
   const readings = createReadings({ pace, now, onData });
   const scraper = createScraper({ url: options.metricsUrl, pace, scrape: options.scrape, now });
@@ -111,8 +111,8 @@ export function createWatch(options: WatchOptions): Watch {
     readers.delete(key);
   }
 
-  const door = createLink({
-    doors,
+  const endpoint = createLink({
+    endpoints,
     pace,
     now,
     onLink,
@@ -140,7 +140,7 @@ export function createWatch(options: WatchOptions): Watch {
     closing ??= (async () => {
       readings.close();
       for (const key of [...readers.keys()]) end(key);
-      await door.close();
+      await endpoint.close();
       await Promise.all(underWay);
     })();
     return closing;
@@ -169,11 +169,11 @@ export function createWatch(options: WatchOptions): Watch {
     },
     refresh() {
       for (const entry of readings.entries()) entry.forgive();
-      door.refresh();
+      endpoint.refresh();
     },
-    nextDoor: () => door.nextDoor(),
-    client: () => door.client(),
-    link: () => door.link(),
+    nextEndpoint: () => endpoint.nextEndpoint(),
+    client: () => endpoint.client(),
+    link: () => endpoint.link(),
     close,
   };
 }

@@ -7,7 +7,7 @@ import { cellText, type QueryResult } from "../../admin-api/index.ts";
 import { cellsOf, escapeControls } from "../../base/index.ts";
 import { cutLine, fitSpan } from "../format/fit.ts";
 import type { Line, Span } from "../model/text.ts";
-import { jsonLineOf } from "./export.ts";
+import { jsonLineOf } from "./export-result.ts";
 
 const GAP = 2;
 /** Cells by which one step to the right scrolls a line of JSON. */

@@ -155,9 +155,10 @@ function sourcesOf(outline: Outline, segment: readonly number[], level: number):
   let clause: Clause | undefined;
   for (let step = 0; step < segment.length; step += 1) {
     const index = segment[step] ?? 0;
-    const begun = clauseOf(tokens, index);
-    if (begun !== undefined) clause = begun;
-    const isBefore = begun === "from" || (isSymbol(tokens[index], ",") && (clause === "from" || clause === "on"));
+    const startedClause = clauseOf(tokens, index);
+    if (startedClause !== undefined) clause = startedClause;
+    const isBefore =
+      startedClause === "from" || (isSymbol(tokens[index], ",") && (clause === "from" || clause === "on"));
     if (!isBefore) continue;
     clause = "from";
     const source = segment[step + 1] ?? -1;

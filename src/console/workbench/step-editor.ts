@@ -3,8 +3,8 @@
 import { applyEdit, editAtEnd } from "../edit/edit.ts";
 import type { Edit, WorkbenchState } from "../model/state.ts";
 import { complete, type Tables } from "./complete.ts";
-import { MAX_STATEMENT_LENGTH } from "./memory.ts";
-import { runStatement } from "./running.ts";
+import { runStatement } from "./run-statement.ts";
+import { MAX_STATEMENT_LENGTH } from "./saved-statements.ts";
 import { isFinished } from "./sql-tokens.ts";
 import { saying, taken, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
 
@@ -31,7 +31,7 @@ export function completeNext(workbench: WorkbenchState, tables: Tables, by: 1 | 
   const word = words[at] ?? "";
   const text = edit.text.slice(0, from) + word + edit.text.slice(edit.at);
   if (text.length > MAX_STATEMENT_LENGTH)
-    return saying(taken(workbench), "the statement is as long as it may be", "warn");
+    return saying(taken(workbench), "the statement has reached its maximum length", "warn");
   return taken({
     ...workbench,
     edit: { text, at: from + word.length },

@@ -1,12 +1,12 @@
 /** Keys of the result: rows up and down, columns left and right, copying a row. */
 
-import type { Chord } from "../model/key.ts";
-import { MOVING, type MovingId } from "../model/keys.ts";
+import { MOVING, type MovingId } from "../model/key-bindings.ts";
+import type { Chord } from "../model/key-event.ts";
 import type { WorkbenchState } from "../model/state.ts";
-import { jsonLineOf, tsvOf, whyNoObjects } from "./export.ts";
-import { regionsOf, type Size } from "./regions.ts";
+import { jsonLineOf, tsvOf, whyNoObjects } from "./export-result.ts";
 import { JSON_SHIFT } from "./result.ts";
 import { saying, taken, untaken, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
+import { regionsOf, type Size } from "./workbench-layout.ts";
 
 const CHORDS: ReadonlyMap<Chord, MovingId> = new Map(
   (Object.keys(MOVING) as MovingId[]).flatMap((id) => MOVING[id].chords.map((chord) => [chord, id] as const)),

@@ -288,7 +288,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         rehearsals: rehearsalsPort({ configuration, cluster, store: records, governed, env, now: systemClock.now }),
         guardrails,
         rows: listRows(
-          { ...reconciled, refusals: refused, requests: requests.rows, history: history.rows, guardrails },
+          { ...reconciled, refusals: refused, requests: requests.rows, ...history.rows, guardrails },
           { configuration, store, models, certificates, decisions, clock },
         ),
         audit: auditSink(trail, failures),

@@ -1,16 +1,17 @@
 /**
  * History of this node: every ten seconds, the statistics of the data plane and the increase of the instruments are stored in a
- * bucket that begins at a multiple of ten seconds. Requests pay only for what `statistics` counts anyway.
+ * bucket that begins at a multiple of ten seconds, and the buckets of each minute are combined into one of an hour's history.
+ * Requests pay only for what `statistics` counts anyway.
  */
 import type { Clock, Instruments, Reading } from "../../base/index.ts";
 import type { HistoryRecord, RowArrayOf } from "../admin/index.ts";
 import type { Cluster } from "../cluster/index.ts";
 import type { Statistics } from "../dataplane/index.ts";
-import { BUCKET_MS, createHistory, type Point } from "../usage/index.ts";
+import { createHistory, type History, HOUR, type Point, QUARTER_HOUR } from "../usage/index.ts";
 import { heard } from "./change-notifier.ts";
+import { type Measures, minutePoints } from "./history-minute.ts";
 
 type Kind = HistoryRecord["kind"];
-type Measures = Partial<Omit<HistoryRecord, "kind" | "name" | "time" | "node">>;
 
 export interface HistoryOptions {
   readonly statistics: Pick<Statistics, "intervals">;
@@ -20,14 +21,18 @@ export interface HistoryOptions {
 }
 
 export interface OpenHistory {
-  readonly rows: RowArrayOf<"history">;
+  /** The last quarter of an hour in buckets of ten seconds, and the last hour in buckets of a minute. */
+  readonly rows: { readonly history: RowArrayOf<"history">; readonly history_minutes: RowArrayOf<"history_minutes"> };
   /** Ends the current bucket at the clock's time; also called by its own timer. */
   sample(): void;
   close(): void;
 }
 
 export function openHistory({ statistics, instruments, cluster, clock }: HistoryOptions): OpenHistory {
-  const history = createHistory<Measures>();
+  const history = createHistory<Measures>(QUARTER_HOUR);
+  const minutes = createHistory<Measures>(HOUR);
+  /** Points of the current minute, at most six buckets. */
+  let ofMinute: Point<Measures>[] = [];
   const count = createCounts();
   count(instruments.read());
   let begunAt = bucketAt(clock.now());
@@ -63,7 +68,12 @@ export function openHistory({ statistics, instruments, cluster, clock }: History
     const latency = committed === undefined ? null : Number((committed * 1_000).toPrecision(3));
     add("cluster", nodeId, { applied_index: applied, commit_ms: latency });
     history.add([...points.values()], begunAt);
+    ofMinute.push(...points.values());
+    const minute = minuteAt(begunAt);
     begunAt = bucketAt(clock.now());
+    if (minuteAt(begunAt) === minute) return;
+    minutes.add(minutePoints(ofMinute, minute), minute);
+    ofMinute = [];
   };
   const next = (): void => {
     timer = setTimeout(
@@ -78,16 +88,20 @@ export function openHistory({ statistics, instruments, cluster, clock }: History
   next();
 
   return {
-    rows: {
-      list: () => history.read().map(historyRecord),
-      onChange: heard({ changesInMs: () => undefined, awaitChange: history.awaitChange }),
-    },
+    rows: { history: rowsOf(history), history_minutes: rowsOf(minutes) },
     sample,
     close: () => clearTimeout(timer),
   };
 }
 
+const rowsOf = (history: History<Measures>): RowArrayOf<"history"> => ({
+  list: () => history.read().map(historyRecord),
+  onChange: heard({ changesInMs: () => undefined, awaitChange: history.awaitChange }),
+});
+
+const BUCKET_MS = QUARTER_HOUR.bucketMs;
 const bucketAt = (now: number): number => Math.floor(now / BUCKET_MS) * BUCKET_MS;
+const minuteAt = (now: number): number => Math.floor(now / HOUR.bucketMs) * HOUR.bucketMs;
 
 /** Name of the series that sums up the streams of all answers. */
 const EVERY_STREAM = "streams";

@@ -6,7 +6,15 @@
  */
 
 export type { MeteredRow } from "../core/state/index.ts";
-export { BUCKET_MS, createHistory, type History, KEPT_BUCKETS, MAX_SERIES, type Point } from "./history/index.ts";
+export {
+  createHistory,
+  type History,
+  type HistorySpan,
+  HOUR,
+  MAX_SERIES,
+  type Point,
+  QUARTER_HOUR,
+} from "./history/index.ts";
 export { meteredOfProvider, meteredOnDay } from "./metered.ts";
 export { type LedgerOptions, type OpenLedger, openLedger, REPORT_EVERY_MS } from "./open-ledger.ts";
 export { createNewest, type Newest } from "./requests/index.ts";

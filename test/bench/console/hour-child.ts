@@ -8,7 +8,7 @@ const nothing = async (): Promise<never> => {
 };
 
 const end = await openConsole({
-  doors: [{ kind: "socket", path: process.argv[2] ?? "" }],
+  endpoints: [{ kind: "socket", path: process.argv[2] ?? "" }],
   ports: {
     verifyAudit: nothing,
     saveSnapshot: nothing,

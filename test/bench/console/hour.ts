@@ -7,7 +7,7 @@ import type { Figure } from "../parts/figures.ts";
 import { residentBytes } from "../parts/process-usage.ts";
 import type { Scenario } from "../parts/scenario.ts";
 import { type Point, slope } from "../statistics.ts";
-import { type Given, onStage, openConsole, openDoor, pause, quit, toKeys } from "./stage.ts";
+import { type Given, onStage, openConsole, openEndpoint, pause, quit, toKeys } from "./stage.ts";
 
 const KEYS = 1_000;
 const ANSWERS = 7_200;
@@ -22,12 +22,12 @@ export const HOUR: Scenario<Given> = {
   run: (given) =>
     onStage(async (owner) => {
       const wanted = given.isQuick ? ANSWERS / 10 : ANSWERS;
-      const door = await openDoor(owner, KEYS);
-      const terminal = openConsole(owner, door, given, "hour");
+      const endpoint = await openEndpoint(owner, KEYS);
+      const terminal = openConsole(owner, endpoint, given, "hour");
       await toKeys(terminal);
       const first = residentBytes(terminal.pid);
       const told = { changes: CHANGES, tables: ["keys"] } as const;
-      let { answers } = await door.tell(told);
+      let { answers } = await endpoint.tell(told);
       const until = answers + wanted;
       const from = answers;
       const points: Point[] = [];
@@ -35,7 +35,7 @@ export const HOUR: Scenario<Given> = {
       while (answers < until && performance.now() - begunAt < LIMIT_MS) {
         await pause(1_000);
         await terminal.press(points.length % 2 === 0 ? "j" : "k");
-        ({ answers } = await door.tell(told));
+        ({ answers } = await endpoint.tell(told));
         points.push({ x: answers - from, y: residentBytes(terminal.pid) });
       }
       const after = (share: number): readonly Point[] => points.filter(({ x }) => x >= (answers - from) * share);

@@ -3,7 +3,7 @@
 import type { Figure } from "../parts/figures.ts";
 import { cpuMicros, residentBytes } from "../parts/process-usage.ts";
 import type { Scenario } from "../parts/scenario.ts";
-import { type Given, onStage, openConsole, openDoor, pause, quit, toKeys, toView } from "./stage.ts";
+import { type Given, onStage, openConsole, openEndpoint, pause, quit, toKeys, toView } from "./stage.ts";
 
 const KEYS = 10_000;
 const IDLE_MS = 30_000;
@@ -26,9 +26,9 @@ export const IDLE: Scenario<Given> = {
   run: (given) =>
     onStage(async (owner) => {
       const ms = given.isQuick ? IDLE_MS / 6 : IDLE_MS;
-      const door = await openDoor(owner, KEYS);
+      const endpoint = await openEndpoint(owner, KEYS);
       const begunAt = performance.now();
-      const terminal = openConsole(owner, door, given);
+      const terminal = openConsole(owner, endpoint, given);
       await terminal.until("gateway");
       const firstMs = performance.now() - begunAt;
       await terminal.until("live");
@@ -40,9 +40,9 @@ export const IDLE: Scenario<Given> = {
       await terminal.press("1");
       await pause(2_000);
       const overviewPercent = await cpuPercent(terminal.pid, ms);
-      await door.tell({ changes: 0, tables: [], requests: 5_000 });
+      await endpoint.tell({ changes: 0, tables: [], requests: 5_000 });
       await pause(FILLED_MS);
-      await door.tell({ changes: 0, tables: [] });
+      await endpoint.tell({ changes: 0, tables: [] });
       const others: Figure[] = [];
       for (const [name, shows] of OTHERS) {
         await toView(terminal, name, shows);
@@ -54,7 +54,7 @@ export const IDLE: Scenario<Given> = {
       }
       await terminal.press("1");
       await terminal.until("Overview");
-      await door.tell({ changes: 1, tables: ["cluster_members", "backends"] });
+      await endpoint.tell({ changes: 1, tables: ["cluster_members", "backends"] });
       await pause(1_000);
       const changingPercent = await cpuPercent(terminal.pid, ms);
       const rss = residentBytes(terminal.pid) / 1e6;

@@ -4,7 +4,7 @@ import type { TestTerminal } from "../../console/support/terminal.ts";
 import type { Figure } from "../parts/figures.ts";
 import type { Scenario } from "../parts/scenario.ts";
 import { percentile } from "../statistics.ts";
-import { type Given, onStage, openConsole, openDoor, pause, quit, toKeys, toView, written } from "./stage.ts";
+import { type Given, onStage, openConsole, openEndpoint, pause, quit, toKeys, toView, written } from "./stage.ts";
 
 const KEYS = 10_000;
 const PRESSES = 600;
@@ -74,21 +74,21 @@ export const LATENCY: Scenario<Given> = {
   run: (given) =>
     onStage(async (owner) => {
       const presses = given.isQuick ? PRESSES / 10 : PRESSES;
-      const door = await openDoor(owner, KEYS);
-      const terminal = openConsole(owner, door, given);
+      const endpoint = await openEndpoint(owner, KEYS);
+      const terminal = openConsole(owner, endpoint, given);
       await toKeys(terminal);
       await terminal.settled().catch(() => undefined);
       const still: number[] = [];
       const moves = await written(terminal, async () => void still.push(...(await press(terminal, presses / 2))));
       const held = await hold(terminal);
-      await door.tell({ changes: CHANGES, tables: ["keys", "budgets", "backends"] });
+      await endpoint.tell({ changes: CHANGES, tables: ["keys", "budgets", "backends"] });
       await pause(2_000);
       const changing = await press(terminal, presses);
-      await door.tell({ changes: 0, tables: [] });
+      await endpoint.tell({ changes: 0, tables: [] });
       await pause(1_500);
-      await door.tell({ changes: 2, tables: ["keys"] });
+      await endpoint.tell({ changes: 2, tables: ["keys"] });
       const data = await written(terminal, () => pause(given.isQuick ? 4_000 : 20_000));
-      await door.tell({ changes: 0, tables: [] });
+      await endpoint.tell({ changes: 0, tables: [] });
       await toView(terminal, "pulse", "REQUESTS");
       await pause(1_000);
       const pulse = await moveInTime(terminal, presses / 2);

@@ -13,7 +13,7 @@ import { cpuMicros } from "../parts/process-usage.ts";
 import type { Scenario } from "../parts/scenario.ts";
 import { openStage, prepare } from "../stage.ts";
 import { percentile } from "../statistics.ts";
-import { type Given, onStage, openConsole, openDoor, pause, quit, written } from "./stage.ts";
+import { type Given, onStage, openConsole, openEndpoint, pause, quit, written } from "./stage.ts";
 
 const PER_SECOND = 5_000;
 const SECONDS = 12;
@@ -60,10 +60,10 @@ export const RECORDED: Scenario<Given> = {
   run: (given) =>
     onStage(async (owner) => {
       const ms = (given.isQuick ? SECONDS / 4 : SECONDS) * 1_000;
-      const door = await openDoor(owner, 10);
-      const terminal = openConsole(owner, door, given);
+      const endpoint = await openEndpoint(owner, 10);
+      const terminal = openConsole(owner, endpoint, given);
       await terminal.until("Overview");
-      await door.tell({ changes: 0, tables: [], requests: PER_SECOND });
+      await endpoint.tell({ changes: 0, tables: [], requests: PER_SECOND });
       await terminal.press(":");
       terminal.type("requests\r");
       await terminal.until("p10-chat");

@@ -23,7 +23,7 @@ export interface Given {
   readonly profileFolder: string | undefined;
 }
 
-export interface Door {
+export interface EndpointUnderTest {
   readonly socket: string;
   tell(told: Told): Promise<Counts>;
 }
@@ -38,7 +38,7 @@ export async function onStage<T>(play: (owner: Owner) => Promise<T>): Promise<T>
   }
 }
 
-export async function openDoor(owner: Owner, keys: number): Promise<Door> {
+export async function openEndpoint(owner: Owner, keys: number): Promise<EndpointUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), "gateway-bench-console-"));
   removeAtEnd(folder);
   const socket = join(folder, "door.sock");
@@ -64,7 +64,7 @@ async function heard(child: ChildProcess): Promise<Counts> {
 /** The console as operators start it; `hour`: the same with its reads as fast as they can be. */
 export function openConsole(
   owner: Owner,
-  { socket }: Pick<Door, "socket">,
+  { socket }: Pick<EndpointUnderTest, "socket">,
   given: Given,
   as: "console" | "hour" = "console",
 ): TestTerminal {

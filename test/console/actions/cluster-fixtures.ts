@@ -52,7 +52,7 @@ export function contextOf(values: Values, more: Partial<Context> = {}): Context 
     subject: undefined,
     isReadOnly: false,
     isAscii: false,
-    doorFlags: "-socket /run/gateway/admin.sock",
+    endpointFlags: "-socket /run/gateway/admin.sock",
     tail: undefined,
     verification: undefined,
     ...more,
@@ -132,7 +132,7 @@ export function config(
   state: Configuration["file_status"]["state"],
   changes: Partial<Configuration> & { readonly message?: string; readonly remedy?: string } = {},
 ): Configuration {
-  const { message = "the document is the stored one", remedy = "", ...more } = changes;
+  const { message = "the document equals the stored one", remedy = "", ...more } = changes;
   return { source: "/etc/gateway/deployment.yaml", sources: [], file_status: { state, message, remedy }, ...more };
 }
 

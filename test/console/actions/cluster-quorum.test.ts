@@ -37,7 +37,7 @@ test("members without a vote do not count", () => {
   );
 });
 
-test("what is tolerated counts those that are silent already, and nothing is once there is no quorum", () => {
+test("the tolerance subtracts silent members, and is zero without a quorum", () => {
   const words = (there: number, gone: number) =>
     quorumWords(quorumOf([...voters(there), ...Array.from({ length: gone }, (_, at) => silent(`gone${at}`))]));
   assert.equal(words(2, 1), "3 voters, quorum 2, tolerates no further loss");
@@ -45,7 +45,7 @@ test("what is tolerated counts those that are silent already, and nothing is onc
   assert.equal(words(1, 2), "3 voters, quorum 2");
 });
 
-test("one that is sent a snapshot is there, one that is silent is not", () => {
+test("a member that receives a snapshot is reachable, and a silent one is not", () => {
   const members = [member("n1"), member("n2", { state: "snapshot" }), silent("n3")];
   assert.deepEqual(quorumOf(members), { voters: 3, quorum: 2, tolerates: 1, reachable: 2, isMet: true });
   assert.equal(quorumOf([member("n1"), silent("n2"), silent("n3")]).isMet, false);
@@ -69,39 +69,39 @@ for (const { title, members, keep, expected } of [
     title: "nobody stays",
     members: voters(3),
     keep: "",
-    expected: impossible("nobody stays: tick at least one member"),
+    expected: impossible("no member stays: tick at least one"),
   },
   {
     title: "only a learner stays",
     members: [...voters(3), learner("n4")],
     keep: "n4",
-    expected: impossible("none of those that stay has a vote"),
+    expected: impossible("none of the members that stay has a vote"),
   },
   {
     title: "of those that stay no majority can be reached",
     members: [...voters(3), silent("n4"), silent("n5")],
     keep: "n1,n4,n5",
     expected: impossible(
-      "of the 3 voters that would stay 1 can be reached, quorum 2: nothing could be decided any more",
+      "only 1 of the 3 voters that would stay can be reached, quorum 2: nothing could be written any longer",
     ),
   },
   {
     title: "a silent one of two cannot go, since two decide together",
     members: [member("n1"), silent("n2")],
     keep: "n1",
-    expected: impossible("1 of 2 voters reachable, quorum 2: nothing can be decided, this neither", true),
+    expected: impossible("1 of 2 voters reachable, quorum 2: no quorum, so this change would be refused too", true),
   },
   {
     title: "two silent ones of three cannot go",
     members: [member("n1"), silent("n2"), silent("n3")],
     keep: "n1",
-    expected: impossible("1 of 3 voters reachable, quorum 2: nothing can be decided, this neither", true),
+    expected: impossible("1 of 3 voters reachable, quorum 2: no quorum, so this change would be refused too", true),
   },
   {
     title: "a learner that is reached makes no majority",
     members: [member("n1"), silent("n2"), silent("n3"), learner("n4")],
     keep: "n1,n4",
-    expected: impossible("1 of 3 voters reachable, quorum 2: nothing can be decided, this neither", true),
+    expected: impossible("1 of 3 voters reachable, quorum 2: no quorum, so this change would be refused too", true),
   },
   { title: "nothing is known", members: [], keep: "n1", expected: impossible("the members are not known yet") },
 ]) {
@@ -111,7 +111,7 @@ for (const { title, members, keep, expected } of [
   });
 }
 
-test("whatever is possible is decided by a majority before and leaves one after", () => {
+test("every possible reduction has a majority before and after", () => {
   const some = fc.array(fc.record({ voter: fc.boolean(), isSilent: fc.boolean(), isKept: fc.boolean() }), {
     minLength: 1,
     maxLength: 9,

@@ -3,7 +3,7 @@
  * combining.
  */
 
-import { drawScreen } from "../../../src/console/draw/screen.ts";
+import { drawScreen } from "../../../src/console/draw/draw-screen.ts";
 import { count } from "../../../src/console/format/numbers.ts";
 import { actionOf } from "../../../src/console/model/action.ts";
 import type { Data, Need, Readable, ReadableId, Reading } from "../../../src/console/model/data.ts";
@@ -252,12 +252,12 @@ export function stateAt(size: string, change: Partial<State> = {}): State {
     size: { columns, rows },
     now: NOW,
     place: { view: "providers" },
-    door: {
-      door: { kind: "socket", path: "/run/gateway.sock" },
+    endpoint: {
+      endpoint: { kind: "socket", path: "/run/gateway.sock" },
       name: "unix:/run/gateway.sock",
       flags: "-socket /run/gateway.sock",
     },
-    doors: 1,
+    endpoints: 1,
     isReadOnly: false,
     isAscii: false,
     hasMetrics: false,
@@ -297,10 +297,10 @@ export const SUSPEND: Dialog = {
   ],
   lines: () => [
     ["Effect", [{ text: "new requests skip acme-chat on all 3 nodes; 14 in flight finish" }]],
-    ["Then", [{ text: "its patterns go to: acme-alt, pool-eu; models left with no provider: 0" }]],
+    ["Then", [{ text: "its models go to: acme-alt, pool-eu; models left with no provider: 0" }]],
   ],
   confirm: { kind: "yes", does: "suspend now" },
-  deed: ({ reason = "" }) => ({
+  task: ({ reason = "" }) => ({
     kind: "actions",
     actions: [
       actionOf("put_suspension", { params: { kind: "provider", name: "acme-chat" }, body: { reason } }, () => ({
@@ -321,7 +321,7 @@ export const REVOKE: Dialog = {
     label: "Type its name",
     expected: () => "prod-search-with-a-long-name-that-is-not-shortened",
   },
-  deed: () => ({ kind: "actions", actions: [] }),
+  task: () => ({ kind: "actions", actions: [] }),
   commands: () => ["gateway admin -socket /run/gateway.sock DELETE keys/k1"],
 };
 

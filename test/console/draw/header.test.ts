@@ -29,7 +29,7 @@ const away = {
   failure: { status: 0, code: "unreachable", message: "connect ENOENT", at: NOW },
 } as const;
 
-test("while no door answers the health line is dim, for it is of before, and r is offered", () => {
+test("while no endpoint answers, the health line is dim and r is offered", () => {
   for (const size of ["120x35", "80x24"]) {
     const state = stateAt(size);
     const offline = { ...state, link: { ...state.link, state: away } };
@@ -43,10 +43,10 @@ test("while no door answers the health line is dim, for it is of before, and r i
   }
 });
 
-test("where the identity line is short of room the path of the socket goes first, and role, term and index never", () => {
+test("a narrow identity line drops the socket path first, and keeps role, term and index", () => {
   const state = stateAt("100x30");
   const name = `unix:/run/${"a-long-folder/".repeat(12)}admin.sock`;
-  const long = { ...state, link: { ...state.link, door: { ...state.link.door, name } } };
+  const long = { ...state, link: { ...state.link, endpoint: { ...state.link.endpoint, name } } };
   for (const columns of [100, 110, 120, 160]) {
     const identity = textOfLine(drawHeader({ ...long, size: { columns, rows: 35 } }, VIEWS)[0]);
     assert.match(identity, / unix:\S+…\S*sock {2}unix:1000 \(admin\) {2}node n1 LEADER term 12 index 88412 /);

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { cellsOf } from "../../../src/base/index.ts";
-import { drawScreen } from "../../../src/console/draw/screen.ts";
+import { drawScreen } from "../../../src/console/draw/draw-screen.ts";
 import { speak } from "../../../src/console/draw/screen-reader.ts";
 import type { Failure } from "../../../src/console/model/data.ts";
 import type { DialogState, State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
-import { drawWorkbench } from "../../../src/console/workbench/draw.ts";
+import { drawWorkbench } from "../../../src/console/workbench/draw-workbench.ts";
 import { HARD_TEXT, LINES } from "./arbitrary.ts";
 import {
   dataOf,
@@ -139,6 +139,6 @@ function stateOf(given: typeof scene extends fc.Arbitrary<infer T> ? T : never):
     dialog: given.dialog,
     prompt: given.prompt === undefined ? undefined : { ...given.prompt, before: "" },
     flash: given.flash === undefined ? undefined : { words: given.flash, tone: "warn", at: NOW },
-    ...(given.isOffline && { link: { ...state.link, doors: 2, state: offline } }),
+    ...(given.isOffline && { link: { ...state.link, endpoints: 2, state: offline } }),
   };
 }

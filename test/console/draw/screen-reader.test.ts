@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { speak } from "../../../src/console/draw/screen-reader.ts";
-import type { SpokenNode } from "../../../src/console/draw/screen-reader-node.ts";
+import type { ReaderNode } from "../../../src/console/draw/screen-reader-node.ts";
 import type { State } from "../../../src/console/model/state.ts";
 import {
   dataOf,
@@ -19,14 +19,14 @@ import {
 } from "./fixture.ts";
 
 const told = (change: Partial<State> = {}) => speak(stateAt("80x24", change), VIEWS, noWorkbench);
-const all = (nodes: readonly SpokenNode[]): readonly SpokenNode[] =>
+const all = (nodes: readonly ReaderNode[]): readonly ReaderNode[] =>
   nodes.flatMap((node) => [node, ...all(node.children ?? [])]);
-const textOf = (nodes: readonly SpokenNode[]): string =>
+const textOf = (nodes: readonly ReaderNode[]): string =>
   all(nodes)
     .map(({ text }) => text)
     .join("\n");
 
-test("a table is its rows with the heads of their columns, the one under the cursor selected", () => {
+test("a table is read as rows with column heads, with the selected row marked", () => {
   const nodes = told(withTable({ marks: new Set(["acme-alt"]) }));
   const table = nodes.find(({ role }) => role === "table");
   const [first, , third] = table?.children ?? [];
@@ -34,17 +34,17 @@ test("a table is its rows with the heads of their columns, the one under the cur
   assert.deepEqual([first?.role, first?.state?.selected, third?.state?.checked], ["listitem", true, true]);
 });
 
-test("the clock alone changes nothing of what is told", () => {
+test("a passing second changes nothing for the screen reader", () => {
   assert.deepEqual(told({ now: NOW + 2_000 }), told());
 });
 
-test("a dialog is its words, its fields with their kinds, and its buttons", () => {
+test("a dialog is read as its text, its fields with their kinds, and its buttons", () => {
   const nodes = all(told({ dialog: opened(SUSPEND, { focus: 1 }) }));
-  const of = (role: SpokenNode["role"]) => nodes.filter((node) => node.role === role).map(({ text }) => text);
+  const of = (role: ReaderNode["role"]) => nodes.filter((node) => node.role === role).map(({ text }) => text);
   assert.deepEqual(of("textbox"), ["Reason: console: incident"]);
   assert.deepEqual(of("radiogroup"), ["Duration"]);
   assert.equal(nodes.find(({ role, state }) => role === "radio" && state?.checked)?.text, "30m");
-  assert.deepEqual(of("button"), ["Enter, then y suspend now", "Esc nothing is done"]);
+  assert.deepEqual(of("button"), ["Enter, then y suspend now", "Esc cancel"]);
   assert.match(textOf(nodes), /request: PUT \/admin\/v1\/suspensions\/provider:acme-chat/);
 });
 
@@ -53,7 +53,7 @@ test("a button that cannot be pressed yet is disabled", () => {
   assert.equal(nodes.find(({ role }) => role === "button")?.state?.disabled, true);
 });
 
-test("every state of a view is told in words", () => {
+test("every state of a view is read in words", () => {
   const failure = { status: 403, code: "forbidden", message: "denied by rule operators", at: NOW };
   const forbidden = dataOf({ ...READINGS, list_backends: { ...READINGS.list_backends, failure } });
   assert.match(textOf(told({ data: forbidden })), /Your policy does not permit list_backends/);
@@ -62,20 +62,23 @@ test("every state of a view is told in words", () => {
   assert.match(textOf(told(withTable({ filter: "/foo/" }))), /0 of 5 match \/foo\//);
   assert.match(textOf(told({ place: { view: "guide" } })), /step 1\n/);
   assert.match(textOf(told({ place: { view: "query" } })), /statement:/);
-  assert.match(textOf(told(HELP)), /u: lift it, or undo what was done last \(not now: acme-chat is not suspended\)/);
+  assert.match(
+    textOf(told(HELP)),
+    /u: lift the suspension, or undo the last change \(unavailable: acme-chat is not suspended\)/,
+  );
 });
 
-test("a node whose rows are missing is told, whether there are other rows or none", () => {
+test("a node without an answer is named, with and without rows", () => {
   const gaps = { unanswered: ["n3"], cut: ["n2"] };
   const data = dataOf({ ...READINGS, list_backends: { ...READINGS.list_backends, gaps } });
-  const words = /n3 has not answered: what is there is not shown; there is more on n2 than is shown/;
+  const words = /n3 has not answered, and is missing here; there is more on n2 than is shown/;
   assert.match(textOf(told({ data })), words);
   const text = textOf(speak(stateAt("80x24", { data }), [providersView([]), ...VIEWS.slice(1)], noWorkbench));
   assert.match(text, words);
   assert.doesNotMatch(textOf(told()), /answered/);
 });
 
-test("no border and no block of a drawing is read aloud", () => {
+test("borders and blocks are not read aloud", () => {
   for (const change of [{}, HELP, { dialog: opened(SUSPEND) }, { place: { view: "query" } }]) {
     assert.doesNotMatch(textOf(told(change)), /[─│┌┐└┘█░]/);
   }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { applyEdit, MAX_EDIT_LENGTH } from "../../../src/console/edit/edit.ts";
-import { type Chord, type KeyEvent, NAMED_CHORDS } from "../../../src/console/model/key.ts";
+import { type Chord, type KeyEvent, NAMED_CHORDS } from "../../../src/console/model/key-event.ts";
 import type { Edit } from "../../../src/console/model/state.ts";
 
 const edit = (drawn: string): Edit => ({ text: drawn.replace("|", ""), at: drawn.indexOf("|") });

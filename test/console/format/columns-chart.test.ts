@@ -8,7 +8,7 @@ import { textOfLine } from "../../../src/console/model/text.ts";
 const texts = (values: readonly (number | null)[], rows: number, most: number): readonly string[] =>
   columnsChart([{ tone: "plain", values }], { rows, most, cursor: undefined }).map(textOfLine);
 
-test("a column is as high as its value, nothing has a mark of its own, and what is not known a gap", () => {
+test("a column is as high as its value, zero has a mark, and unknown values are gaps", () => {
   assert.deepEqual(texts([0, 1, 4, 8, null], 1, 8), ["·▁▄▇ "], "the topmost eighth parts it from what is above");
   assert.deepEqual(texts([0, 1, 4, 8, 16, null], 2, 16), ["    ▇ ", "·▁▄██ "]);
   assert.deepEqual(texts([0.001], 3, 1_000), [" ", " ", "▁"], "what is there at all shows");
@@ -16,7 +16,7 @@ test("a column is as high as its value, nothing has a mark of its own, and what 
   assert.deepEqual(texts([99], 1, 8), ["▇"], "no column is higher than the chart");
 });
 
-test("a few failures among many requests are seen at the foot of the column", () => {
+test("a few failures among many requests are visible at the bottom of the column", () => {
   const [above = [], below = []] = columnsChart(
     [
       { tone: "fail", values: [0, 1] },
@@ -43,7 +43,7 @@ test("the cursor is a line through the chart, which is dark where a column stand
     );
 });
 
-test("of values that share a cell those with the largest sum are shown, the newest cell being full", () => {
+test("a cell of several values shows the largest sum, and the newest cell is complete", () => {
   const of = (values: readonly (number | null)[], factor: number) =>
     narrowed([{ tone: "plain", values }], factor)[0]?.values;
   assert.deepEqual(of([1, 2, 3], 1), [1, 2, 3]);

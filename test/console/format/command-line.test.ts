@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import fc from "fast-check";
-import { commandOf, commandsOfDeed, quoted } from "../../../src/console/format/command-line.ts";
+import { commandOf, commandsOfTask, quoted } from "../../../src/console/format/command-line.ts";
 import { actionOf } from "../../../src/console/model/action.ts";
 
-const DOOR = { doorFlags: "-socket /run/gateway.sock" };
+const DOOR = { endpointFlags: "-socket /run/gateway.sock" };
 const nothing = () => ({ words: "" });
 
-test("an action with a body is the verb, the door, the body in quotes, the method and the path below the API", () => {
+test("an action with a body is written with endpoint, quoted body, method and path", () => {
   const action = actionOf(
     "put_suspension",
     { params: { kind: "provider", name: "acme" }, body: { reason: "it's down", duration: "30m" } },
@@ -29,25 +29,25 @@ test("a GET names no method, and a query string is quoted", () => {
     ),
     true,
   );
-  assert.equal(commandOf(actionOf("list_keys", {}, nothing), { doorFlags: "" }), "gateway admin keys");
+  assert.equal(commandOf(actionOf("list_keys", {}, nothing), { endpointFlags: "" }), "gateway admin keys");
 });
 
-test("what is no word of a command line is put in a file first", () => {
+test("a document is put in a file first", () => {
   for (const body of ["@secrets", `a: ${"x".repeat(20_000)}`, "nul \0"]) {
     const action = actionOf("put_source", { params: { name: "team" }, body }, nothing);
     assert.equal(commandOf(action, DOOR), "gateway admin -socket /run/gateway.sock -d @FILE PUT sources/team");
   }
 });
 
-test("a deed of steps gives a command each, in their order", () => {
-  const deed = {
+test("a task of several steps gives one command per step", () => {
+  const task = {
     kind: "steps",
     steps: [
       { kind: "job", job: { kind: "save_snapshot", file: "before prune.tgz" } },
       { kind: "actions", actions: [actionOf("delete_cluster_member", { params: { id: "n3" } }, nothing)] },
     ],
   } as const;
-  assert.deepEqual(commandsOfDeed(deed, DOOR), [
+  assert.deepEqual(commandsOfTask(task, DOOR), [
     "gateway snapshot save -socket /run/gateway.sock 'before prune.tgz'",
     "gateway admin -socket /run/gateway.sock DELETE cluster_members/n3",
   ]);

@@ -24,7 +24,7 @@ test("the right part of a line stays when both do not fit", () => {
   assert.equal(textOfLine(spread([{ text: "a long left part" }], [{ text: "14:02Z" }], 14)), "a long… 14:02Z");
 });
 
-test("words go on in the next line, and words that are too long are broken", () => {
+test("text wraps at words, and long words are broken", () => {
   const broken = (text: string, cells: number) => wrapLine([{ text }], cells).map(textOfLine);
   assert.deepEqual(broken("one two three", 7), ["one two", "three"]);
   assert.deepEqual(broken("abcdefgh ij", 4), ["abcd", "efgh", "ij"]);
@@ -35,7 +35,7 @@ test("a tone stays with its words when a line is wrapped", () => {
   assert.deepEqual(lines, [[{ text: "one " }, { text: "two", tone: "fail" }], [{ text: "three", tone: "fail" }]]);
 });
 
-test("whatever the text, cut is at most as wide, fitted exactly, and wrapping loses nothing but blanks", () => {
+test("cut text is at most the width, fitted text exactly, and wrapping loses only blanks", () => {
   fc.assert(
     fc.property(LINES, fc.integer({ min: 2, max: 60 }), (line, cells) => {
       assert.ok(cellsOfLine(cutLine(line, cells)) <= cells);

@@ -119,5 +119,5 @@ test("a line of megabytes takes no longer than its length", () => {
 
 test("documents that differ in a credential alone are said to differ", () => {
   const page = differencePage("api_key: one", "api_key: two", { from: "1", to: "2" }).map(textOfLine);
-  assert.deepEqual(page, ["They differ in values alone that may be credentials, and are not shown."]);
+  assert.deepEqual(page, ["They differ only in values that may be credentials, which are not shown."]);
 });

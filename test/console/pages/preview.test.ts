@@ -48,8 +48,8 @@ test("a changed object is told with the fields that the gateway names, where the
 });
 
 for (const [title, change, verdict] of [
-  ["is the stored one", { revision: 118, changed: false }, "The document is the stored one."],
-  ["says the same", { revision: 118, changed: true }, "The text differs, and what it means does not."],
+  ["is the stored one", { revision: 118, changed: false }, "The document equals the stored one."],
+  ["says the same", { revision: 118, changed: true }, "The text differs, but its meaning is the same."],
 ] as const) {
   test(`a preview says of a document that it ${title}`, () => {
     const page = previewPage({ name: "default", differences: [], warnings: [], ...change }).map(textOfLine);

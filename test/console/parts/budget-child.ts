@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Line } from "../../../src/console/model/text.ts";
 import { createScene, OPEN_GATE } from "./scene.ts";
 
-const { renderConsole } = await import("../../../src/console/parts/render.tsx");
+const { renderConsole } = await import("../../../src/console/parts/render-console.tsx");
 const { COLOURS } = await import("../../../src/console/parts/theme.ts");
 
 const [COLUMNS, ROWS] = [120, 35];

@@ -1,19 +1,19 @@
 /** A store for tests: lines that are set, and whoever listens. */
 
-import type { Spoken } from "../../../src/console/draw/screen-reader-node.ts";
+import type { ReaderTree } from "../../../src/console/draw/screen-reader-node.ts";
 import type { Line } from "../../../src/console/model/text.ts";
-import type { OutputGate, ScreenStore } from "../../../src/console/parts/render.tsx";
+import type { OutputGate, ScreenStore } from "../../../src/console/parts/render-console.tsx";
 
 export interface Scene extends ScreenStore {
   set(lines: readonly Line[], size?: { readonly columns: number; readonly rows: number }): void;
-  say(spoken: Spoken): void;
+  say(readerTree: ReaderTree): void;
   fail(error: Error): void;
 }
 
 export function createScene(columns: number, rows: number): Scene {
   const listeners = new Set<() => void>();
   let lines: readonly Line[] = Array.from({ length: rows - 1 }, (_, at) => [{ text: `line ${at}` }]);
-  let spoken: Spoken = [];
+  let readerTree: ReaderTree = [];
   let size = { columns, rows };
   let failure: Error | undefined;
   const tell = () => {
@@ -28,7 +28,7 @@ export function createScene(columns: number, rows: number): Scene {
       if (failure !== undefined) throw failure;
       return lines;
     },
-    getSpoken: () => spoken,
+    getReaderTree: () => readerTree,
     get size() {
       return size;
     },
@@ -38,7 +38,7 @@ export function createScene(columns: number, rows: number): Scene {
       tell();
     },
     say(next) {
-      spoken = next;
+      readerTree = next;
       tell();
     },
     fail(error) {

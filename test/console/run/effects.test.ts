@@ -10,7 +10,7 @@ import { actionOf } from "../../../src/console/model/action.ts";
 import type { Effect, Event } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import { createEffects } from "../../../src/console/run/effects.ts";
-import { withRemembered } from "../../../src/console/workbench/memory.ts";
+import { withRemembered } from "../../../src/console/workbench/saved-statements.ts";
 import { bufferIo } from "../../cli/buffers.ts";
 import { atEnd, eventually, type Owner } from "../../e2e/support/wait.ts";
 import { answer, type Handler, type Peer, refuse, startPeer, status } from "../watch/support/peer.ts";
@@ -22,7 +22,7 @@ interface Console {
   readonly events: readonly Event[];
   /** Names of the calls that were not events. */
   readonly called: readonly string[];
-  door(): string;
+  endpoint(): string;
   do(effect: Effect): void;
   close(): Promise<void>;
   end(): void;
@@ -47,7 +47,7 @@ async function start(owner: Owner, handler: Handler, longest = 10): Promise<Cons
   ];
   const stop = new AbortController();
   const ports = createPorts(bufferIo({ cwd: folder, env: { XDG_STATE_HOME: join(folder, "state") } }));
-  const watch = startWatch(owner, [a.door, b.door], { signal: stop.signal });
+  const watch = startWatch(owner, [a.endpoint, b.endpoint], { signal: stop.signal });
   await watch.becomes("online");
   const events: Event[] = [];
   const called: string[] = [];
@@ -57,7 +57,7 @@ async function start(owner: Owner, handler: Handler, longest = 10): Promise<Cons
   const effects = createEffects({
     ports,
     watch,
-    doors: [a.door, b.door],
+    endpoints: [a.endpoint, b.endpoint],
     signal: stop.signal,
     now: () => Date.now(),
     dispatch: (event) => events.push(event),
@@ -67,7 +67,7 @@ async function start(owner: Owner, handler: Handler, longest = 10): Promise<Cons
     },
     withRemembered,
     redraw: call("redraw"),
-    lend(work) {
+    lendTerminal(work) {
       called.push("lend");
       return work();
     },
@@ -81,8 +81,8 @@ async function start(owner: Owner, handler: Handler, longest = 10): Promise<Cons
     peers: [a, b],
     events,
     called,
-    door: () => watch.link().door.name,
-    do: (effect) => effects.carryOut(effect),
+    endpoint: () => watch.link().endpoint.name,
+    do: (effect) => effects.run(effect),
     close: () => effects.close(),
     end,
     comes: (kind) =>
@@ -94,7 +94,7 @@ async function start(owner: Owner, handler: Handler, longest = 10): Promise<Cons
 
 const remove = (id: string) =>
   actionOf("delete_cluster_member", { params: { id } }, () => ({ words: `${id} removed` }));
-const removing: Effect = { kind: "deed", id: 7, deed: { kind: "actions", actions: [remove("n2")] } };
+const removing: Effect = { kind: "task", id: 7, task: { kind: "actions", actions: [remove("n2")] } };
 
 test("a deed that is done says so, and then on how many nodes it is seen", async (t) => {
   const it = await start(t, (path, response) =>
@@ -103,16 +103,16 @@ test("a deed that is done says so, and then on how many nodes it is seen", async
       : answer(response, { items: [{ id: "n1", applied: 1 }], index: 1 }),
   );
   it.do(removing);
-  assert.deepEqual(await it.comes("deed_done"), { kind: "deed_done", id: 7, words: "n2 removed" });
-  const { words } = await it.comes("deed_seen");
+  assert.deepEqual(await it.comes("task_done"), { kind: "task_done", id: 7, words: "n2 removed" });
+  const { words } = await it.comes("task_visible");
   assert.equal(words, "n2 removed (index 1 on 1/1 nodes)");
 });
 
 test("a deed that is refused tells the gateway's words, and does not ask to insist", async (t) => {
   const it = await start(t, (_path, response) => refuse(response, 409, "conflict"));
   it.do(removing);
-  assert.deepEqual(await it.comes("deed_failed"), {
-    kind: "deed_failed",
+  assert.deepEqual(await it.comes("task_failed"), {
+    kind: "task_failed",
     id: 7,
     words: "409 conflict: it is conflict",
   });
@@ -122,14 +122,17 @@ test("a deed whose outcome is not known says that insisting is safe, whatever wa
   const it = await start(t, (path, response) =>
     path.endsWith("/n2") ? answer(response, "", 204) : response.destroy(),
   );
-  it.do({ kind: "deed", id: 1, deed: { kind: "actions", actions: [remove("n3")] } });
-  const alone = await it.comes("deed_failed");
-  assert.match(alone.words, /it may have been done all the same: y asks again, and is applied once$/);
-  it.do({ kind: "deed", id: 2, deed: { kind: "actions", actions: [remove("n2"), remove("n3")] } });
+  it.do({ kind: "task", id: 1, task: { kind: "actions", actions: [remove("n3")] } });
+  const alone = await it.comes("task_failed");
+  assert.match(alone.words, /may have been made anyway: y sends it again, and it is applied at most once$/);
+  it.do({ kind: "task", id: 2, task: { kind: "actions", actions: [remove("n2"), remove("n3")] } });
   const second = await eventually("the second failure", () =>
-    it.events.find((event) => event.kind === "deed_failed" && event.id === 2),
+    it.events.find((event) => event.kind === "task_failed" && event.id === 2),
   );
-  assert.match("words" in second ? second.words : "", /^1 of 2 done.*y asks again, and is applied once$/);
+  assert.match(
+    "words" in second ? second.words : "",
+    /^1 of 2 done.*y sends it again, and it is applied at most once$/,
+  );
 });
 
 test("a document of this machine is written over exactly the revision that was looked at", async (t) => {
@@ -138,8 +141,8 @@ test("a document of this machine is written over exactly the revision that was l
   );
   await writeFile(join(it.folder, "a.yaml"), "version: 5\n");
   const job = { kind: "put_document", source: "default", file: "a.yaml", revision: 4 } as const;
-  it.do({ kind: "deed", id: 3, deed: { kind: "job", job } });
-  assert.equal((await it.comes("deed_done")).words, "default: revision 5 in force");
+  it.do({ kind: "task", id: 3, task: { kind: "job", job } });
+  assert.equal((await it.comes("task_done")).words, "default: revision 5 in force");
   const put = it.peers[0]?.asked.find(({ request }) => request.method === "PUT");
   assert.equal(put?.request.headers["if-match"], '"4"');
 });
@@ -181,14 +184,14 @@ test("a query asks all nodes, one alone, and one alone of a version that cannot 
       ? answer(response, { error: { code: "invalid", message: "The query parameter `nodes` is not known." } }, 400)
       : answer(response, { columns: [], rows: [], index: 1 }),
   );
-  const [door] = it.peers;
+  const [endpoint] = it.peers;
   const runs = async (id: number, isOfOneNode: boolean) => {
-    const before = door?.asked.length;
+    const before = endpoint?.asked.length;
     it.do({ kind: "query", id, sql: "SELECT 1", params: [], ...(isOfOneNode && { isOfOneNode: true }) });
     const done = await eventually("its result", () =>
       it.events.find((event) => event.kind === "query_done" && event.id === id),
     );
-    const paths = door?.asked.slice(before).flatMap(({ path }) => (path.startsWith("/query") ? [path] : [])) ?? [];
+    const paths = endpoint?.asked.slice(before).flatMap(({ path }) => (path.startsWith("/query") ? [path] : [])) ?? [];
     return ["isOfOneNode" in done, ...paths];
   };
   assert.deepEqual(await runs(1, false), [false, "/query?nodes=all"]);
@@ -200,8 +203,8 @@ test("a query asks all nodes, one alone, and one alone of a version that cannot 
 test("a query that is cancelled ends at the door too, and is told to have failed", async (t) => {
   const it = await start(t, () => {});
   it.do({ kind: "query", id: 1, sql: "SELECT 1", params: [] });
-  const [door] = it.peers;
-  const asked = await eventually("the query", () => door?.asked.find(({ path }) => path === "/query?nodes=all"));
+  const [endpoint] = it.peers;
+  const asked = await eventually("the query", () => endpoint?.asked.find(({ path }) => path === "/query?nodes=all"));
   const closed = eventually("its connection closed", () => asked.request.socket.destroyed);
   it.do({ kind: "cancel", id: 1 });
   assert.equal((await it.comes("query_failed")).id, 1);
@@ -249,7 +252,7 @@ test("what is copied is said in words, and never itself", async (t) => {
   it.do({ kind: "copy", text: "sk-secret, too long" });
   assert.deepEqual(it.called, ["copy sk-secret", "copy sk-secret, too long"]);
   const words = it.events.map((event) => (event.kind === "flash" ? event.flash.words : ""));
-  assert.deepEqual(words, ["copied, where the terminal takes it (OSC 52)", "too long for the terminal's clipboard"]);
+  assert.deepEqual(words, ["copied, if the terminal supports it (OSC 52)", "too long for the terminal's clipboard"]);
 });
 
 test("what is remembered is kept by the end", async (t) => {
@@ -271,8 +274,8 @@ test("the screen, the process and the door are told at once", async (t) => {
   it.do({ kind: "stop_process" });
   it.do({ kind: "quit" });
   assert.deepEqual(it.called, ["redraw", "redraw", "stop", "quit"]);
-  it.do({ kind: "door" });
-  await eventually("the other door", () => it.door() === "b");
+  it.do({ kind: "next_endpoint" });
+  await eventually("the other door", () => it.endpoint() === "b");
 });
 
 test("after the end nothing is told, and nothing is left unhandled", async (t) => {
@@ -284,8 +287,8 @@ test("after the end nothing is told, and nothing is left unhandled", async (t) =
   it.do({ kind: "query", id: 1, sql: "SELECT 1", params: [] });
   it.do({ kind: "load", id: 2, request: { kind: "document", source: "default" } });
   it.do(removing);
-  const [door] = it.peers;
-  const own = () => door?.asked.filter(({ path }) => path !== "/status") ?? [];
+  const [endpoint] = it.peers;
+  const own = () => endpoint?.asked.filter(({ path }) => path !== "/status") ?? [];
   await eventually("three requests", () => own().length === 3);
   it.end();
   await eventually("their connections closed", () => own().every(({ request }) => request.socket.destroyed));

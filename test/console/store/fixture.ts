@@ -4,13 +4,13 @@ import { applyEdit } from "../../../src/console/edit/edit.ts";
 import { actionOf } from "../../../src/console/model/action.ts";
 import { type Data, keyOf, type Need, type Reading } from "../../../src/console/model/data.ts";
 import type { Dialog } from "../../../src/console/model/dialog.ts";
-import type { Chord } from "../../../src/console/model/key.ts";
+import type { Chord } from "../../../src/console/model/key-event.ts";
 import type { Effect, Event, State, Step } from "../../../src/console/model/state.ts";
 import { type TableSpec, tableOf } from "../../../src/console/model/table.ts";
 import { line, span } from "../../../src/console/model/text.ts";
 import type { View } from "../../../src/console/model/view.ts";
 import { type InitialOptions, initialState } from "../../../src/console/store/initial.ts";
-import { createStep, type StepWorkbench } from "../../../src/console/store/step.ts";
+import { createStep, type StepWorkbench } from "../../../src/console/store/reducer.ts";
 
 export const NOW = Date.parse("2026-11-20T14:02:07Z");
 
@@ -89,7 +89,7 @@ export const suspendDialog = (names: readonly string[]): Dialog => ({
   lines: () => [],
   confirm: { kind: "yes", does: "suspend now" },
   why: ({ reason }) => (reason === "no" ? "that is no reason" : undefined),
-  deed: () => ({ kind: "actions", actions: names.map(suspension) }),
+  task: () => ({ kind: "actions", actions: names.map(suspension) }),
   undo: () => () => liftDialog(names),
 });
 
@@ -105,7 +105,7 @@ const liftDialog = (names: readonly string[]): Dialog => ({
     )
       ? "it is not suspended"
       : undefined,
-  deed: () => ({
+  task: () => ({
     kind: "actions",
     actions: names.map((name) =>
       actionOf("delete_suspension", { params: { kind: "provider", name } }, () => ({ words: `${name} lifted` })),
@@ -119,7 +119,7 @@ export const removeDialog = (name: string): Dialog => ({
   fields: [],
   lines: () => [],
   confirm: { kind: "typed", does: "remove", label: "Name", expected: () => name },
-  deed: () => ({ kind: "job", job: { kind: "restore_snapshot", file: name } }),
+  task: () => ({ kind: "job", job: { kind: "restore_snapshot", file: name } }),
 });
 
 export const mintDialog: Dialog = {
@@ -127,7 +127,7 @@ export const mintDialog: Dialog = {
   fields: [{ kind: "text", id: "name", label: "Name", initial: "", isRequired: true }],
   lines: () => [],
   confirm: { kind: "yes", does: "mint" },
-  deed: ({ name = "" }) => ({
+  task: ({ name = "" }) => ({
     kind: "actions",
     actions: [actionOf("create_key", { body: { name } }, () => ({ words: `minted ${name}` }))],
   }),
@@ -261,12 +261,12 @@ const SETTINGS: InitialOptions = {
   size: { columns: 120, rows: 35 },
   now: NOW,
   place: { view: "providers" },
-  door: {
-    door: { kind: "socket", path: "/run/gateway.sock" } as never,
+  endpoint: {
+    endpoint: { kind: "socket", path: "/run/gateway.sock" } as never,
     name: "unix:/run/gateway.sock",
     flags: "-socket /run/gateway.sock",
   },
-  doors: 1,
+  endpoints: 1,
   isReadOnly: false,
   isAscii: false,
   hasMetrics: false,

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { COMMON, MOVING, VERBS } from "../../../src/console/model/keys.ts";
+import { COMMON, MOVING, VERBS } from "../../../src/console/model/key-bindings.ts";
 import type { State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import { helpOf } from "../../../src/console/store/help.ts";
@@ -29,10 +29,10 @@ test("a search finds keys and actions by their words, and the best of them is ch
     ["Esc", /^Esc one step back/],
     ["copy", /^c copy the name/],
     ["row up", /^Up k one row up/],
-    ["errors", /^e errors or evidence/],
+    ["errors", /^e show the errors/],
     ["what failed", /^:errors what failed/],
     ["JSON", /^J the row as the admin API/],
-    ["gateway", /gateway/],
+    ["redraw", /^r Ctrl-L F5 read everything/],
   ];
   for (const [text, chosen] of table) assert.match(found(searched(text)).chosen ?? "", chosen, text);
   assert.deepEqual(found(searched("no such key")), { chosen: undefined, all: [] });
@@ -52,8 +52,8 @@ test("Enter does what is chosen: opens a dialog, goes to a view, moves, and says
   assert.equal(suspend.prompt, undefined);
   assert.equal(pressed(searched("all at a glance"), "enter").place.view, "overview");
   assert.equal(pressed(searched("sort by the column whose"), "enter").awaits, "sort");
-  assert.equal(pressed(searched("hold the screen"), "enter").frozen?.now, NOW);
-  assert.match(pressed(searched("lift it"), "enter").flash?.words ?? "", /is not suspended/);
+  assert.equal(pressed(searched("freeze the screen"), "enter").frozen?.now, NOW);
+  assert.match(pressed(searched("lift the suspension"), "enter").flash?.words ?? "", /is not suspended/);
   const copied = lastStep(searched("copy the name"), "enter");
   assert.deepEqual(copied.effects, [{ kind: "copy", text: "acme-chat" }]);
   const digits = pressed(searched("view of that number"), "enter");
@@ -63,7 +63,7 @@ test("Enter does what is chosen: opens a dialog, goes to a view, moves, and says
 
 test("by a key that was given to something else, the action is the one that the entry names", () => {
   const keys = { ownOf: new Map([["F", "s"]]), shown: new Map([["s", "F"]]), freed: new Set(["s"]) };
-  const state = searched("suspend what", online(undefined, { keys }));
+  const state = searched("suspend the provider", online(undefined, { keys }));
   assert.match(found(state).chosen ?? "", /^F suspend/);
   assert.notEqual(pressed(state, "enter").dialog, undefined);
 });

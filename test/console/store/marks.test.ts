@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { State } from "../../../src/console/model/state.ts";
-import { cursorRowOf, listingOf, tableStateOf } from "../../../src/console/store/select.ts";
+import { cursorRowOf, listingOf, tableStateOf } from "../../../src/console/store/selectors.ts";
 import { online, pressed, ROWS, typed, VIEWS } from "./fixture.ts";
 
 const cursor = (state: State): string | undefined => cursorRowOf(listingOf(state, VIEWS));
@@ -38,5 +38,5 @@ test("Shift and the arrows mark row after row, and give back what they leave", (
 test("Ctrl-Space marks from the nearest mark to the cursor, and says how where there is none", () => {
   assert.equal(marks(pressed(online(), "space down down ctrl-space")).length, ROWS.length);
   assert.equal(marks(pressed(online(), "G space up up ctrl-space")).length, 3);
-  assert.match(words(pressed(online(), "ctrl-space")), /no row is marked yet/);
+  assert.match(words(pressed(online(), "ctrl-space")), /no row is marked/);
 });

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { MAX_EDIT_LENGTH } from "../../../src/console/edit/edit.ts";
-import { NAMED_CHORDS } from "../../../src/console/model/key.ts";
+import { NAMED_CHORDS } from "../../../src/console/model/key-event.ts";
 import { type Event, MAX_LOG, MAX_PAST, type State } from "../../../src/console/model/state.ts";
-import { MAX_TABLES } from "../../../src/console/store/places.ts";
+import { MAX_TABLES } from "../../../src/console/store/navigation.ts";
 import {
   chosenOf,
   freshnessOf,
@@ -16,13 +16,13 @@ import {
   statusOf,
   tableStateOf,
   textOf,
-} from "../../../src/console/store/select.ts";
+} from "../../../src/console/store/selectors.ts";
 import { after, dataOf, key, NOW, ROWS, start, step, VIEWS } from "./fixture.ts";
 
 const LETTERS = [..."suXmvfhweyqncd JSNROoztb?:/-1239gGjkr"].map((one) => (one === " " ? "space" : one));
 const FAILURE = { status: 503, code: "no_leader", message: "no leader", at: NOW };
 const SECRET = "gw-canary-0123456789";
-const door = start().link.door;
+const endpoint = start().link.endpoint;
 const link = (kind: "online" | "offline" | "signed_out" | "connecting"): Event => {
   const states = {
     online: { kind: "online" },
@@ -30,7 +30,7 @@ const link = (kind: "online" | "offline" | "signed_out" | "connecting"): Event =
     offline: { kind: "offline", since: NOW, retryAt: NOW + 1_000, failure: FAILURE },
     signed_out: { kind: "signed_out", failure: FAILURE },
   } as const;
-  return { kind: "link", link: { door, doors: 1, state: states[kind] } };
+  return { kind: "link", link: { endpoint, endpoints: 1, state: states[kind] } };
 };
 
 const id = fc.integer({ min: 1, max: 12 });
@@ -46,7 +46,10 @@ const text = fc.constantFrom(
 );
 const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 30, arbitrary: fc.constantFrom(...LETTERS).map(key) },
-  { weight: 14, arbitrary: fc.constantFrom(...NAMED_CHORDS, "ctrl-z", "ctrl-u", "ctrl-d", "ctrl-r").map(key) },
+  {
+    weight: 14,
+    arbitrary: fc.constantFrom(...NAMED_CHORDS, "ctrl-z", "ctrl-u", "ctrl-d", "ctrl-r", "ctrl-o").map(key),
+  },
   { weight: 4, arbitrary: text.map((pasted): Event => ({ kind: "paste", text: pasted })) },
   { weight: 3, arbitrary: fc.subarray([...ROWS]).map((rows) => dataOf({ list_backends: rows })) },
   {
@@ -66,10 +69,10 @@ const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 1, arbitrary: fc.nat(20_000).map((ms): Event => ({ kind: "tick", now: NOW + ms })) },
   {
     weight: 2,
-    arbitrary: id.map((of): Event => ({ kind: "deed_done", id: of, words: `made ${SECRET}`, secret: SECRET })),
+    arbitrary: id.map((of): Event => ({ kind: "task_done", id: of, words: `made ${SECRET}`, secret: SECRET })),
   },
-  { weight: 2, arbitrary: id.map((of): Event => ({ kind: "deed_done", id: of, words: "done" })) },
-  { weight: 2, arbitrary: id.map((of): Event => ({ kind: "deed_failed", id: of, words: "no leader" })) },
+  { weight: 2, arbitrary: id.map((of): Event => ({ kind: "task_done", id: of, words: "done" })) },
+  { weight: 2, arbitrary: id.map((of): Event => ({ kind: "task_failed", id: of, words: "no leader" })) },
   { weight: 1, arbitrary: id.map((of): Event => ({ kind: "page_loaded", id: of, lines: [[{ text: "loaded" }]] })) },
 );
 
@@ -102,28 +105,28 @@ function isConfirmation(state: State, by: Event): boolean {
   if (isReadOnly || frozen !== undefined || to.state.kind !== "online") return false;
   if (dialog.stage.kind !== "asking" && dialog.stage.kind !== "failed") return false;
   const { confirm, fields } = dialog.dialog;
-  if (confirm.kind === "yes") return by.chord === "y" && dialog.focus === -1 && dialog.hasStray !== true;
-  return (
-    by.chord === "enter" && dialog.focus === fields.length && dialog.typed.text === confirm.expected(dialog.values)
-  );
+  if (confirm.kind === "yes")
+    return by.chord === "ctrl-o" || (by.chord === "y" && dialog.focus === -1 && dialog.hasStray !== true);
+  const isTyped = dialog.typed.text === confirm.expected(dialog.values);
+  return isTyped && (by.chord === "ctrl-o" || (by.chord === "enter" && dialog.focus === fields.length));
 }
 
 test("a deed comes directly of a confirmation, one of each, and of nothing else", () => {
-  let deeds = 0;
+  let tasks = 0;
   fc.assert(
     fc.property(events, fc.boolean(), (all, isReadOnly) => {
       let state = begun(isReadOnly);
       for (const one of all) {
         const next = step(state, one);
-        const asked = next.effects.filter(({ kind }) => kind === "deed").length;
+        const asked = next.effects.filter(({ kind }) => kind === "task").length;
         assert.ok(asked === 0 || (asked === 1 && isConfirmation(state, one)));
-        deeds += asked;
+        tasks += asked;
         state = next.state;
       }
     }),
     { numRuns: 300 },
   );
-  assert.ok(deeds > 0, "no run confirmed anything");
+  assert.ok(tasks > 0, "no run confirmed anything");
 });
 
 test("a state stays within its bounds, and everything that is seen of it can be told", () => {
@@ -178,7 +181,7 @@ test("Esc comes to the root by a bounded number of steps, from wherever nothing 
       let state: State = { ...after(begun(false), all), flash: undefined };
       if (state.dialog?.stage.kind === "running") {
         state = {
-          ...after(state, [{ kind: "deed_failed", id: state.dialog.id, words: "no leader" }]),
+          ...after(state, [{ kind: "task_failed", id: state.dialog.id, words: "no leader" }]),
           flash: undefined,
         };
       }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MOVING } from "../../../src/console/model/keys.ts";
+import { MOVING } from "../../../src/console/model/key-bindings.ts";
 import type { Effect, State, Step } from "../../../src/console/model/state.ts";
 import type { SaveText } from "../../../src/console/model/view.ts";
 import { after, key, lastStep, online, pressed, ROWS, step, typed } from "./fixture.ts";
@@ -89,14 +89,14 @@ test("texts that would break a file are written so that they are read back", () 
 test("a file that exists is replaced after y, kept by Esc, and nothing else replaces it", () => {
   const job: SaveText = { kind: "save_text", file: "a.csv", text: "x", what: "4 rows" };
   const asked = after(online(), [{ kind: "file_exists", job, path: "/data/a.csv" }]);
-  assert.equal(asked.dialog?.dialog.title, "Replace a file of this machine");
+  assert.equal(asked.dialog?.dialog.title, "Replace a local file");
   assert.deepEqual(lastStep(asked, "esc").effects, []);
   assert.deepEqual(lastStep(asked, "enter").effects, []);
-  const [effect] = lastStep(asked, "y").effects as readonly (Effect & { readonly kind: "deed" })[];
-  assert.deepEqual(effect?.deed, { kind: "job", job: { ...job, replaces: true } });
+  const [effect] = lastStep(asked, "y").effects as readonly (Effect & { readonly kind: "task" })[];
+  assert.deepEqual(effect?.task, { kind: "job", job: { ...job, replaces: true } });
   const busy = after(pressed(online(), "s"), [{ kind: "file_exists", job, path: "/data/a.csv" }]);
-  assert.match(words(busy) ?? "", /\/data\/a\.csv exists: nothing was saved/);
-  assert.notEqual(busy.dialog?.dialog.title, "Replace a file of this machine");
+  assert.match(words(busy) ?? "", /\/data\/a\.csv exists; nothing was saved/);
+  assert.notEqual(busy.dialog?.dialog.title, "Replace a local file");
 });
 
 test("a file is saved without contact to a gateway", () => {

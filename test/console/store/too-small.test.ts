@@ -6,8 +6,8 @@ import { after, dataOf, key, ROWS, start, step } from "./fixture.ts";
 const size = (columns: number, rows: number): Event => ({ kind: "size", columns, rows });
 
 test("on a screen too small to show a dialog none is opened and none confirmed", () => {
-  const door = start().link.door;
-  const online: Event = { kind: "link", link: { door, doors: 1, state: { kind: "online" } } };
+  const endpoint = start().link.endpoint;
+  const online: Event = { kind: "link", link: { endpoint, endpoints: 1, state: { kind: "online" } } };
   const ready = after(start(), [online, dataOf({ list_backends: ROWS }), key("2")]);
 
   const small = step(after(ready, [size(57, 11)]), key("s")).state;
@@ -21,6 +21,6 @@ test("on a screen too small to show a dialog none is opened and none confirmed",
   const grown = step(after(shrunk.state, [size(80, 24)]), key("y"));
   assert.deepEqual(
     grown.effects.map(({ kind }) => kind),
-    ["deed"],
+    ["task"],
   );
 });

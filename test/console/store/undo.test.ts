@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
-import { contextOf, cursorRowOf, listingOf, offersOf } from "../../../src/console/store/select.ts";
+import { contextOf, cursorRowOf, listingOf, offersOf } from "../../../src/console/store/selectors.ts";
 import { after, dataOf, lastStep, online, pressed, ROWS, step, VIEWS } from "./fixture.ts";
 
 const cursor = (state: State): string | undefined => cursorRowOf(listingOf(state, VIEWS));
 const words = (state: State): string => state.flash?.words ?? "";
 const done = (state: State, said = "provider:acme-chat suspended"): State =>
-  step(state, { kind: "deed_done", id: state.dialog?.id ?? -1, words: said }).state;
+  step(state, { kind: "task_done", id: state.dialog?.id ?? -1, words: said }).state;
 const suspended = (): State => done(pressed(online(), "s enter y"));
 const linesOf = ({ dialog, ...state }: State): readonly string[] =>
   (dialog?.dialog.lines({}, contextOf({ ...state, dialog })) ?? []).map(
@@ -37,8 +37,8 @@ test("u from another row, and from another view, asks first and says what it und
     ]);
   }
   const { effects } = lastStep(suspended(), "1 u y");
-  assert.ok(effects[0]?.kind === "deed" && effects[0].deed.kind === "actions");
-  assert.equal(effects[0].deed.actions[0]?.operation, "delete_suspension");
+  assert.ok(effects[0]?.kind === "task" && effects[0].task.kind === "actions");
+  assert.equal(effects[0].task.actions[0]?.operation, "delete_suspension");
 });
 
 test("it is hinted as an undo, and gone once there is nothing to take back", () => {
@@ -53,7 +53,7 @@ test("it is hinted as an undo, and gone once there is nothing to take back", () 
 
 test("what failed or is for good leaves the last thing done to be undone", () => {
   const failed = pressed(online(), "s enter y");
-  const after = step(failed, { kind: "deed_failed", id: failed.dialog?.id ?? -1, words: "no" }).state;
+  const after = step(failed, { kind: "task_failed", id: failed.dialog?.id ?? -1, words: "no" }).state;
   assert.equal(after.undo, undefined);
   const state = suspended();
   const minted = done(pressed({ ...state, dialog: undefined }, "m"), "minted");

@@ -1,6 +1,6 @@
 /** What a terminal sends for a chord of the model: `decode.ts` the other way round, in xterm's spelling. */
 
-import type { Chord } from "../../../src/console/model/key.ts";
+import type { Chord } from "../../../src/console/model/key-event.ts";
 
 const NAMED: ReadonlyMap<string, string> = new Map([
   ["enter", "\r"],

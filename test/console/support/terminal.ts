@@ -12,7 +12,7 @@ import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Unicode11Addon } from "@xterm/addon-unicode11";
 import xterm from "@xterm/headless";
-import type { Chord } from "../../../src/console/model/key.ts";
+import type { Chord } from "../../../src/console/model/key-event.ts";
 import { atEnd, type Owner, within } from "../../e2e/support/wait.ts";
 import { countStart } from "../../support/count-start.ts";
 import { type Cell, cellsOf, cellsOfRow, textOfCells } from "./cells.ts";

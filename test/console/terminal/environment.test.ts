@@ -17,7 +17,7 @@ test("a usual terminal has colours and all characters, and is not read aloud", (
   });
 });
 
-test("colour follows NO_COLOR, then FORCE_COLOR, then the terminal", () => {
+test("color depends on NO_COLOR, then FORCE_COLOR, then the terminal", () => {
   const cases: readonly (readonly [EnvironmentOptions["env"], boolean, boolean])[] = [
     [{ NO_COLOR: "1" }, true, false],
     [{ NO_COLOR: "" }, true, true],
@@ -34,7 +34,7 @@ test("colour follows NO_COLOR, then FORCE_COLOR, then the terminal", () => {
   }
 });
 
-test("only ASCII is drawn where it was asked for, or the terminal or its locale has no more", () => {
+test("only ASCII is drawn on request, or if the terminal or its locale lacks Unicode", () => {
   const cases: readonly (readonly [EnvironmentOptions["env"], boolean])[] = [
     [{ ...UTF8, TERM: "linux" }, true],
     [{ ...UTF8, TERM: "dumb" }, true],
@@ -50,7 +50,7 @@ test("only ASCII is drawn where it was asked for, or the terminal or its locale 
   assert.equal(environment(UTF8, { isAsciiAsked: true }).isAscii, true);
 });
 
-test("a terminal without a cursor is spoken to in lines", () => {
+test("a terminal without cursor control gets plain lines", () => {
   const { isScreenReader, hasCursor } = environment({ ...UTF8, TERM: "dumb" });
   assert.deepEqual([isScreenReader, hasCursor], [true, false]);
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { beforeEach, mock, test } from "node:test";
-import type { KeyEvent } from "../../../src/console/model/key.ts";
+import type { KeyEvent } from "../../../src/console/model/key-event.ts";
 import { ESCAPE_MS, openKeyboard } from "../../../src/console/terminal/keyboard.ts";
 
 beforeEach(() => {
@@ -49,7 +49,7 @@ test("the terminal is raw while the keyboard is open, and closing may be repeate
   assert.deepEqual(stdin.eventNames(), []);
 });
 
-test("a lone Esc is a key after its pause, and the beginning of a sequence before", () => {
+test("a lone Esc is a key after a pause, and otherwise begins a sequence", () => {
   const { send, seen } = open();
   send("\u001b");
   mock.timers.tick(ESCAPE_MS - 1);
@@ -64,7 +64,7 @@ test("a lone Esc is a key after its pause, and the beginning of a sequence befor
   assert.deepEqual(seen, ["esc", "up"]);
 });
 
-test("keys behind the one that closed the keyboard are not told, nor an Esc that waited", () => {
+test("keys after the keyboard was closed are ignored, also a pending Esc", () => {
   const { send, seen } = open();
   send("aqb");
   mock.timers.tick(ESCAPE_MS);
@@ -76,7 +76,7 @@ test("keys behind the one that closed the keyboard are not told, nor an Esc that
   assert.deepEqual(other.seen, []);
 });
 
-test("an input that ends or fails is told once", () => {
+test("the end or failure of the input is reported once", () => {
   const ended = open();
   ended.stdin.emit("end");
   assert.equal(ended.gone(), 1);

@@ -17,7 +17,7 @@ function open() {
   return { trip, overs: () => overs };
 }
 
-test("until a terminal has answered once it is asked once and holds nothing up", () => {
+test("before its first answer a terminal is asked once and delays nothing", () => {
   const { trip } = open();
   assert.equal(trip.mayAsk, true);
   trip.asked(10);
@@ -26,7 +26,7 @@ test("until a terminal has answered once it is asked once and holds nothing up",
   assert.deepEqual([trip.mayAsk, trip.isHolding], [false, false]);
 });
 
-test("one that has answered is asked again, one question at a time, and holds until its answer", () => {
+test("after its first answer it is asked one query at a time, and frames wait for the answer", () => {
   const { trip, overs } = open();
   trip.asked(10);
   trip.answered();
@@ -37,7 +37,7 @@ test("one that has answered is asked again, one question at a time, and holds un
   assert.deepEqual([trip.isHolding, overs()], [false, 2]);
 });
 
-test("a late first answer counts, also of a terminal that was given up", () => {
+test("a late first answer counts, also after giving up", () => {
   const { trip } = open();
   trip.asked(10);
   mock.timers.tick(3_600_000);
@@ -46,7 +46,7 @@ test("a late first answer counts, also of a terminal that was given up", () => {
   assert.equal(trip.isHolding, true);
 });
 
-test("an answer that does not come holds up for so long and no longer", () => {
+test("a missing answer delays frames only up to the limit", () => {
   const { trip, overs } = open();
   trip.asked(10);
   trip.answered();
@@ -57,14 +57,14 @@ test("an answer that does not come holds up for so long and no longer", () => {
   assert.deepEqual([trip.isHolding, trip.mayAsk, overs()], [false, true, 2]);
 });
 
-test("a question that did not go out is put anew", () => {
+test("an unsent query is sent again", () => {
   const { trip } = open();
   trip.asked(10);
   trip.withdraw();
   assert.deepEqual([trip.mayAsk, trip.isOwed], [true, false]);
 });
 
-test("who leaves waits for the answer, and for a terminal that knows none not long", async () => {
+test("leaving waits for the answer, but only briefly for a terminal that never answered", async () => {
   const { trip } = open();
   await trip.whenNothingOwed();
   trip.asked(10);

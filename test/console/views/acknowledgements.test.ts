@@ -42,7 +42,7 @@ const NAME = "provider:acme-chat";
 const seen = (acknowledged: readonly AcknowledgementRecord[], more: Known = {}) =>
   contextOf({ ...INCIDENT, ...more, list_acknowledgements: acknowledged });
 
-test("an acknowledged row folds under a line that counts, after all others, and Enter opens what is acknowledged", () => {
+test("acknowledged rows fold into a counting line at the end, and Enter lists them", () => {
   const context = seen([acknowledgement(NAME)]);
   assert.deepEqual(rowsShown(overviewView, context), [
     ["~ SUSP", "provider", "beta-labs", '"key rotation" by alice@example, lifts in 12m 02s', "[u] lift"],
@@ -52,7 +52,7 @@ test("an acknowledged row folds under a line that counts, after all others, and 
   assert.deepEqual(open?.("acknowledged", context), { kind: "go", place: { view: "acknowledgements" } });
 });
 
-test("it comes back once it has ended, though nothing was read since", () => {
+test("it returns at its end without a further read", () => {
   const context = seen([acknowledgement(NAME, { until: at(1) })]);
   assert.equal(idsShown(overviewView, context)[0], "suspension:provider:beta-labs");
   const after = { ...context, now: context.now + 1_000 };
@@ -61,17 +61,17 @@ test("it comes back once it has ended, though nothing was read since", () => {
   assert.notEqual(turn?.(context), turn?.(after));
 });
 
-test("it comes back when it is more severe than it was", () => {
+test("it returns when it is more severe", () => {
   const name = "budget:day/shared";
   const hot = { list_budgets: [budget("day", { status: "low", used: 4_812_330 })] } as const;
   const spent = { list_budgets: [budget("day", { status: "exhausted", limit: 10, used: 10 })] } as const;
   const acknowledged = [acknowledgement(name, { severity: "warn" })];
   assert.ok(!idsShown(overviewView, seen(acknowledged, hot)).includes(name));
   const row = rowsShown(overviewView, seen(acknowledged, spent)).find(([what]) => what === "! SPENT");
-  assert.match(row?.[3] ?? "", /^worse than alice@example acknowledged: all of 10 units/);
+  assert.match(row?.[3] ?? "", /^worse than when alice@example acknowledged it: all of 10 units/);
 });
 
-test("it comes back when it tells of more than it did, and not of fewer", () => {
+test("it returns when it covers more, and not when it covers fewer", () => {
   const off = [suspension("acme-chat"), suspension("beta-labs"), suspension("acme-alt"), suspension("gamma")];
   const unserved = (models: number) =>
     seen([acknowledgement("models:unserved", { degree: 2 })], {
@@ -82,7 +82,7 @@ test("it comes back when it tells of more than it did, and not of fewer", () => 
   assert.deepEqual([1, 2, 3].map(isShown), [false, false, true]);
 });
 
-test("what was not said of how bad it was is no measure", () => {
+test("an acknowledgement without a degree is not compared", () => {
   const context = seen([acknowledgement(NAME, { severity: null, degree: null })]);
   assert.ok(!idsShown(overviewView, context).includes(NAME));
 });
@@ -101,7 +101,7 @@ test("a acknowledges one or several with a reason and an end, and says how bad e
   assert.equal(dialogOf(startOf(overviewView, "acknowledge", context, NAME)).title, "Acknowledge provider acme-chat");
 });
 
-test("u takes an acknowledgement back, and one that replaced another puts that back for the rest of its time", () => {
+test("u lifts an acknowledgement, and restores the one that it replaced", () => {
   const before = seen([]);
   const first = dialogOf(startOf(overviewView, "acknowledge", before, NAME));
   const after = seen([acknowledgement(NAME)]);
@@ -118,16 +118,16 @@ test("u takes an acknowledgement back, and one that replaced another puts that b
 });
 
 test("where it cannot be, a says why", () => {
-  assert.match(whyOf(overviewView, "acknowledge", contextOf(INCIDENT), NAME) ?? "", /not read yet/);
+  assert.match(whyOf(overviewView, "acknowledge", contextOf(INCIDENT), NAME) ?? "", /not loaded yet/);
   const context = seen([acknowledgement(NAME)]);
   assert.equal(
     whyOf(overviewView, "acknowledge", context, "acknowledged"),
     "1 acknowledged cannot be acknowledged: Enter lists them",
   );
-  assert.equal(whyOf(overviewView, "acknowledge", context, "gone"), "what the row told is over");
+  assert.equal(whyOf(overviewView, "acknowledge", context, "gone"), "the alert has cleared");
 });
 
-test("the view tells why, until when, and how each stands now", () => {
+test("the view shows reason, end and current state", () => {
   const context = seen([
     acknowledgement(NAME),
     acknowledgement("suspension:provider:beta-labs", { severity: "note", until: at(7_200) }),
@@ -140,7 +140,7 @@ test("the view tells why, until when, and how each stands now", () => {
       [" ended", "member:n3", "-"],
       [" folded", "provider acme-chat", "1h 00m"],
       ["!worse", "provider beta-labs", "2h 00m"],
-      [" over", "budget:day/shared", "2h 30m"],
+      [" gone", "budget:day/shared", "2h 30m"],
     ],
   );
   const { pane, open } = bodyOf(acknowledgementsView);
@@ -150,12 +150,18 @@ test("the view tells why, until when, and how each stands now", () => {
   );
   assert.deepEqual(open?.(NAME, context), { kind: "go", place: { view: "providers" }, row: "acme-chat" });
   assert.equal(open?.("budget:day/shared", context).kind, "flash");
-  assert.match(whyOf(acknowledgementsView, "extend", context, "budget:day/shared") ?? "", /nothing of it/);
+  assert.match(
+    whyOf(acknowledgementsView, "extend", context, "budget:day/shared") ?? "",
+    /does not want attention now/,
+  );
   assert.equal(whyOf(acknowledgementsView, "lift", context, NAME), undefined);
-  assert.match(whyOf(acknowledgementsView, "lift", context, "member:n3") ?? "", /not acknowledged any more/);
+  assert.match(
+    whyOf(acknowledgementsView, "lift", context, "member:n3") ?? "",
+    /(no longer acknowledged|acknowledged any longer)/,
+  );
 });
 
-test("degrees are whole numbers, and none is below one but those that say so", () => {
+test("degrees are whole numbers of at least one unless stated otherwise", () => {
   const items = attentionOf(seen([]));
   assert.ok(items.length > 0);
   for (const { degree = 1 } of items) assert.ok(Number.isSafeInteger(degree) && degree >= 0);
@@ -178,7 +184,7 @@ const withFreshness = (reading: unknown, freshAt: number): unknown =>
 const FORBIDDEN = { status: 403, code: "forbidden", message: "not permitted", at: 0 };
 const WELL: Known = { list_backends: [] };
 
-test("a trouble that was gone for ten minutes and is back is told anew, one that flaps is not", () => {
+test("an alert that was clear for ten minutes returns, and a flapping one does not", () => {
   const began = later(seen([acknowledgement(NAME)]), 0, {});
   assert.ok(!idsShown(overviewView, began).includes(NAME));
   const flapped = later(later(began, 1_000, WELL), CALM_MS - 1, {});
@@ -186,17 +192,20 @@ test("a trouble that was gone for ten minutes and is back is told anew, one that
   const gone = later(flapped, 1_000, WELL);
   const back = later(later(gone, CALM_MS / 2, WELL), CALM_MS / 2, {});
   assert.equal(idsShown(overviewView, back)[0], NAME);
-  assert.match(rowsShown(overviewView, back)[0]?.[3] ?? "", /^back after 10m 00s since alice@example acknowledged: /);
+  assert.match(
+    rowsShown(overviewView, back)[0]?.[3] ?? "",
+    /^back after 10m 00s since alice@example acknowledged it: /,
+  );
   assert.equal(rowsShown(acknowledgementsView, back)[0]?.[0], "!back");
   assert.equal(idsShown(overviewView, later(back, 1_000, {}))[0], NAME, "until it is acknowledged again");
 });
 
-test("what was not looked at was not gone", () => {
+test("an alert does not count as clear while it was not observed", () => {
   const stale = { ...seen([acknowledgement(NAME)], WELL), now: seen([]).now + CALM_MS };
   assert.equal(overviewView.recurrences?.(stale).get(NAME)?.awaySince, undefined);
 });
 
-test("a suspension that was put after it was acknowledged is another one", () => {
+test("a suspension made after the acknowledgement is a new alert", () => {
   const name = "suspension:provider:beta-labs";
   const put = (created_at: string) => ({ list_suspensions: [suspension("beta-labs", { created_at })] });
   const shownOf = (more: Known) =>

@@ -18,7 +18,7 @@ const HEADS = [head(), head({ node: "n2", seq: 3, conflicts: 2 })];
 const CONTEXT = contextOf({ list_audit_heads: HEADS });
 const TABLE = tableOfView(auditHeadsView, CONTEXT);
 
-test("a head is a row that shows enough of hash and key to tell them apart", () => {
+test("a head is a row with abbreviated hash and key", () => {
   const row = (at: number) => TABLE.columns.map(({ id }) => cellAt(TABLE, at, id));
   assert.deepEqual(row(0), ["n1", "10,442", "9c1e44d0..a2B3", "7f3aB2cd..x91Q", "3s ago", "0"]);
   assert.equal(cellAt(TABLE, 1, "conflicts"), "!2");
@@ -27,7 +27,7 @@ test("a head is a row that shows enough of hash and key to tell them apart", () 
 
 test("a conflict says what it means and what to do", () => {
   const pane = (at: number) => textsOf(bodyOf(auditHeadsView).pane?.(TABLE.idOf(at), CONTEXT) ?? []).join("\n");
-  assert.match(pane(1), /! CONFLICT: 2 times this node showed a head that cannot go on/);
+  assert.match(pane(1), /! CONFLICT: 2 times this node showed a head that does not continue/);
   assert.match(pane(1), /Export the trail of n2, save the heads \(w\), verify with both/);
   assert.doesNotMatch(pane(0), /CONFLICT/);
   const described = textsOf(bodyOf(auditHeadsView).describe?.(TABLE.idOf(1), CONTEXT) ?? []).join("\n");
@@ -35,7 +35,7 @@ test("a conflict says what it means and what to do", () => {
   assert.match(described, /conflicts +2/);
 });
 
-test("of a node with several chains a conflict says what a replacement looks like", () => {
+test("a conflict of a node with several chains explains a replacement", () => {
   const heads = [head({ conflicts: 1 }), head({ kid: "another".padEnd(43, "k"), seq: 12, conflicts: 1 })];
   const context = contextOf({ list_audit_heads: heads });
   const table = tableOfView(auditHeadsView, context);

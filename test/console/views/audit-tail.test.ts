@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
+import { wordsOf } from "../../../src/console/views/audit-record-text.ts";
 import { auditTailView } from "../../../src/console/views/audit-tail.ts";
 import { MAX_TAIL_ROWS, parseRecord } from "../../../src/console/views/audit-tail-rows.ts";
-import { wordsOf } from "../../../src/console/views/audit-tail-words.ts";
 import { bodyOf, cellAt, columnAt, contextOf, record, tableOfView, textsOf } from "./keys-fixture.ts";
 
 const WRITE = {
@@ -34,7 +34,7 @@ const DENIED = {
   profile: "standard",
 };
 
-test("each event is told in the words of what it records", () => {
+test("each event is described", () => {
   const words = (event: string, data: Readonly<Record<string, unknown>>): string =>
     wordsOf(record({ event, data })).text;
   assert.equal(words("admin.write", WRITE), 'put_suspension  provider:beta-labs  by unix:1000  "key rotation"');
@@ -83,12 +83,12 @@ test("each event is told in the words of what it records", () => {
     words("chain.start", { ephemeral: true, version: "1.0", pid: 7, key: "k", succeeds: null }),
     "a new chain  with an EPHEMERAL key, gone with the process  version 1.0  pid 7",
   );
-  assert.equal(words("chain.resume", { version: "1.0", pid: 7 }), "the chain goes on  version 1.0  pid 7");
-  assert.equal(words("chain.pause", { pid: 7 }), "the process ended in order  pid 7");
+  assert.equal(words("chain.resume", { version: "1.0", pid: 7 }), "the chain continues  version 1.0  pid 7");
+  assert.equal(words("chain.pause", { pid: 7 }), "the process ended normally  pid 7");
   assert.equal(words("later.event", { a: "b", c: [1], d: null }), "a b  c [1]");
 });
 
-test("a record of any data is told in a line without controls", () => {
+test("a record with any data is one escaped line", () => {
   const events = ["access.decision", "admin.write", "auth.failure", "config.applied", "cluster.change", "x"];
   fc.assert(
     fc.property(fc.constantFrom(...events), fc.jsonValue(), (event, data) => {
@@ -108,7 +108,7 @@ test("the node's records are rows, the newest first", () => {
   const table = tableOfView(auditTailView, context);
   assert.deepEqual(
     table.columns.map(({ id }) => cellAt(table, 0, id)),
-    ["14:02:05Z", "7", "n1", "chain.pause", "the process ended in order  pid 1"],
+    ["14:02:05Z", "7", "n1", "chain.pause", "the process ended normally  pid 1"],
   );
   assert.equal(cellAt(table, 1, "time"), "11-19 09:00Z");
   assert.deepEqual(bodyOf(auditTailView).sort, { column: "time", isDescending: true });
@@ -116,7 +116,7 @@ test("the node's records are rows, the newest first", () => {
   assert.deepEqual([table.sortKey(0, time), table.sortKey(1, time)], [0, 1]);
 });
 
-test("the stream that was given is shown instead, and a line that is no record as it is", () => {
+test("an audit file is shown instead, with invalid lines as they are", () => {
   const tail = [
     JSON.stringify(record({ seq: 9 })),
     '{"level":"info","msg":"hi\u0007"}',
@@ -134,15 +134,15 @@ test("the stream that was given is shown instead, and a line that is no record a
   assert.equal(table.cell(1, columnAt(table, "what"), 0).tone, "dim");
   assert.equal(new Set([0, 1, 2, 3].map((at) => table.idOf(at))).size, 4);
   assert.equal(table.sortKey(1, columnAt(table, "seq")), null);
-  assert.match(bodyOf(auditTailView).empty(contextOf({}, { tail: [] })).sentence, /stream that was given/);
-  assert.match(bodyOf(auditTailView).empty(contextOf({})).sentence, /The nodes remember no records/);
+  assert.match(bodyOf(auditTailView).empty(contextOf({}, { tail: [] })).sentence, /audit file/);
+  assert.match(bodyOf(auditTailView).empty(contextOf({})).sentence, /The nodes have no audit records/);
 });
 
-test("a stream that cannot be read says why and what to do", () => {
+test("an unreadable audit file says why and what to do", () => {
   const unread = contextOf({}, { tail: [], tailWhy: "audit\u001b.jsonl: there is no such file" });
   const { sentence, next } = bodyOf(auditTailView).empty(unread);
-  assert.equal(sentence, "The stream that was given cannot be read: audit\\u001b.jsonl: there is no such file.");
-  assert.match(next, /once it can; .*gateway console -audit FILE/);
+  assert.equal(sentence, "The audit file cannot be read: audit\\u001b.jsonl: there is no such file.");
+  assert.match(next, /once it can be read.*gateway console -audit FILE/);
 });
 
 test("only the newest lines of a long stream are rows", () => {
@@ -164,13 +164,13 @@ test("a row describes the whole record", () => {
   assert.deepEqual(line, ["no record of the audit trail:", "", "plain \\u001b[2J"]);
 });
 
-test("refusals want attention, and what was done does not", () => {
+test("refusals need attention, and completed changes do not", () => {
   const records = [record({ data: WRITE }), record({ seq: 2, event: "access.decision", data: DENIED })];
   const table = tableOfView(auditTailView, contextOf({ list_audit_records: records }));
   assert.deepEqual([table.isBad(0), table.isBad(1)], [false, true]);
 });
 
-test("what is not a record is not taken for one, whatever it is", () => {
+test("no invalid value is taken for a record", () => {
   const good = record();
   assert.deepEqual(parseRecord(JSON.stringify(good)), good);
   for (const bad of [

@@ -11,7 +11,7 @@ const pageOf = (verification: Verification | undefined): string => {
   return textsOf(body.lines(contextOf({}, { verification }))).join("\n");
 };
 
-test("before anything is verified the page says how to begin, here and on a command line", () => {
+test("before the first verification the page shows how to begin", () => {
   const page = pageOf(undefined);
   assert.match(page, /Press V and name an exported trail/);
   assert.match(page, /gateway audit verify FILE/);

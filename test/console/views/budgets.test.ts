@@ -58,12 +58,12 @@ test("a bucket is a row of its window", () => {
   assert.deepEqual(bodyOf(budgetsView).sort, { column: "%", isDescending: true });
 });
 
-test("the bar has blocks where the terminal knows them", () => {
+test("the bar uses block characters if the terminal has them", () => {
   const table = tableOfView(budgetsView, contextOf({ list_budgets: ROWS }, { isAscii: false }));
   assert.equal(cellAt(table, 1, "bar"), `█${"░".repeat(19)}`);
 });
 
-test("a column shortens all of its numbers where one would not fit", () => {
+test("a column abbreviates all numbers if one would not fit", () => {
   const rows = [bucket({ limit: Number.MAX_SAFE_INTEGER }), ...ROWS];
   const table = tableOfView(budgetsView, contextOf({ list_budgets: rows }));
   assert.deepEqual(
@@ -72,7 +72,7 @@ test("a column shortens all of its numbers where one would not fit", () => {
   );
 });
 
-test("nothing reads as all spent before it is", () => {
+test("nothing is shown as fully used before it is", () => {
   assert.equal(usedPercent({ used: 999_999, limit: 1_000_000 }), "99.9");
   assert.equal(usedPercent({ used: 1_000_000, limit: 1_000_000 }), "100.0");
   assert.equal(usedPercent({ used: 1_200_000, limit: 1_000_000 }), "120.0");
@@ -84,7 +84,7 @@ const HOUR_MS = 3_600_000;
 const passed = (passedMs: number, others: Parameters<typeof bucket>[0] = {}) =>
   bucket({ resets_at: new Date(NOW + 24 * HOUR_MS - passedMs).toISOString(), ...others });
 
-test("how long it lasts is estimated from this window's average, and called an estimate", () => {
+test("the remaining time is estimated from the window's average and labeled as an estimate", () => {
   const fast = passed(6 * HOUR_MS, { used: 4_800_000, remaining: 200_000 });
   assert.deepEqual(burnOf(fast, NOW), { kind: "exhausts", perHour: 800_000, inMs: HOUR_MS / 4 });
   assert.equal(
@@ -98,7 +98,7 @@ test("how long it lasts is estimated from this window's average, and called an e
   );
 });
 
-test("there is no estimate where there is nothing to make one of", () => {
+test("there is no estimate without data", () => {
   assert.equal(burnOf(passed(60_000), NOW).kind, "early");
   assert.equal(burnOf(passed(HOUR_MS, { used: 0 }), NOW).kind, "unused");
   assert.equal(burnOf(passed(HOUR_MS, { status: "exhausted" }), NOW).kind, "spent");
@@ -123,7 +123,7 @@ test("an estimate says exhausted only when that is before the reset", () => {
 
 const paneOf = (id: string): readonly string[] => textsOf(bodyOf(budgetsView).pane?.(id, CONTEXT) ?? []);
 
-test("the pane tells who refers to the bucket and which nodes hold a part of it", () => {
+test("the pane lists the users of the bucket and the nodes with a grant", () => {
   const holders = [
     { node: "n1", granted: 12_000, spent: 2_104_331 },
     { node: "n2", granted: 0, spent: 7 },
@@ -153,7 +153,7 @@ test("the pane tells who refers to the bucket and which nodes hold a part of it"
   assert.deepEqual(paneOf("gone/shared"), []);
 });
 
-test("the pane has room for three nodes, and says how many more there are", () => {
+test("the pane lists three nodes and counts the others", () => {
   const holders = Array.from({ length: 5 }, (_, at) => ({ node: `n${at}`, granted: 1, spent: 1 }));
   const context = contextOf({ list_budgets: [bucket({ holders })] });
   const lines = textsOf(bodyOf(budgetsView).pane?.("day-5m/shared", context) ?? []);
@@ -177,10 +177,10 @@ test("follow goes to the key of the bucket, or to the keys of a shared one", () 
     filter: "budget=team,",
   });
   assert.match(whyOf(budgetsView, "follow", [`ci/${DIGEST}`], CONTEXT) ?? "", /^q7Zk3v0W\.\.QyXz is a token's subject/);
-  assert.equal(whyOf(budgetsView, "follow", ["gone/shared"], CONTEXT), "the bucket is there no more");
+  assert.equal(whyOf(budgetsView, "follow", ["gone/shared"], CONTEXT), "the bucket no longer exists");
 });
 
-test("the filter that the keys come with finds the one bucket", () => {
+test("the filter of a key finds its bucket", () => {
   const rows = [ROWS[1] ?? bucket(), bucket({ budget: "ci", bucket: "x", key: "ci-main-2" })];
   const table = tableOfView(budgetsView, contextOf({ list_budgets: rows }));
   const filter = filterOf("key=ci-main,");
@@ -190,6 +190,6 @@ test("the filter that the keys come with finds the one bucket", () => {
   );
 });
 
-test("owners are told without controls", () => {
+test("owners are shown without control characters", () => {
   assert.equal(ownerOf({ bucket: "abcd1234", key: "a\u001b[2Jb" }), "key a\\u001b[2Jb");
 });

@@ -30,11 +30,11 @@ const said = (changes: Partial<CertificateRecord>): readonly (readonly [string, 
     saying(item, NOW),
   ]);
 
-test("a certificate that is good and whose renewal has not failed wants no attention", () => {
+test("a valid certificate without renewal failures is no alert", () => {
   assert.deepEqual(said({}), []);
 });
 
-test("one that expires, or has, or is not there says so with the last error", () => {
+test("an expiring, expired or missing certificate is an alert with the last error", () => {
   const last_error = "/etc/gateway/tls.key: the key is empty";
   assert.deepEqual(said({ last_error }), [["warn", `certificate expires in 70d, last error: ${last_error}`]]);
   assert.deepEqual(said({ state: "expires_soon", not_after: at(9.5 * 86_400) }), [
@@ -43,6 +43,6 @@ test("one that expires, or has, or is not there says so with the last error", ()
   assert.deepEqual(said({ state: "expires_now", not_after: at(7_260) }), [["fail", "certificate expires in 2h 01m"]]);
   assert.deepEqual(said({ state: "expired" }), [["fail", "certificate expired 2027-01-30: clients refuse it"]]);
   assert.deepEqual(said({ state: "pending", serial: null, not_after: null }), [
-    ["fail", "there is no certificate yet: nothing is served"],
+    ["fail", "no certificate yet: nothing is served"],
   ]);
 });

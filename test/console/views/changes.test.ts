@@ -36,7 +36,7 @@ const context = contextOf({
   ],
 });
 
-test("changes stand newest first with what came of them; reads and requests of callers are left out", () => {
+test("changes are newest first with their results, without reads and caller requests", () => {
   assert.deepEqual(rowsShown(changesView, context), [
     ["13:45:34Z", "unix:1000", "write source", "configuration", "dry run  revision 3, changed true"],
     ["13:45:33Z", "unix:1000", "reload the deployment document", "configuration", "~UNKNOWN  no_leader"],
@@ -46,7 +46,7 @@ test("changes stand newest first with what came of them; reads and requests of c
   ]);
 });
 
-test("those that were not done have tones and stay when narrowed", () => {
+test("refused changes have tones and stay when narrowed", () => {
   const table = tableOfView(changesView, context);
   const isBad = Object.fromEntries([0, 1, 2, 3, 4].map((row) => [table.idOf(row), table.isBad(row)]));
   assert.deepEqual(isBad, { "kid:7": false, "kid:6": true, "kid:5": true, "kid:3": true, "kid:1": false });
@@ -55,17 +55,17 @@ test("those that were not done have tones and stay when narrowed", () => {
   assert.equal(cellOf(changesView, context, "kid:1", "result").tone, "plain");
 });
 
-test("describing tells every fact and the record's place in its chain", () => {
+test("the description has every fact and the position in the chain", () => {
   const lines = textsOf(bodyOf(changesView).describe?.("kid:1", context) ?? []);
   for (const text of ["request_id        r1", 'roles             ["local"]', "seq               1"]) {
     assert.ok(lines.includes(text), `${text} is told`);
   }
   assert.deepEqual(textsOf(bodyOf(changesView).describe?.("gone", context) ?? []), [
-    "The node remembers the record no more.",
+    "The node no longer has the record.",
   ]);
 });
 
-test("the pane tells who did what", () => {
+test("the pane shows who did what", () => {
   assert.deepEqual(textsOf(bodyOf(changesView).pane?.("kid:1", context) ?? []), [
     "who       unix:1000  13:45:28Z  record 1 of n1",
     "what      put_suspension on Suspension provider:acme-chat",
@@ -74,7 +74,7 @@ test("the pane tells who did what", () => {
   assert.deepEqual(bodyOf(changesView).pane?.("gone", context), []);
 });
 
-test("a record of another form is told as unknown or left out, and never fails", () => {
+test("an unknown record is shown as unknown or omitted, and never fails", () => {
   for (const data of [null, 3, "text", []]) {
     const change = changeOf(auditRecord(1, data));
     assert.ok(change === undefined || change.result === "unknown");

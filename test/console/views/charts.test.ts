@@ -40,7 +40,7 @@ const REQUESTS = [
   }),
 ];
 
-test("requests have bands of what ended well, was refused and failed; a client that left has failed at nothing", () => {
+test("requests have bands for success, refusal and failure; an aborted client is not a failure", () => {
   const lines = above(requestsView, contextOf({ list_requests: REQUESTS }));
   assert.deepEqual(
     lines.map((text) => [text.slice(0, 24).trim(), /[\d.]+[a-z]*B?(?: max \S+)$/.exec(text)?.[0] ?? ""]),
@@ -72,7 +72,7 @@ test("e on a request goes to the failures of its provider, or to who else was re
   });
 });
 
-test("an MCP server has its own calls in the pane, the bad ones named, and none of another hop", () => {
+test("the pane of an MCP server has only its own calls, with the failed ones listed", () => {
   const server = {
     ...{ name: "tickets", url: "http://t", protocol: "2026-07-28", registry_name: null, state: "ok" as const, rate: 1 },
     ...{
@@ -87,12 +87,12 @@ test("an MCP server has its own calls in the pane, the bad ones named, and none 
   };
   const context = contextOf({ list_requests: REQUESTS, list_mcp_servers: [server] });
   const text = pane(mcpView, "tickets", context);
-  assert.match(text, /last 15m +1 call: 0 ended well, 0 refused, 1 failed; 30s are remembered/);
+  assert.match(text, /last 15m +1 call: 0 ended well, 0 refused, 1 failed; 30s are kept/);
   assert.match(text, /bad +14:01:47Z {2}502 upstream_unreachable\\u001b {2}chat_completions/);
   assert.equal(above(mcpView, context)[2]?.slice(-9).trim(), "1 max 1");
 });
 
-const deed = (more: Partial<HistoryRecord>): HistoryRecord => ({
+const task = (more: Partial<HistoryRecord>): HistoryRecord => ({
   ...{ time: at(-30), kind: "guardrails", name: "cards", attempts: null, failures: null, ttfb_p50_ms: null },
   ...{ ttfb_p95_ms: null, in_flight: null, input_tokens: null, output_tokens: null, used: null, refused: null },
   ...{
@@ -109,7 +109,7 @@ const deed = (more: Partial<HistoryRecord>): HistoryRecord => ({
 
 const types = (...all: readonly (readonly [string, number])[]) => all.map(([type, findings]) => ({ type, findings }));
 
-test("guardrails have a band for each rule and detector, the shadow beside the inline, and what was held back", () => {
+test("guardrails have a band per rule and detector, with shadow findings and held-back text", () => {
   const detector = (name: string, mode: "inline" | "shadow") => ({
     ...{ kind: "detector" as const, name, type: "pii", mode, schedule: "sync" as const, role: "discover" as const },
     ...{ kinds: ["user"], threshold: null, timeout_ms: null, on_error: "fail_open" as const, entities: null },
@@ -119,13 +119,13 @@ test("guardrails have a band for each rule and detector, the shadow beside the i
   const context = contextOf({
     list_guardrails: [detector("personal", "inline"), detector("trial", "shadow")],
     list_history: [
-      deed({ decisions: 3 }),
-      deed({ decisions: 2, node: "n2", time: at(-95) }),
-      deed({ name: "personal", findings: 7, types: types(["CREDIT_CARD", 5], ["EMAIL_ADDRESS", 2]) }),
-      deed({ name: "personal", findings: 1, time: at(-95), node: "n2", types: types(["EMAIL_ADDRESS", 1]) }),
-      deed({ name: "trial", findings: 4 }),
-      deed({ name: "streams", held_bytes: 2_048 }),
-      deed({ name: "cards", decisions: 90, time: at(-3_600) }),
+      task({ decisions: 3 }),
+      task({ decisions: 2, node: "n2", time: at(-95) }),
+      task({ name: "personal", findings: 7, types: types(["CREDIT_CARD", 5], ["EMAIL_ADDRESS", 2]) }),
+      task({ name: "personal", findings: 1, time: at(-95), node: "n2", types: types(["EMAIL_ADDRESS", 1]) }),
+      task({ name: "trial", findings: 4 }),
+      task({ name: "streams", held_bytes: 2_048 }),
+      task({ name: "cards", decisions: 90, time: at(-3_600) }),
     ],
   });
   assert.deepEqual(
@@ -142,16 +142,19 @@ test("guardrails have a band for each rule and detector, the shadow beside the i
     ],
   );
   const text = pane(guardrailsView, "detector:trial", context);
-  assert.match(text, /health +2 failures of 30 texts, 6\.7 %: such texts pass unread; cache answered 25 % of 40 texts/);
+  assert.match(
+    text,
+    /health +2 failures of 30 texts, 6\.7 %: such texts pass uninspected; cache answered 25 % of 40 texts/,
+  );
   assert.match(text, /last 15m +findings, all nodes +4 /);
-  assert.match(text, /beside it +personal, inline and of this type, have 8 findings/);
+  assert.match(text, /compare +personal, inline and of this type, have 8 findings/);
   const personal = pane(guardrailsView, "detector:personal", context);
   const bars = personal.split("\n").flatMap((text) => (/ max \d/.test(text) ? [text.search(/[▁-█]/)] : []));
   assert.deepEqual(new Set(bars).size, 1, "the charts begin in the same column");
   assert.match(personal, /by type +CREDIT_CARD +5 .*\n +EMAIL_ADDRESS +3 /);
 });
 
-test("controls have a bar each, those served most first; one without a decision says that nothing is shown by it", () => {
+test("controls have a bar each, most served first, and say if there is no decision", () => {
   const control = (name: string, decisions: number, rules = ["cards"]) => ({
     control: name,
     pack: "",
@@ -167,16 +170,16 @@ test("controls have a bar each, those served most first; one without a decision 
     ["b", "a", "d", ""],
   );
   assert.match(pane(controlsView, "c", context), /evidence +no decision yet/);
-  assert.match(pane(controlsView, "d", context), /no rule carries it any more/);
+  assert.match(pane(controlsView, "d", context), /no rule has it any longer/);
   assert.deepEqual(startOf(controlsView, "follow", ["a"], context), {
     kind: "go",
     place: { view: "guardrails" },
     row: "rule:cards",
   });
-  assert.equal(whyOf(controlsView, "requests", ["d"], context), "no rule carries it now");
+  assert.equal(whyOf(controlsView, "requests", ["d"], context), "no rule has it now");
 });
 
-test("a certificate says how much of its life is left, and what is to be done", () => {
+test("a certificate shows its remaining lifetime and what to do", () => {
   const certificate = (more: Partial<CertificateRecord>): CertificateRecord => ({
     ...{ names: ["g.example"], source: "/etc/tls.crt", state: "valid", serial: "4A", issuer: "test" },
     ...{ not_before: at(-30 * 86_400), not_after: at(30 * 86_400), next_renewal: null, step: null, last_error: null },
@@ -187,15 +190,15 @@ test("a certificate says how much of its life is left, and what is to be done", 
     pane(certificatesView, "n1", contextOf({ list_certificates: [certificate(more)] }));
   assert.match(told({}), /life +#{20}\.{20} {2}30d of 60d left/);
   assert.doesNotMatch(told({}), /^do /m);
-  assert.match(told({ state: "expires_soon" }), /do +whoever keeps the files renews it/);
-  assert.match(told({ last_error: "no\u001b" }), /do +put a pair that belongs together/);
+  assert.match(told({ state: "expires_soon" }), /do +renewed outside the gateway/);
+  assert.match(told({ last_error: "no\u001b" }), /do +replace the files with a matching/);
   const url = "https://acme.example/directory";
-  assert.match(told({ source: url, last_error: "dns" }), /do +`gateway check` asks the authority/);
+  assert.match(told({ source: url, last_error: "dns" }), /do +`gateway check` tests the authority/);
   assert.match(told({ source: url, state: "pending", not_after: null }), /do +the first is being ordered/);
   assert.match(told({ state: "expired", not_after: at(-7_200) }), /expired 2h 00m ago/);
 });
 
-test("artifacts stand worst first, with what is in use, to come and left over, and what is to be done", () => {
+test("artifacts are worst first, with those in use, missing and unused, and what to do", () => {
   const artifact = (more: Partial<ArtifactRecord>): ArtifactRecord => ({
     ...{ model: "ner", file: "model.onnx", role: "graph", digest: `sha256:${"a".repeat(64)}`, size: 1_000 },
     ...{

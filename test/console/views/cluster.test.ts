@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ClusterMemberRecord } from "../../../src/admin-api/index.ts";
 import type { Context } from "../../../src/console/model/context.ts";
-import type { VerbId } from "../../../src/console/model/keys.ts";
+import type { VerbId } from "../../../src/console/model/key-bindings.ts";
 import type { Intent, TableBody } from "../../../src/console/model/view.ts";
 import { clusterView } from "../../../src/console/views/cluster.ts";
 import { clusterLines, memberPane } from "../../../src/console/views/cluster-members.ts";
@@ -22,7 +22,7 @@ const MIXED = [
 ];
 const mixed = cluster(MIXED);
 
-test("the table has a row a member, and marks the node asked", () => {
+test("the table has a row per member and marks the connected node", () => {
   const table = body.table(mixed);
   const rows = Array.from({ length: table.count }, (_, row) =>
     table.columns.map((_column, column) => table.cell(row, column, NOW).text),
@@ -54,14 +54,14 @@ test("columns sort by letters of their own, and by numbers", () => {
   );
 });
 
-test("above the table stand the quorum and who leads", () => {
+test("the quorum and the leader are above the table", () => {
   assert.deepEqual(texts(clusterLines(cluster([leader("n1"), member("n2"), member("n3")]))), [
     "3 voters, quorum 2, tolerates the loss of 1; 3 reachable",
-    "leader n1; term 12; index 88,412; asked of n1 (leader)",
+    "leader n1; term 12; index 88,412; as seen by n1 (leader)",
   ]);
   assert.deepEqual(texts(clusterLines(mixed)), [
     "4 voters, quorum 3, tolerates no further loss; 1 learner without a vote; 3 reachable",
-    "leader n1; term 12; index 88,412; asked of n1 (leader)",
+    "leader n1; term 12; index 88,412; as seen by n1 (leader)",
   ]);
   assert.equal(
     texts(clusterLines(cluster([leader("n1"), member("n2")])))[0],
@@ -69,14 +69,14 @@ test("above the table stand the quorum and who leads", () => {
   );
 });
 
-test("while members are of several builds, what the feature level waits for is said", () => {
+test("with members of several builds, the reason for the feature level is shown", () => {
   const feature = { level: 3, highest: 4, waiting: "level 4 waits for n2, which runs 0.1.0 (levels to 3)" };
   const lines = clusterLines(cluster([leader("n1"), member("n2"), member("n3")], { feature }));
   assert.equal(texts(lines)[2], `feature level 3; ~ ${feature.waiting}`);
   assert.equal(clusterLines(cluster([leader("n1")], { feature: { ...feature, waiting: null } })).length, 2);
 });
 
-test("a quorum that is lost is said, and who leads is nobody", () => {
+test("a lost quorum is shown, with no leader", () => {
   const lost = cluster([member("n1"), silent("n2"), silent("n3")], {
     leader: null,
     role: "candidate",
@@ -84,11 +84,11 @@ test("a quorum that is lost is said, and who leads is nobody", () => {
   });
   assert.deepEqual(texts(clusterLines(lost)), [
     "3 voters, quorum 2; ! 1 reachable: NO QUORUM, nothing can be written (H)",
-    "! no leader; term 12; index 88,412, committed 88,500; asked of n1 (candidate)",
+    "! no leader; term 12; index 88,412, committed 88,500; as seen by n1 (candidate)",
   ]);
 });
 
-test("where there is no room, the quorum is what is kept", () => {
+test("without room, the quorum is kept", () => {
   assert.equal(body.above?.(mixed, { columns: 80, rows: 1 }).length, 1);
   assert.deepEqual(clusterLines(contextOf({})), []);
 });
@@ -105,13 +105,13 @@ for (const { id, members, meaning, toDo, without } of [
     id: "n2",
     members: MIXED,
     meaning: "it was too far behind for the log and is being sent the whole state",
-    toDo: "wait; if it does not end, look at its disk and at the link to the leader",
+    toDo: "wait; if it does not end, check its disk and the network to the leader",
     without: "3 voters, quorum 2, tolerates no further loss",
   },
   {
     id: "n3",
     members: MIXED,
-    meaning: "nothing is heard of it for 14m 20s: its process, its machine or the way there is down",
+    meaning: "no contact for 14m 20s: its process, its machine or its network is down",
     toDo: "start it again: it replays its log and catches up",
     without: "3 voters, quorum 2, tolerates the loss of 1",
   },
@@ -126,15 +126,16 @@ for (const { id, members, meaning, toDo, without } of [
     id: "n2",
     members: [leader("n1"), member("n2", { lag: 5_000 }), member("n3")],
     meaning: "it follows and votes, 5,000 entries behind",
-    toDo: "see that its lag falls; if not, look at its disk and the link",
+    toDo: "check that its lag falls; if not, check its disk and network",
     without: "2 voters, quorum 2, tolerates no loss: LOSING EITHER NODE STOPS WRITES",
   },
   {
     id: "n3",
     members: [member("n1"), silent("n2"), silent("n3")],
-    meaning: "nothing is heard of it for 14m 20s: its process, its machine or the way there is down",
-    toDo: "start it again: no majority is reachable. If the majority is lost for good: H",
-    without: "it cannot be removed now: 1 of 3 voters reachable, quorum 2: nothing can be decided, this neither",
+    meaning: "no contact for 14m 20s: its process, its machine or its network is down",
+    toDo: "start it again: no majority is reachable. If the majority is lost permanently: H",
+    without:
+      "it cannot be removed now: 1 of 3 voters reachable, quorum 2: no quorum, so this change would be refused too",
   },
   {
     id: "n1",
@@ -174,14 +175,14 @@ test("every verb that can change a cluster leads to a dialog, and none without",
   const then = restore.next("old.tgz");
   assert.equal(then.kind === "dialog" && then.dialog.title, "Restore a snapshot");
   assert.deepEqual(intentOf("guide", [], three), { kind: "go", place: { view: "recover" } });
-  assert.equal(intentOf("lead", ["n1"], three), "n1 leads already");
+  assert.equal(intentOf("lead", ["n1"], three), "n1 is the leader already");
 });
 
-test("why a verb does not apply holds no controls", () => {
-  assert.equal(intentOf("lead", ["n\u001b9"], mixed), "n\\u001b9 is no member any more");
+test("reasons for unavailable verbs are escaped", () => {
+  assert.equal(intentOf("lead", ["n\u001b9"], mixed), "n\\u001b9 is no longer a member");
 });
 
-test("of the survivors the one that is furthest is named", () => {
+test("the most advanced survivor is named", () => {
   const members = [member("n1", { applied: 10 }), member("n2", { applied: 12 }), silent("n3"), learner("n4")];
   assert.equal(survivorOf(members)?.id, "n2");
   assert.equal(survivorOf([member("n2", { applied: null }), member("n1", { applied: null })])?.id, "n1");
@@ -194,7 +195,7 @@ test("the recovery guide gives the commands in their order, with the names that 
   assert.deepEqual(page.slice(page.indexOf("NOW"), page.indexOf("WHAT IS LOST")), [
     "NOW",
     "3 voters, quorum 2; 1 reachable as n2 sees it",
-    "! No majority is reachable: nothing can be decided until it is, or until a recovery.",
+    "! No majority is reachable: nothing can be written until there is one, or until a recovery.",
     "  n1        voter    silent, heard of 14m 20s ago, index 88,100, forward 10.0.0.1:7001",
     "  n2 *      voter    reachable, index 88,412, forward 10.0.0.2:7001",
     "  n3        voter    silent, heard of 14m 20s ago, index 88,100, forward 10.0.0.3:7001",
@@ -205,7 +206,7 @@ test("the recovery guide gives the commands in their order, with the names that 
     "2  on every survivor: print what its disk says; this writes nothing",
     "     gateway cluster recover -config node.yaml",
     "   Choose ONE: the highest `last term`, and among equals the highest `last index`. A higher index of an older",
-    "   term knows less. n2 is the only survivor known.",
+    "   term has less. n2 is the only survivor known.",
     "3  on the chosen one alone (by what is known now n2, index 88,412): look, then write, once",
     "     gateway cluster recover -config node.yaml -keep n2",
     "     gateway cluster recover -config node.yaml -keep n2 -confirm",
@@ -225,7 +226,7 @@ test("the recovery guide gives the commands in their order, with the names that 
 test("the recovery guide warns while a majority is reachable, and works without a gateway", () => {
   assert.ok(
     texts(recoverLines(mixed)).includes(
-      "A majority is reachable: do NOT recover. Whatever is wrong, this is not the remedy.",
+      "A majority is reachable: do NOT recover. Whatever is wrong, this guide does not apply.",
     ),
   );
   const blind = texts(recoverLines(contextOf({})));

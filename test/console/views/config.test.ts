@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Context } from "../../../src/console/model/context.ts";
-import type { VerbId } from "../../../src/console/model/keys.ts";
+import type { VerbId } from "../../../src/console/model/key-bindings.ts";
 import type { Intent, TableBody, View } from "../../../src/console/model/view.ts";
 import { configView, fileLines } from "../../../src/console/views/config.ts";
 import { revisionsView } from "../../../src/console/views/revisions.ts";
@@ -61,7 +61,7 @@ function titleOf(intent: Intent | string): string {
   return typeof intent === "object" && intent.kind === "dialog" ? intent.dialog.title : JSON.stringify(intent);
 }
 
-test("sources stand with their revision, writer and state", () => {
+test("sources are listed with revision, writer and state", () => {
   assert.deepEqual(rowsOf(configView, api), [
     ["default", "118", "api", "13:41:02Z", "ci@example", "running"],
     ["team-ml", "7", "api", "2026-11-18 09:12Z", "ci@example", "! REFUSED"],
@@ -71,7 +71,7 @@ test("sources stand with their revision, writer and state", () => {
   assert.equal(new Set(table.columns.map(({ letter }) => letter)).size, table.columns.length);
 });
 
-test("above them stands how the file is to what runs, and what to do", () => {
+test("the state of the file and what to do are above the table", () => {
   assert.deepEqual(texts(fileLines(file)), [
     "file      DIVERGED  version 42 has other content",
     "to do     raise `version` in the file",
@@ -81,7 +81,7 @@ test("above them stands how the file is to what runs, and what to do", () => {
   assert.deepEqual(fileLines(contextOf({})), []);
 });
 
-test("the pane tells why a source is not served, its bytes and its newest revisions", () => {
+test("the pane shows why a source is not in force, its size and its newest revisions", () => {
   const { pane } = tableBody(configView);
   assert.deepEqual(texts(pane?.("default", api) ?? []), [
     "state     running",
@@ -111,7 +111,7 @@ test("the pages of a source are loaded by its name and revisions", () => {
   });
 });
 
-test("a difference is refused where no earlier revision is kept, and tried where that is not known", () => {
+test("a difference needs an earlier revision, and is tried if that is not known", () => {
   const only = contextOf({ ...VALUES, revisions: { default: [revision(118)] } });
   assert.equal(
     intentOf(configView, "difference", ["default"], only),
@@ -137,7 +137,7 @@ test("a preview asks for a file, and writes nothing", () => {
   });
 });
 
-test("what changes a source goes by a dialog, after the file was named", () => {
+test("a change of a source asks for a file, then opens a dialog", () => {
   const asked = intentOf(configView, "create", ["team-ml"], api);
   assert.ok(typeof asked === "object" && asked.kind === "ask");
   assert.equal(titleOf(asked.next("team.yaml")), "New revision of a source");
@@ -157,10 +157,10 @@ test("without sources the next step is a file, by this API or by a reload", () =
   const none = contextOf({ list_sources: [], get_config: config("no_file", { source: "api" }) });
   const waits = contextOf({ list_sources: [], get_config: config("diverged") });
   assert.equal(empty(none).next, "Press n to write the first source from a file.");
-  assert.equal(empty(waits).next, "The file becomes the source `default` by R, once there is a leader.");
+  assert.equal(empty(waits).next, "Press R to apply the file as source `default`, once there is a leader.");
 });
 
-test("revisions stand newest first, the one in force marked", () => {
+test("revisions are newest first, with the active one marked", () => {
   assert.deepEqual(rowsOf(revisionsView, api), [
     ["118", "yes", "13:41:02Z", "ci@example", "4,214"],
     ["117", "", "2026-11-18 09:12Z", "unix:1000", "4,213"],
@@ -169,7 +169,7 @@ test("revisions stand newest first, the one in force marked", () => {
   assert.deepEqual(tableBody(revisionsView).sort, { column: "revision", isDescending: true });
 });
 
-test("revisions are those of the source named, else of `default`", () => {
+test("revisions are those of the named source, otherwise of `default`", () => {
   assert.deepEqual(revisionsView.needs("team-ml")[0], { id: "list_source_revisions", name: "team-ml" });
   assert.deepEqual(revisionsView.needs(undefined)[0], { id: "list_source_revisions", name: "default" });
   const team = contextOf({ ...VALUES, revisions: { "team-ml": [revision(7)] } }, { subject: "team-ml" });
@@ -205,7 +205,7 @@ test("the newest revision is neither compared with itself nor rolled back to", (
   assert.equal(intentOf(revisionsView, "rollback", ["117"], file), SINGLE);
 });
 
-test("the pane of a revision tells what the keys lead to", () => {
+test("the pane of a revision explains its keys", () => {
   const { pane } = tableBody(revisionsView);
   assert.deepEqual(texts(pane?.("117", api) ?? []), [
     "4,213 bytes, written 2d ago by unix:1000",

@@ -40,7 +40,7 @@ const FAILURES = [
 ];
 const context = contextOf({ ...INCIDENT, list_backend_errors: FAILURES }, { subject: "acme-chat" });
 
-test("failures stand newest first, with where the request went", () => {
+test("failures are newest first, with the failover", () => {
   assert.deepEqual(rowsShown(errorsView, context), [
     ["14:02:05Z", "503", "5xx", "server_error", "ci", "gpt-fast", "812ms", "1", "acme-alt", "n1", "r-1"],
     ["14:02:04Z", "-", "connect", "-", "ci", "gpt-fast", "812ms", "2", "no failover", "n1", "r-1"],
@@ -48,7 +48,7 @@ test("failures stand newest first, with where the request went", () => {
   ]);
 });
 
-test("a failure is called by the provider's code, and above stand those of one code and model together", () => {
+test("failures are named by the provider's code, and grouped by code and model above the table", () => {
   const name = (more: Partial<BackendFailure>): string => {
     const one = contextOf({ ...INCIDENT, list_backend_errors: [failure(-1, more)] }, { subject: "acme-chat" });
     return bodyOf(errorsView).table(one).nameOf(0);
@@ -101,7 +101,7 @@ test("the view reads the errors of its subject, and asks for one where none was 
   assert.equal(whyOf(errorsView, "lift", unnamed), "name a provider: `:errors NAME`");
 });
 
-test("a provider without failures is told of calmly", () => {
+test("a provider without failures has a plain sentence", () => {
   assert.equal(
     bodyOf(errorsView).empty(contextOf({ list_backend_errors: [] }, { subject: "acme-chat" })).sentence,
     "No failure of acme-chat on any node that answers, since its start.",
@@ -130,6 +130,6 @@ test("f goes to the provider that the request failed over to", () => {
     row: "acme-alt",
   });
   assert.equal(whyOf(errorsView, "follow", context, moved), undefined);
-  assert.equal(whyOf(errorsView, "follow", context, failed), "this request had no failover");
-  assert.equal(whyOf(errorsView, "follow", context, "gone"), "the failure is remembered no more");
+  assert.equal(whyOf(errorsView, "follow", context, failed), "the request had no failover");
+  assert.equal(whyOf(errorsView, "follow", context, "gone"), "the failure is no longer kept");
 });

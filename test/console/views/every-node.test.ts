@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { RefusalRecord } from "../../../src/admin-api/index.ts";
-import { summedRows, whoseNumbers } from "../../../src/console/model/nodes.ts";
+import { coverageWords, summedRows } from "../../../src/console/model/nodes.ts";
 import { filterOf } from "../../../src/console/store/filter.ts";
 import { VIEWS } from "../../../src/console/views/all.ts";
 import { attentionOf } from "../../../src/console/views/attention.ts";
@@ -72,7 +72,7 @@ test("a provider is one row over all nodes: sums, the worst state, the slowest n
   );
 });
 
-test("where nodes met one otherwise is a column, and each node's part stands below and in the JSON", () => {
+test("a column shows where nodes differ, and the pane and JSON have each node's part", () => {
   assert.deepEqual(cellOf(providersView, context, "acme", "nodes"), { text: "FAILING n2", tone: "fail" });
   assert.deepEqual(cellOf(providersView, context, "beta", "nodes"), { text: "1", tone: "dim" });
   const alike = contextOf({ list_backends: [part("n1"), part("n2", { state: "idle" })] });
@@ -88,21 +88,21 @@ test("where nodes met one otherwise is a column, and each node's part stands bel
   assert.deepEqual(table.jsonOf(0), PARTS);
 });
 
-test("attention tells the node on which a provider fails alone, with that node's numbers", () => {
+test("an alert names the only node on which a provider fails, with its numbers", () => {
   const [item] = attentionOf(context);
-  assert.match(item?.says ?? "", /^on n2 alone, 80\.0 % of attempts fail, 2\.0\/s/);
+  assert.match(item?.says ?? "", /^only on n2: 80\.0 % of attempts fail, 2\.0\/s/);
   const [everywhere] = attentionOf(
     contextOf({ list_backends: PARTS.map((row) => ({ ...row, state: "failing" as const })) }),
   );
   assert.match(everywhere?.says ?? "", /^20\.0 % of attempts fail, 8\.0\/s/);
 });
 
-test("a title says whose numbers it heads", () => {
-  const of = (more: object) => whoseNumbers(dataOf({ ...CLUSTER, ...more }), { id: "list_backends" });
+test("the title says which nodes the numbers cover", () => {
+  const of = (more: object) => coverageWords(dataOf({ ...CLUSTER, ...more }), { id: "list_backends" });
   assert.equal(of({}), "of all 3 nodes");
   assert.equal(of({ list_cluster_members: MEMBERS.slice(0, 1) }), "of n1");
-  assert.equal(whoseNumbers(dataOf({ ...CLUSTER, list_budgets: [] }), { id: "list_budgets" }), "of all 3 nodes");
-  assert.equal(whoseNumbers(dataOf({ ...CLUSTER, list_keys: [] }), { id: "list_keys" }), undefined);
+  assert.equal(coverageWords(dataOf({ ...CLUSTER, list_budgets: [] }), { id: "list_budgets" }), "of all 3 nodes");
+  assert.equal(coverageWords(dataOf({ ...CLUSTER, list_keys: [] }), { id: "list_keys" }), undefined);
   const missing = {
     value: PARTS,
     freshAt: NOW,
@@ -112,7 +112,7 @@ test("a title says whose numbers it heads", () => {
   };
   const data = dataOf(CLUSTER);
   const gapped = { get: ((need) => (need.id === "list_backends" ? missing : data.get(need))) as typeof data.get };
-  assert.equal(whoseNumbers(gapped, { id: "list_backends" }), "of 2 of 3 nodes");
+  assert.equal(coverageWords(gapped, { id: "list_backends" }), "of 2 of 3 nodes");
 });
 
 const refusal = (more: Partial<RefusalRecord>): RefusalRecord => ({
@@ -135,13 +135,13 @@ const refused = (...rows: readonly Partial<RefusalRecord>[]) =>
     .filter(({ what }) => what === "REFUSED")
     .map(({ severity, kind, name, says }) => [severity, kind, name, says]);
 
-test("a caller that is refused wants attention, told once over all nodes", () => {
+test("a refused caller is one alert over all nodes", () => {
   assert.deepEqual(refused({}, { node: "n2", last_minute: 3, last_hour: 3 }, { code: "gone", last_minute: 0 }), [
     ["warn", "key", "ci", "no-opus refused 15/min with policy_denied, 33 in the hour, on n1, n2"],
   ]);
 });
 
-test("what a budget is known to refuse is told with the budget alone; scanners and the suspended are worth a note", () => {
+test("refusals by a budget are shown with the budget; scanners and suspended callers are notes", () => {
   assert.deepEqual(refused({ cause: "budget", cause_name: "day" }), []);
   assert.equal(refused({ cause: "budget", cause_name: "of another node" }).length, 1);
   assert.deepEqual(
@@ -165,7 +165,7 @@ test("hundreds of refused callers take seven rows", () => {
   assert.equal(rows[6]?.[2], "294 more");
 });
 
-test("every view of what requests name leads to them", () => {
+test("every view with request subjects leads to their requests", () => {
   const leading = VIEWS.filter(({ offers }) => offers.some(({ verb }) => verb === "requests")).map(({ id }) => id);
   for (const id of "overview providers pool errors keys profiles budgets models mcp a2a suspensions refusals guardrails".split(
     " ",
@@ -173,7 +173,7 @@ test("every view of what requests name leads to them", () => {
     assert.ok(leading.includes(id), id);
 });
 
-test("a bucket leads to the requests of those who spend from it", () => {
+test("a bucket leads to the requests of its callers", () => {
   const list_profiles = ["standard", "batch (eu)", "other"].map((name, row) => ({
     ...{ name, budget: row < 2 ? "day" : null, allowed_models: [], require_caps: [], access_rules: 0 },
     ...{ detectors: null, keys: 1 },
@@ -195,12 +195,12 @@ test("a bucket leads to the requests of those who spend from it", () => {
   );
 });
 
-test("a filter for any of many stays a pattern that is taken", () => {
+test("a filter for many names stays a valid pattern", () => {
   const many = filterOf(anyOf(Array.from({ length: 50 }, (_, row) => profileFilter(`profile-${row}`))));
   assert.ok(many.kind === "match" && many.test(profileFilter("profile-0")));
 });
 
-test("an attention row leads to the requests of what it is about, and says so where there are none", () => {
+test("an alert leads to its requests, or says that there are none", () => {
   const all = contextOf({
     ...CLUSTER,
     list_suspensions: [suspension("corp", { kind: "issuer" })],

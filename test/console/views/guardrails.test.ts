@@ -64,7 +64,7 @@ const RECORDS: readonly GuardrailRecord[] = [
 const context = contextOf({ list_guardrails: RECORDS });
 const body = bodyOf(guardrailsView);
 
-test("detectors and rules stand in the order of the document, with what each did", () => {
+test("detectors and rules are in document order, with what each did", () => {
   assert.deepEqual(rowsShown(guardrailsView, context), [
     ["1", "detector", "pii", "pii", " inline", "sync", "input, output", "fail_closed", "1,204", "-", "0"],
     ["2", "detector", "judge", "remote confirm", "~SHADOW", "async", "input, output", "fail_open", "1,204", "-", "3"],
@@ -73,7 +73,7 @@ test("detectors and rules stand in the order of the document, with what each did
   ]);
 });
 
-test("what could not do its work is bad, and worse where it fails closed", () => {
+test("a failing detector needs attention, more if it fails closed", () => {
   const errors = (id: string) => cellOf(guardrailsView, context, id, "errors").tone;
   assert.deepEqual(idsShown(guardrailsView, context).map(errors), ["dim", "warn", "dim", "fail"]);
   assert.equal(cellOf(guardrailsView, context, "detector:judge", "mode").tone, "off");
@@ -84,13 +84,13 @@ test("what could not do its work is bad, and worse where it fails closed", () =>
   );
 });
 
-test("the pane tells of a detector what it reads and finds, of a rule what it needs", () => {
+test("the pane shows what a detector reads and finds, and what a rule needs", () => {
   const pane = (id: string) => textsOf(body.pane?.(id, context) ?? []);
   assert.deepEqual(pane("detector:pii"), [
     "detector  pii  inline  sync, at most 250ms, threshold 0.5, fail_closed",
     "reads     texts of kind input, output",
-    "finds     all that it knows",
-    "its own   badge: EMPLOYEE",
+    "finds     all types",
+    "added     badge: EMPLOYEE",
     "counted   1,204 texts read, 88 remembered; 0 errors  on n1, since its process started",
     "health    no failure; cache answered 7 % of 1,292 texts",
     "last 15m  findings, all nodes            0  ",
@@ -111,12 +111,12 @@ test("the pane tells of a detector what it reads and finds, of a rule what it ne
   assert.deepEqual(body.pane?.("rule:pii", context), []);
 });
 
-test("describing tells all fields, and says when it is gone", () => {
+test("the description has all fields, and says when the row no longer exists", () => {
   assert.ok(textsOf(body.describe?.("rule:cards", context) ?? []).some((text) => /^operator +mask$/.test(text)));
-  assert.deepEqual(textsOf(body.describe?.("rule:gone", context) ?? []), ["It is there no more."]);
+  assert.deepEqual(textsOf(body.describe?.("rule:gone", context) ?? []), ["It no longer exists."]);
 });
 
-test("f goes to the refusals of the row, and finds those of no other", () => {
+test("f goes to exactly the refusals of the row", () => {
   const filterOf = (id: string): string => {
     const intent = startOf(guardrailsView, "follow", context, id);
     assert.ok(intent.kind === "go" && intent.place.view === "refusals");
@@ -133,7 +133,7 @@ test("f goes to the refusals of the row, and finds those of no other", () => {
   assert.deepEqual(found(filterOf("rule:no-secrets")), [0]);
   assert.deepEqual(found(filterOf("detector:pii")), [2]);
   assert.equal(whyOf(guardrailsView, "follow", context, "rule:cards"), undefined);
-  assert.equal(whyOf(guardrailsView, "follow", context, "rule:gone"), "it is there no more");
+  assert.equal(whyOf(guardrailsView, "follow", context, "rule:gone"), "it no longer exists");
   assert.equal(startOf(guardrailsView, "follow", context, "rule:gone").kind, "flash");
 });
 

@@ -10,7 +10,7 @@ import type {
 import type { Context } from "../../../src/console/model/context.ts";
 import type { Data, Readable, ReadableId, Reading } from "../../../src/console/model/data.ts";
 import type { Dialog } from "../../../src/console/model/dialog.ts";
-import type { VerbId } from "../../../src/console/model/keys.ts";
+import type { VerbId } from "../../../src/console/model/key-bindings.ts";
 import type { Table } from "../../../src/console/model/table.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import type { Intent, Offer, TableBody, View } from "../../../src/console/model/view.ts";
@@ -36,7 +36,7 @@ export const contextOf = (answers: Answers, others: Partial<Context> = {}): Cont
   subject: undefined,
   isReadOnly: false,
   isAscii: true,
-  doorFlags: "-socket /run/gateway.sock",
+  endpointFlags: "-socket /run/gateway.sock",
   tail: undefined,
   verification: undefined,
   ...others,
@@ -156,9 +156,9 @@ export const wordsOf = (dialog: Dialog, context: Context, changed: Readonly<Reco
   dialog.lines(valuesOf(dialog, changed), context).map(([label, line]) => `${label}: ${textOfLine(line)}`);
 
 export function actionsOf(dialog: Dialog, context: Context, changed: Readonly<Record<string, string>> = {}) {
-  const deed = dialog.deed(valuesOf(dialog, changed), context);
-  if (deed.kind !== "actions") throw new Error(`actions were wanted, not ${deed.kind}`);
-  return deed.actions;
+  const task = dialog.task(valuesOf(dialog, changed), context);
+  if (task.kind !== "actions") throw new Error(`actions were wanted, not ${task.kind}`);
+  return task.actions;
 }
 
 export const textsOf = (lines: readonly (readonly { readonly text: string }[])[]): readonly string[] =>

@@ -42,7 +42,7 @@ const TABLE = tableOfView(keysView, CONTEXT);
 
 const row = (at: number): readonly string[] => TABLE.columns.map(({ id }) => cellAt(TABLE, at, id));
 
-test("a key is a row of what it may, has spent, and when it ends", () => {
+test("a key is a row with its permissions, usage and expiry", () => {
   assert.deepEqual(
     TABLE.columns.map(({ head }) => head),
     ["NAME", "PROFILE", "STATE", "CREATED", "LAST USED", "BUDGET", "USED %", "EXPIRES", "ID"],
@@ -59,7 +59,7 @@ test("a key is a row of what it may, has spent, and when it ends", () => {
   );
 });
 
-test("columns that are kept longest are those of the reference, and each has a letter of its own", () => {
+test("the most important columns are kept, and each has its own letter", () => {
   const kept = TABLE.columns.toSorted((a, b) => a.priority - b.priority).slice(0, 4);
   assert.deepEqual(
     kept.map(({ head }) => head),
@@ -83,14 +83,14 @@ test("keys that are refused, that end within a week or whose bucket is hot want 
   assert.equal(cellAt(tableOfView(keysView, spent), 1, "used %"), "!100.0");
 });
 
-test("what is not used, not spent or never ends sorts as unknown", () => {
+test("unused, unspent and never-ending values sort as unknown", () => {
   const sortKeys = (id: string): readonly unknown[] => KEYS.map((_, at) => TABLE.sortKey(at, columnAt(TABLE, id)));
   assert.deepEqual(sortKeys("last used"), [NOW - 2_000, null, null, null, null]);
   assert.deepEqual(sortKeys("used %"), [4_790_551 / 5_000_000, 0.41, null, null, null]);
   assert.deepEqual(sortKeys("budget"), ["day-5m", "day-5m", null, null, null]);
 });
 
-test("while the profiles are not known a key's own bucket still tells its budget", () => {
+test("a key's own bucket shows its budget while profiles are not known", () => {
   const { list_profiles: _, ...others } = ANSWERS;
   const table = tableOfView(keysView, contextOf(others));
   assert.deepEqual(
@@ -103,7 +103,7 @@ test("while the profiles are not known a key's own bucket still tells its budget
   );
 });
 
-test("the pane tells of profile, buckets and metadata", () => {
+test("the pane shows profile, buckets and metadata", () => {
   const pane = bodyOf(keysView).pane;
   assert.deepEqual(textsOf(pane?.("prod-search", CONTEXT) ?? []), [
     "prod-search  id aaaa0002  active  made 2026-08-02 10:00Z  last used -  never expires",
@@ -116,15 +116,15 @@ test("the pane tells of profile, buckets and metadata", () => {
   assert.deepEqual(pane?.("gone", CONTEXT), []);
 });
 
-test("a key describes what its pane tells and its fields, for screens without room for a pane", () => {
+test("the description of a key includes its pane and fields", () => {
   const text = textsOf(bodyOf(keysView).describe?.("prod-search", CONTEXT) ?? []).join("\n");
   assert.match(text, /^prod-search {2}id aaaa0002/);
   assert.match(text, /2,050,000 of 5,000,000/);
   assert.match(text, /created_at +2026-08-02T10:00:00\.000Z/);
-  assert.deepEqual(textsOf(bodyOf(keysView).describe?.("gone", CONTEXT) ?? []), ["It is there no more."]);
+  assert.deepEqual(textsOf(bodyOf(keysView).describe?.("gone", CONTEXT) ?? []), ["It no longer exists."]);
 });
 
-test("without keys the view says how to mint one, and in read-only mode not by a key", () => {
+test("without keys the view says how to mint one, in read-only mode by a command", () => {
   const { empty } = bodyOf(keysView);
   const command = `\`gateway admin -socket /run/gateway.sock -d '{"name":"ci"}' POST keys\``;
   assert.deepEqual(empty(CONTEXT), { sentence: "No keys.", next: `Press m to mint one, or ${command}` });
@@ -151,13 +151,13 @@ test("a verb that cannot be says why", () => {
   assert.equal(whyOf(keysView, "lift", ["prod-chat"], CONTEXT), "prod-chat is not suspended");
   assert.match(whyOf(keysView, "suspend", ["nb-lab"], CONTEXT) ?? "", /suspended already, by alice@example/);
   for (const verb of ["rotate", "extend", "remove"] as const) {
-    assert.equal(whyOf(keysView, verb, ["gone"], CONTEXT), "gone is there no more");
+    assert.equal(whyOf(keysView, verb, ["gone"], CONTEXT), "gone no longer exists");
     assert.equal(whyOf(keysView, verb, ["ci-main"], CONTEXT), undefined);
   }
   assert.equal(whyOf(keysView, "follow", ["nb-lab"], CONTEXT), "nb-lab has no profile, so no budget");
   assert.equal(whyOf(keysView, "follow", ["ci-main"], CONTEXT), "the profile of ci-main has no budget");
   const unspent = contextOf({ ...ANSWERS, list_budgets: [] });
-  assert.match(whyOf(keysView, "follow", ["prod-chat"], unspent) ?? "", /has spent nothing of day-5m yet/);
+  assert.match(whyOf(keysView, "follow", ["prod-chat"], unspent) ?? "", /has not used budget day-5m yet/);
 });
 
 test("follow goes to the bucket: the key's own, or the shared one", () => {
@@ -181,7 +181,7 @@ test("only suspending, lifting and revoking take several keys", () => {
   assert.equal(offerOf(keysView, "mint").needsRow, false);
 });
 
-test("controls in what was minted never reach the screen", () => {
+test("control characters in minted names are escaped", () => {
   const evil = "a\u001b[2J\u202eb";
   const context = contextOf({ list_keys: [key({ name: evil, id: evil, profile: evil, metadata: { [evil]: evil } })] });
   const table = tableOfView(keysView, context);
@@ -220,7 +220,7 @@ test("ten thousand keys are a table at once, and a cell costs microseconds", (t)
   assert.ok(cellUs < 20, `${cellUs} us`);
 });
 
-test("the key of an id stands alone, with from where, since when and how often it was used", () => {
+test("a key looked up by id is shown alone, with its use by node", () => {
   const request = {
     ...{
       id: "r",
@@ -248,7 +248,7 @@ test("the key of an id stands alone, with from where, since when and how often i
   const table = tableOfView(keysView, context);
   assert.deepEqual([table.count, table.idOf(0)], [1, "prod-chat"]);
   const pane = textsOf(bodyOf(keysView).pane?.("prod-chat", context) ?? []);
-  assert.match(pane[1] ?? "", /^used +3 requests remembered, since 14:01:07Z, the last 2s ago; 1 failed or refused$/);
+  assert.match(pane[1] ?? "", /^used +3 requests kept, since 14:01:07Z, the last 2s ago; 1 failed or refused$/);
   assert.match(pane[2] ?? "", /^through +n2 2, n1 1 {2}for acme-large$/);
   assert.doesNotMatch(textsOf(bodyOf(keysView).pane?.("prod-chat", CONTEXT) ?? []).join(), /remembered/);
   assert.match(bodyOf(keysView).empty(contextOf(ANSWERS, { subject: "zzzz0000" })).sentence, /has the id zzzz0000/);

@@ -21,7 +21,7 @@ import {
 const context = contextOf(INCIDENT);
 const body = bodyOf(modelsView);
 
-test("models stand in the order in which they match", () => {
+test("models are in matching order", () => {
   assert.deepEqual(rowsShown(modelsView, context), [
     ["1", "acme-large", "name", " ok", "acme-chat", "same", "compat", "beta-labs, acme-alt"],
     ["2", "acme-*", "pattern", " ok", "acme-chat", "same", "compat", "beta-labs"],
@@ -29,7 +29,7 @@ test("models stand in the order in which they match", () => {
   ]);
 });
 
-test("a model is told as suspended, failing over or served by nobody", () => {
+test("a model is shown as suspended, failing over or without a provider", () => {
   const off = contextOf({
     ...INCIDENT,
     list_suspensions: [suspension("acme-chat"), suspension("beta-labs"), suspension("acme-small", { kind: "model" })],
@@ -45,17 +45,17 @@ test("a model is told as suspended, failing over or served by nobody", () => {
   );
 });
 
-test("the pane tells the plan with the state of each provider in it", () => {
+test("the pane shows the plan with the state of each provider", () => {
   assert.deepEqual(textsOf(body.pane?.("acme-large", context) ?? []), [
-    "state     ok  now asks acme-chat",
+    "state     ok  now uses acme-chat",
     "plan      acme-chat FAILING > beta-labs SUSPENDED > acme-alt",
-    "asked for the same name",
+    "sent as   the same name",
     "dialects  compat",
   ]);
   assert.deepEqual(body.pane?.("gone", context), []);
 });
 
-test("s suspends a model by its name and no pattern", () => {
+test("s suspends a model by name, but no pattern", () => {
   assert.equal(whyOf(modelsView, "suspend", context, "acme-large"), undefined);
   assert.match(whyOf(modelsView, "suspend", context, "fast", "acme-*") ?? "", /^acme-\* is a pattern/);
   const byDefault = contextOf({ list_models: [model("*", "p", { kind: "default" })] });
@@ -81,7 +81,7 @@ test("f goes to the provider of the row", () => {
     row: "acme-alt",
   });
   assert.equal(whyOf(modelsView, "follow", context, "fast"), undefined);
-  assert.equal(whyOf(modelsView, "follow", context, "gone"), "the model is there no more");
+  assert.equal(whyOf(modelsView, "follow", context, "gone"), "the model no longer exists");
 });
 
 test("without models the sentence says what that means", () => {

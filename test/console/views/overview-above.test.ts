@@ -10,7 +10,7 @@ import { overviewView } from "../../../src/console/views/overview.ts";
 import { overviewAbove } from "../../../src/console/views/overview-above.ts";
 import { auditRecord, budget, contextOf, INCIDENT, member, NOW, STATUS } from "./traffic-fixtures.ts";
 
-test("above stand members, traffic of the lists and the last changes", () => {
+test("members, traffic and recent changes are above the table", () => {
   const facts = { action: "reload_config", resource: 'Config::"config"', principal: "unix:1000", outcome: "done" };
   const context = contextOf({
     ...INCIDENT,
@@ -42,7 +42,7 @@ const HISTORY = Array.from({ length: 90 }, (_, at) => ({
   in_flight: 3,
 }));
 
-test("the higher the terminal, the more stands above: members at 80x24, higher charts at 120x35, four panels at 200x60", () => {
+test("a larger terminal shows more above the table: members at 80x24, higher charts at 120x35, four panels at 200x60", () => {
   const records = [1, 2, 3].map((seq) => auditRecord(seq, { action: "reload_config", outcome: "done" }));
   const rows = {
     ...INCIDENT,
@@ -83,7 +83,7 @@ test("the higher the terminal, the more stands above: members at 80x24, higher c
   }
 });
 
-test("above stand the metrics where they are known, gaps as gaps", () => {
+test("known metrics are above the table, with gaps", () => {
   const metrics = {
     requests: [0, null, 41.2],
     errors: [0, 0, 0.4],
@@ -91,30 +91,30 @@ test("above stand the metrics where they are known, gaps as gaps", () => {
     overhead: { p50: 1.9, p95: 6.1, p99: 14 },
   };
   const lines = overviewAbove(contextOf({ ...INCIDENT, metrics }), { columns: 116, rows: 6 }).map(textOfLine);
-  assert.match(lines[0] ?? "", /TRAFFIC {2}of the metrics page given$/);
+  assert.match(lines[0] ?? "", /TRAFFIC {2}from the metrics page$/);
   assert.match(lines[1] ?? "", /requests {2}41\.2\/s {5}_ \+ 41\.2\/s$/);
   assert.match(lines[3] ?? "", /in flight -/);
   assert.match(lines[4] ?? "", /overhead {2}p50 1\.9ms {2}p95 6\.1ms {2}p99 14ms$/);
 });
 
-test("above says when the metrics page is not read, and tells what the lists hold in its place", () => {
+test("an unreadable metrics page is reported, and the lists are charted in its place", () => {
   const context = contextOf(INCIDENT);
   const unread = { code: "unreachable", status: 0, message: "refused", at: 0 };
   const reading = { value: undefined, freshAt: undefined, askedAt: 0, failure: unread };
   const data: Data = { get: (need) => (need.id === "metrics" ? reading : context.data.get(need)) };
   const lines = overviewAbove({ ...context, data }, { columns: 116, rows: 9 }).map(textOfLine);
-  assert.match(lines[0] ?? "", /TRAFFIC {2}! the metrics page given is not read$/);
+  assert.match(lines[0] ?? "", /TRAFFIC {2}! the metrics page cannot be read$/);
   assert.match(lines[1] ?? "", /attempts {2}21\.5\/s/);
 });
 
-test("names that differ at their end alone are told apart, and this node among them", () => {
+test("names that differ only at the end stay distinguishable, and this node is marked", () => {
   const members = [member("gateway-prod-eu-1"), member("gateway-prod-eu-2")];
   const lines = overviewAbove(contextOf({ list_cluster_members: members }), { columns: 116, rows: 9 }).map(textOfLine);
   assert.notEqual(lines[2]?.slice(0, 15), lines[3]?.slice(0, 15));
   assert.match(lines[2] ?? "", /^\S+-1 +follower /);
 });
 
-test("above keeps to its lines, and silent members keep theirs", () => {
+test("the part above keeps its height, and silent members stay listed", () => {
   const many = [...Array.from({ length: 9 }, (_, at) => member(`n${at}`)), member("gone", { state: "silent" })];
   for (const rows of [0, 1, 3, 6, 9]) {
     for (const columns of [96, 116, 160]) {

@@ -51,13 +51,13 @@ const config = (state: "in_sync" | "diverged" | "no_file" | "refused", remedy = 
   file_status: { state, message: "file has version 42 with different content", remedy },
 });
 
-test("attention stands worst first, each with what to press", () => {
+test("alerts are worst first, each with its key", () => {
   assert.deepEqual(rowsShown(overviewView, incident), [
     [
       "! FAIL",
       "provider",
       "acme-chat",
-      "61.0 % of attempts fail, 12.4/s; requests leave to acme-alt; 14 in flight",
+      "61.0 % of attempts fail, 12.4/s; requests fail over to acme-alt; 14 in flight",
       "[s] suspend",
     ],
     ["! SPENT", "budget", "mcp-calls key prod-chat", "all of 10,000 units, resets in 9h 57m", "[Enter] budgets"],
@@ -66,7 +66,7 @@ test("attention stands worst first, each with what to press", () => {
   ]);
 });
 
-test("ids last, and severity has a tone and a mark", () => {
+test("ids are stable, and severity has a tone and a mark", () => {
   assert.deepEqual(idsShown(overviewView, incident), [
     "provider:acme-chat",
     "budget:mcp-calls/k1",
@@ -78,12 +78,15 @@ test("ids last, and severity has a tone and a mark", () => {
   assert.equal(cellOf(overviewView, incident, "suspension:provider:beta-labs", "what").tone, "off");
 });
 
-test("a failing provider says where its requests go, or that nobody stands in", () => {
+test("a failing provider shows where its requests go, or that nothing takes over", () => {
   const says = (more: Known) => attention({ list_backends: [INCIDENT.list_backends[1]], ...more })[0] ?? "";
   assert.match(says({}), /12\.4\/s; 14 in flight$/);
-  assert.match(says({ list_models: [] }), /; no model goes to it first; 14 in flight$/);
+  assert.match(says({ list_models: [] }), /; no model is routed to it first; 14 in flight$/);
   const { list_models } = INCIDENT;
-  assert.match(says({ list_models: [{ ...list_models[0], failover: [] }] }), /; nobody stands in; 14 in flight$/);
+  assert.match(
+    says({ list_models: [{ ...list_models[0], failover: [] }] }),
+    /; no other provider takes over; 14 in flight$/,
+  );
 });
 
 const TROUBLE = contextOf({
@@ -97,7 +100,7 @@ const TROUBLE = contextOf({
   list_suspensions: [suspension("files", { kind: "mcp" })],
 });
 
-test("servers and agents that fail are told of as providers are, those that are suspended as suspended", () => {
+test("failing servers and agents are alerts like providers, and suspended ones are shown as suspended", () => {
   assert.deepEqual(rowsShown(overviewView, TROUBLE), [
     ["! FAIL", "mcp", "tickets", "100.0 % of calls fail, 0.7/s; 2 in flight", "[s] suspend"],
     ["! FAIL", "a2a", "planner", "60.0 % of calls fail, 0.1/s; 0 in flight", "[s] suspend"],
@@ -108,13 +111,16 @@ test("servers and agents that fail are told of as providers are, those that are 
   assert.deepEqual(body.open?.("a2a:planner", TROUBLE), { kind: "go", place: { view: "a2a" }, row: "planner" });
 });
 
-test("s suspends the server or the agent of a row, and together only what is of one kind", () => {
+test("s suspends the server or agent of a row, several only if they are of one kind", () => {
   const put = (id: string) => requestsOf(dialogOf(startOf(overviewView, "suspend", TROUBLE, id)), TROUBLE);
   const body = '{"reason":"console: incident","duration":"30m"}';
   assert.deepEqual(put("mcp:tickets"), [`PUT /admin/v1/suspensions/mcp:tickets ${body}`]);
   assert.deepEqual(put("a2a:planner"), [`PUT /admin/v1/suspensions/a2a:planner ${body}`]);
   const both = ["mcp:tickets", "provider:acme"];
-  assert.equal(whyOf(overviewView, "suspend", TROUBLE, ...both), "what is suspended together is of one kind");
+  assert.equal(
+    whyOf(overviewView, "suspend", TROUBLE, ...both),
+    "rows that are suspended together must be of one kind",
+  );
   assert.equal(startOf(overviewView, "suspend", TROUBLE, ...both).kind, "flash");
 });
 
@@ -122,28 +128,28 @@ test("models that no provider serves are one row", () => {
   const values: Known = { ...INCIDENT, list_suspensions: [suspension("acme-chat"), suspension("beta-labs")] };
   assert.equal(
     attention(values)[0],
-    "! NOBODY model acme-*: no provider serves it: all of its plan is suspended or not there",
+    "! NOBODY model acme-*: no provider serves it: all in its plan are suspended or missing",
   );
   const more: Known = { ...values, list_suspensions: [...(values.list_suspensions ?? []), suspension("acme-alt")] };
   assert.equal(attention(more)[0], "! NOBODY model 3 models: no provider serves acme-large, acme-*, fast");
 });
 
-test("a budget that is nearly spent is not told as spent", () => {
+test("a nearly used budget is not shown as used up", () => {
   const [text = ""] = attention({ list_budgets: [budget("b", { status: "low", used: 4_999_999 })] });
   assert.match(text, /^~ HOT budget b: 99 % of/);
 });
 
-test("silent members tell what is left of the quorum", () => {
+test("silent members show what is left of the quorum", () => {
   const silent = member("n3", { state: "silent", last_contact_ms: 862_000 });
   assert.deepEqual(attention({ list_cluster_members: [member("n1"), member("n2"), silent] }), [
     "! MEMBER member n3: silent 14m 22s; 2 of 3 voters reachable, quorum 2",
   ]);
   const lost = [member("n1"), silent, member("n2", { state: "silent", last_contact_ms: null })];
-  assert.match(attention({ list_cluster_members: lost })[0] ?? "", /1 of 3 voters reachable, quorum 2: NOTHING CAN BE/);
+  assert.match(attention({ list_cluster_members: lost })[0] ?? "", /1 of 3 voters reachable, quorum 2: NO QUORUM/);
   assert.equal(attention({ list_cluster_members: [member("n1", { state: "snapshot" })] }).length, 0);
 });
 
-test("a node without leader, not ready, or with a refused configuration is told of", () => {
+test("a node without leader, not ready, or with a refused configuration is an alert", () => {
   assert.deepEqual(
     attention({
       get_status: {
@@ -155,39 +161,39 @@ test("a node without leader, not ready, or with a refused configuration is told 
       },
     }),
     [
-      "! LEADER cluster n1: knows no leader: changes are refused until there is one; traffic goes on",
+      "! LEADER cluster n1: has no leader: changes are refused until there is one; traffic is served",
       "! NODE node n1: not ready: no configuration",
-      "! CONFIG node n1: line 3: unknown key; still serves the configuration before",
+      "! CONFIG node n1: line 3: unknown key; still serves the previous configuration",
     ],
   );
 });
 
-test("a node that was removed is told of once, and says what to do", () => {
+test("a removed node is one alert that says what to do", () => {
   const removed = { ...STATUS, role: "removed", leader: null, ready: false, reasons: ["removed"] } as const;
   assert.deepEqual(attention({ get_status: removed }), [
     "! REMOVED node n1: was removed from its cluster and serves no requests: stop it, or start it again with cluster.join in its node file",
   ]);
 });
 
-test("a log that is ahead of the members' clocks is told of", () => {
+test("a log time ahead of the members' clocks is an alert", () => {
   const time = { ahead_ms: 3, log_ahead_ms: 596_000 };
   assert.deepEqual(attention({ get_status: { ...STATUS, time } }), [
-    "~ TIME cluster n1: the time of the log is 9m 56s ahead of the members' clocks: until they reach it, budgets and suspensions go by the clocks; see that they are right",
+    "~ TIME cluster n1: the time of the log is 9m 56s ahead of the members' clocks: until the clocks reach it, budgets and suspensions use the clocks; check the time synchronization",
   ]);
   assert.deepEqual(attention({ get_status: { ...STATUS, time: { ahead_ms: 3, log_ahead_ms: 0 } } }), []);
 });
 
-test("processes that are missing are told of, once the node serves at all", () => {
+test("missing worker processes are an alert once the node serves", () => {
   const workers = { wanted: 4, serving: 3, restarts: 7, last_end_at: null, last_end_by: "SIGKILL" };
   assert.deepEqual(attention({ get_status: { ...STATUS, workers } }), [
-    "! WORKERS node n1: 3 of 4 worker processes serve, 7 restarts; the last that ended: SIGKILL",
+    "! WORKERS node n1: 3 of 4 worker processes serve, 7 restarts; last exit: SIGKILL",
   ]);
   const starting = { ...STATUS, ready: false, reasons: ["workers"], workers: { ...workers, serving: 0 } };
   assert.deepEqual(attention({ get_status: starting }), ["! NODE node n1: not ready: workers"]);
   assert.deepEqual(attention({ get_status: { ...STATUS, workers: { ...workers, serving: 4 } } }), []);
 });
 
-test("the file is told of with its remedy, unless it is in sync or there is none", () => {
+test("the file is an alert with its remedy, unless it is in sync or missing", () => {
   assert.deepEqual(attention({ get_config: config("diverged", "raise `version` to 43, then reload") }), [
     "~ FILE config diverged: file has version 42 with different content. To do: raise `version` to 43, then reload",
   ]);
@@ -196,14 +202,14 @@ test("the file is told of with its remedy, unless it is in sync or there is none
   assert.equal(attention({ get_config: config("refused") }).length, 1);
 });
 
-test("a refusal of the node is told once", () => {
+test("a refusal of the node is one alert", () => {
   const get_status = { ...STATUS, configuration: { state: "refused", message: null } } as const;
   assert.deepEqual(attention({ get_status, get_config: config("refused") }), [
-    "! CONFIG node n1: refused, no reason given; still serves the configuration before",
+    "! CONFIG node n1: refused, no reason given; still serves the previous configuration",
   ]);
 });
 
-test("sources that are not served and audit chains that conflict are told of", () => {
+test("sources not in force and conflicting audit chains are alerts", () => {
   const source = { revision: 7, writer: "api", updated_at: at(-9), by: "ci", message: null } as const;
   const head = { node: "n2", kid: "k", seq: 3, hash: "h", witnessed_at: at(-5) };
   assert.deepEqual(
@@ -219,27 +225,27 @@ test("sources that are not served and audit chains that conflict are told of", (
       ],
     }),
     [
-      "! AUDIT chain n2: showed 2 times what cannot be one chain: verify its exported trail",
+      "! AUDIT chain n2: showed heads that do not continue its audit chain 2 times: verify its exported trail",
       "! SOURCE source bad: line 9; revision 7 is refused here",
-      "~ SOURCE source late: revision 7 is not served yet",
+      "~ SOURCE source late: revision 7 is not in force yet",
     ],
   );
 });
 
-test("a node that was replaced under its id is one row, which says what a replacement looks like", () => {
+test("a node replaced under its id is one alert, which explains the replacement", () => {
   const head = { node: "n2", hash: "h", conflicts: 1 };
   const list_audit_heads = [
     { ...head, kid: "former", seq: 10_442, witnessed_at: at(-600) },
     { ...head, kid: "present", seq: 12, witnessed_at: at(-5) },
   ];
   assert.deepEqual(attention({ list_audit_heads }), [
-    "! AUDIT chain n2: showed 1 time what cannot be one chain: one ended at 10,442, another is at 12. A node replaced under its id looks so; if none was, verify its exported trail",
+    "! AUDIT chain n2: showed heads that do not continue its audit chain 1 time: one ended at 10,442, another is at 12. This is expected if the node was replaced under its id; otherwise verify its exported trail",
   ]);
   const [item] = attentionOf(contextOf({ list_audit_heads }));
   assert.deepEqual([item?.id, item?.goes.row], ["audit:n2", "n2/present"]);
 });
 
-test("reads that are not there make no item and no failure", () => {
+test("missing reads make no alert and no failure", () => {
   assert.deepEqual(attention({}), []);
   for (const { items } of ATTENTION) assert.deepEqual(items(contextOf({})), []);
 });
@@ -256,25 +262,25 @@ test("the view reads the node first, each list once, and no keys", () => {
   );
 });
 
-test("s suspends the provider of a row, and says of others why not", () => {
+test("s suspends the provider of a row, and says why other rows cannot be", () => {
   assert.equal(whyOf(overviewView, "suspend", incident, "provider:acme-chat"), undefined);
   assert.equal(
     whyOf(overviewView, "suspend", incident, "provider:acme-chat", "budget:team-research/shared"),
-    "team-research is no provider, MCP server or agent that fails",
+    "team-research is not a failing provider, MCP server or agent",
   );
-  assert.equal(whyOf(overviewView, "suspend", incident, "gone"), "what the row told is over");
+  assert.equal(whyOf(overviewView, "suspend", incident, "gone"), "the alert has cleared");
   assert.deepEqual(requestsOf(dialogOf(startOf(overviewView, "suspend", incident, "provider:acme-chat")), incident), [
     'PUT /admin/v1/suspensions/provider:acme-chat {"reason":"console: incident","duration":"30m"}',
   ]);
   assert.equal(startOf(overviewView, "suspend", incident, "gone").kind, "flash");
 });
 
-test("u lifts and E extends the suspension of a row, and say of others why not", () => {
+test("u lifts and E extends the suspension of a row, and say why other rows cannot be", () => {
   const id = "suspension:provider:beta-labs";
   for (const verb of ["lift", "extend"]) {
     assert.equal(whyOf(overviewView, verb, incident, id), undefined);
     assert.equal(whyOf(overviewView, verb, incident, "provider:acme-chat"), "acme-chat is not suspended");
-    assert.equal(whyOf(overviewView, verb, incident, "gone"), "what the row told is over");
+    assert.equal(whyOf(overviewView, verb, incident, "gone"), "the alert has cleared");
     assert.equal(startOf(overviewView, verb, incident, "gone").kind, "flash");
   }
   assert.deepEqual(requestsOf(dialogOf(startOf(overviewView, "lift", incident, id)), incident), [
@@ -285,7 +291,7 @@ test("u lifts and E extends the suspension of a row, and say of others why not",
   ]);
 });
 
-test("a read-only console names no verb in the rows", () => {
+test("a read-only console shows no keys in the rows", () => {
   const readOnly = { ...incident, isReadOnly: true };
   assert.deepEqual(
     rowsShown(overviewView, readOnly).map((cells) => cells.at(-1)),
@@ -293,7 +299,7 @@ test("a read-only console names no verb in the rows", () => {
   );
 });
 
-test("Enter goes to the view of the row, with it under the cursor", () => {
+test("Enter goes to the view of the row and selects it there", () => {
   assert.deepEqual(body.open?.("budget:mcp-calls/k1", incident), {
     kind: "go",
     place: { view: "budgets" },
@@ -307,7 +313,7 @@ test("Enter goes to the view of the row, with it under the cursor", () => {
   assert.equal(body.open?.("gone", incident).kind, "flash");
 });
 
-test("where nothing wants attention the sentence says what was looked at", () => {
+test("without alerts the sentence says what was checked", () => {
   const calm: Known = {
     get_status: STATUS,
     list_cluster_members: MEMBERS,
@@ -337,10 +343,10 @@ test("where nothing wants attention the sentence says what was looked at", () =>
   assert.match(body.empty(contextOf(fronting)).sentence, /, 1 MCP server ok, 0 agents ok and 1 idle, files in sync\.$/);
   const { list_budgets: _, ...without } = calm;
   assert.equal(body.empty(contextOf(without)).next, "Not read: budgets (not yet)");
-  assert.equal(body.empty(contextOf({})).sentence, "Nothing of what could be read wants attention.");
+  assert.equal(body.empty(contextOf({})).sentence, "Nothing that could be read wants attention.");
 });
 
-test("a policy that hides lists is a row that names them, after all others", () => {
+test("lists hidden by policy are one row after all others", () => {
   const failure = { status: 403, code: "forbidden", message: "no", at: NOW };
   const forbidden = new Set(["list_budgets", "list_refusals"]);
   const get = incident.data.get;
@@ -356,14 +362,14 @@ test("a policy that hides lists is a row that names them, after all others", () 
   assert.doesNotMatch(rowsShown(overviewView, incident).join("\n"), /UNREAD/);
 });
 
-test("describing tells the row and what the gateway gave of it", () => {
+test("the description shows the row and the gateway's answer", () => {
   const lines = textsOf(body.describe?.("provider:acme-chat", incident) ?? []);
   assert.equal(lines[0], "! FAIL  provider acme-chat");
   assert.ok(lines.includes('  "error_ratio": 0.61,'));
-  assert.deepEqual(textsOf(body.describe?.("gone", incident) ?? []), ["what the row told is over"]);
+  assert.deepEqual(textsOf(body.describe?.("gone", incident) ?? []), ["the alert has cleared"]);
 });
 
-test("a row narrows as bad when traffic or state is lost", () => {
+test("alerts about lost traffic or state count as bad rows", () => {
   const table = tableOfView(overviewView, incident);
   assert.deepEqual(
     [0, 1, 2, 3].map((row) => table.isBad(row)),

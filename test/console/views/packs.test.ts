@@ -59,7 +59,7 @@ const trial = (others: Partial<PackTrial> = {}): PackTrial => ({
 const contextWith = (tried: PackTrial | undefined, packs = shelf()) =>
   contextOf({ packs, list_sources: [], ...(tried !== undefined && { pack_trial: tried }) });
 
-test("a pack says what of it the document holds, and one that differs is bad", () => {
+test("a pack shows how much of it the document has, and a differing one needs attention", () => {
   const table = tableOfView(packsView, contextWith(trial()));
   assert.deepEqual([cellAt(table, 0, "in document"), cellAt(table, 1, "in document")], ["~ 1 of 2", "! does not fit"]);
   assert.deepEqual([table.isBad(0), table.isBad(1)], [false, true]);
@@ -68,7 +68,7 @@ test("a pack says what of it the document holds, and one that differs is bad", (
   ]);
 });
 
-test("the pane tells what each object is, what compiles, and what the pack's own cases did", () => {
+test("the pane shows each object, the compilation and the pack's own test cases", () => {
   const text = textsOf(bodyOf(packsView).pane?.("secrets", contextWith(trial())) ?? []).join("\n");
   assert.match(text, /1 to add, 1 already present/);
   assert.match(text, /compiles +yes/);
@@ -78,7 +78,7 @@ test("the pane tells what each object is, what compiles, and what the pack's own
   assert.doesNotMatch(text, /\u202e/);
 });
 
-test("nothing is offered to be written while it is tried, refused, failing, there already or elsewhere", () => {
+test("writing is not offered while a pack is tested, refused, failing, present or on another machine", () => {
   const why = (tried: PackTrial | undefined): string =>
     whyOf(packsView, "create", ["secrets"], contextWith(tried)) ?? "";
   const { change } = trial();
@@ -93,9 +93,9 @@ test("nothing is offered to be written while it is tried, refused, failing, ther
   assert.equal(rehearsed(trial({ compiling: { kind: "refused", problems: ["no such detector"] } })), undefined);
   assert.match(why(trial({ problems: ["another rule"], change: undefined })), /another rule/);
   assert.match(why(trial({ compiling: { kind: "refused", problems: ["no such detector"] } })), /refused: no such/);
-  assert.match(why(trial({ cases: { lines: ["case 1 failed"], passes: false } })), /cases of secrets do not pass/);
+  assert.match(why(trial({ cases: { lines: ["case 1 failed"], passes: false } })), /cases of secrets fail/);
   assert.match(why(trial({ why: "the file is elsewhere" })), /elsewhere/);
-  assert.match(why(trial({ change: { ...change, after: change.text } })), /holds all of it/);
+  assert.match(why(trial({ change: { ...change, after: change.text } })), /has all of it/);
   assert.equal(why(trial()), "");
 });
 
@@ -108,18 +108,18 @@ test("the dialog holds the difference without credentials, is confirmed by name,
   assert.doesNotMatch(words, /canary/);
   assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected(valuesOf(dialog)), "secrets");
   assert.equal(dialog.why?.({}, context), undefined);
-  const deed = dialog.deed({}, context);
-  assert.deepEqual(deed, {
+  const task = dialog.task({}, context);
+  assert.deepEqual(task, {
     kind: "job",
     job: { kind: "write_change", change: trial().change, does: "secrets is added" },
   });
   const moved = trial({
     change: { source: "default", revision: 5, file: undefined, text: "c: 3\n", after: "c: 3\nb: 2\n" },
   });
-  assert.match(dialog.why?.({}, contextWith(moved)) ?? "", /changed since this was opened/);
+  assert.match(dialog.why?.({}, contextWith(moved)) ?? "", /changed since this dialog was opened/);
 });
 
-test("of a file that owns the document the dialog names the command that does the same", () => {
+test("for a document in a file, the dialog names the equivalent command", () => {
   const { change } = trial();
   if (change === undefined) throw new Error("the fixture has one");
   const file = "/etc/gateway/deployment.yaml";
@@ -134,14 +134,14 @@ test("of a file that owns the document the dialog names the command that does th
   );
 });
 
-test("the page of a pack has its controls with citations and what its authors say, made harmless", () => {
+test("the page of a pack has its controls, citations and description, escaped", () => {
   const text = textsOf(bodyOf(packsView).describe?.("secrets", contextWith(undefined)) ?? []).join("\n");
   assert.match(text, /iso:8\.12 {2}Leaks {2}ISO/);
   assert.match(text, /Not covered: all else/);
   assert.doesNotMatch(text, /\u001b/);
 });
 
-test("one that cannot be read says why in its pane and offers nothing", () => {
+test("an unreadable pack says why and offers nothing", () => {
   const broken = facts({
     name: "./ours",
     id: "./ours",
@@ -157,7 +157,7 @@ test("one that cannot be read says why in its pane and offers nothing", () => {
   assert.match(whyOf(packsView, "create", ["./ours"], context) ?? "", /it is refused/);
 });
 
-test("what it builds on of this machine is tried and added with it", () => {
+test("local packs that it builds on are tested and added with it", () => {
   const packs = [facts({ name: "./a", id: "a", buildsOn: ["b", "secrets"] }), facts({ name: "./b", id: "b" }), facts()];
   const context = contextWith(undefined, shelf({ packs }));
   assert.deepEqual(bodyOf(packsView).paneNeeds?.("./a", context), [

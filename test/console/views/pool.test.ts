@@ -28,7 +28,7 @@ const MEMBERS = [
 ];
 const context = contextOf({ list_backend_members: MEMBERS }, { subject: "gpu" });
 
-test("members stand worst first, with what their connects failed with and since when", () => {
+test("members are worst first, with connection errors and times", () => {
   assert.deepEqual(rowsShown(poolView, context), [
     ["192.0.2.3:8000", "!FAILING", "-", "0", "12", "4", "ECONNREFUSED", "14:02:05Z", "14:01:07Z", "n1"],
     ["192.0.2.1:8000", "~DRAINING", "-", "1", "12", "0", "-", "-", "-", "n2"],
@@ -53,7 +53,7 @@ test("columns have letters and ids of their own", () => {
   );
 });
 
-test("a state and an error that this version does not know are shown, made harmless", () => {
+test("unknown states and errors are shown escaped", () => {
   const later = { ...poolMember("192.0.2.9:1", { last_error: "E\u001b[2J" }), state: "warming\u001b[2J" };
   const shown = rowsShown(poolView, contextOf({ list_backend_members: [later as never] }, { subject: "gpu" }));
   assert.match(shown[0]?.[1] ?? "", /^~WARMING/);

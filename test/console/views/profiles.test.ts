@@ -46,7 +46,7 @@ test("a profile is a row of what it allows and how many keys refer to it", () =>
   assert.deepEqual([TABLE.isBad(0), TABLE.isBad(1)], [false, true]);
 });
 
-test("Enter goes to the keys of the profile and of no other that begins alike", () => {
+test("Enter goes to the keys of exactly that profile", () => {
   assert.deepEqual(bodyOf(profilesView).open?.("standard", CONTEXT), {
     kind: "go",
     place: { view: "keys" },
@@ -63,7 +63,7 @@ test("a profile is suspended and lifted by its kind", () => {
   assert.match(whyOf(profilesView, "suspend", ["open"], CONTEXT) ?? "", /suspended already/);
 });
 
-test("follow goes to the budget, where there is one", () => {
+test("f goes to the budget, if there is one", () => {
   assert.deepEqual(startOf(profilesView, "follow", ["standard"], CONTEXT), {
     kind: "go",
     place: { view: "budgets" },
@@ -71,10 +71,10 @@ test("follow goes to the budget, where there is one", () => {
   });
   assert.equal(whyOf(profilesView, "follow", ["standard"], CONTEXT), undefined);
   assert.equal(whyOf(profilesView, "follow", ["open"], CONTEXT), "open has no budget");
-  assert.equal(whyOf(profilesView, "follow", ["gone"], CONTEXT), "gone is there no more");
+  assert.equal(whyOf(profilesView, "follow", ["gone"], CONTEXT), "gone no longer exists");
 });
 
-test("the pane names the shared bucket, then those that are hot, and says how many are left out", () => {
+test("the pane lists the shared bucket, then the fullest, and counts the others", () => {
   const lines = textsOf(bodyOf(profilesView).pane?.("standard", CONTEXT) ?? []);
   assert.equal(lines.length, 7);
   assert.match(lines[2] ?? "", /^budget {4}day-5m \(shared\)/);

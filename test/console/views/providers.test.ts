@@ -24,7 +24,7 @@ import {
 const incident = contextOf(INCIDENT);
 const body = bodyOf(providersView);
 
-test("providers stand worst first: failing, suspended, ok, idle, and by the share that fails", () => {
+test("providers are worst first: failing, suspended, ok, idle, then by error share", () => {
   const list_backends = [
     backend("idle", { state: "idle", error_ratio: null }),
     backend("ok-a", { error_ratio: 0 }),
@@ -37,7 +37,7 @@ test("providers stand worst first: failing, suspended, ok, idle, and by the shar
   assert.deepEqual(idsShown(providersView, context), ["bad-b", "bad-a", "off", "ok-b", "ok-a", "idle"]);
 });
 
-test("a row tells what was measured, and - where nothing was", () => {
+test("a row shows measurements, or a dash", () => {
   assert.deepEqual(rowsShown(providersView, incident), [
     ["acme-chat", "compat", "!FAILING", "12.4", "61.0", "188ms", "9.9s", "402", "398 out", "14", "77,110", "-", "-"],
     ["beta-labs", "compat", "~SUSPENDED", "0.0", "-", "201ms", "640ms", "3", "0", "0", "77,110", "12m 02s", "-"],
@@ -72,14 +72,14 @@ test("columns have letters of their own, and the narrow screen keeps name, state
   );
 });
 
-test("failover is told by its direction", () => {
+test("failover is shown by direction", () => {
   assert.deepEqual(
     [failoverWords(0, 0), failoverWords(3, 0), failoverWords(0, 1_398), failoverWords(3, 8)],
     ["0", "3 in", "1,398 out", "3 in 8 out"],
   );
 });
 
-test("the pane tells of the routes and the last failures", () => {
+test("the pane shows the routes and the last failures", () => {
   const context = contextOf({
     ...INCIDENT,
     list_backend_errors: [
@@ -101,7 +101,7 @@ test("the pane tells of the routes and the last failures", () => {
   assert.deepEqual(body.pane?.("gone", context), []);
 });
 
-test("the pane tells who suspended it, whom it stands in for, and what it does not know", () => {
+test("the pane shows the suspension, the providers it is failover for, and unknown parts", () => {
   assert.deepEqual(textsOf(body.pane?.("beta-labs", incident) ?? []).slice(1, 2), [
     'suspended "key rotation" by alice@example, lifts in 12m 02s',
   ]);
@@ -114,12 +114,15 @@ test("the pane tells who suspended it, whom it stands in for, and what it does n
   ]);
 });
 
-test("M goes to the servers of a pool, and says why not of what has none", () => {
+test("M goes to the servers of a pool, or says that there are none", () => {
   const context = contextOf({ list_backends: [backend("gpu", { members: 2, subsets: ["lora"] }), backend("lone")] });
   assert.ok(textsOf(body.pane?.("gpu", context) ?? []).includes("pool      2 servers; subsets lora; M lists them"));
   assert.equal(whyOf(providersView, "members", context, "gpu"), undefined);
-  assert.equal(whyOf(providersView, "members", context, "lone"), "lone is no pool, or its name resolves to no server");
-  assert.equal(whyOf(providersView, "members", context, "gone"), "the provider is there no more");
+  assert.equal(
+    whyOf(providersView, "members", context, "lone"),
+    "lone is not a pool, or its name resolves to no server",
+  );
+  assert.equal(whyOf(providersView, "members", context, "gone"), "the provider no longer exists");
   assert.deepEqual(startOf(providersView, "members", context, "gpu"), {
     kind: "go",
     place: { view: "pool", subject: "gpu" },
@@ -132,7 +135,7 @@ test("describing tells all fields and all failures", () => {
   const lines = textsOf(body.describe?.("acme-chat", context) ?? []);
   assert.equal(lines.filter((text) => text.includes("attempt 1")).length, 50);
   assert.ok(lines.includes("units_per_minute  77110"));
-  assert.deepEqual(textsOf(body.describe?.("gone", context) ?? []), ["The provider is there no more."]);
+  assert.deepEqual(textsOf(body.describe?.("gone", context) ?? []), ["The provider no longer exists."]);
 });
 
 test("s suspends and u lifts, one or several, and say why not", () => {
@@ -154,37 +157,37 @@ test("s suspends and u lifts, one or several, and say why not", () => {
   ]);
 });
 
-test("e goes to the errors of the row, f tells where its requests go", () => {
+test("e goes to the errors of the row, f shows its routes", () => {
   assert.deepEqual(startOf(providersView, "errors", incident, "acme-chat"), {
     kind: "go",
     place: { view: "errors", subject: "acme-chat" },
   });
   const page = startOf(providersView, "follow", incident, "acme-alt");
   assert.ok(page.kind === "page");
-  assert.equal(page.title, "Where requests to acme-alt go");
+  assert.equal(page.title, "Routes of acme-alt");
   assert.deepEqual(textsOf(page.lines), [
-    "Asked in this order; a provider that is suspended is skipped.",
+    "Tried in this order; a suspended provider is skipped.",
     "",
-    "GOES TO IT FIRST",
-    "fast        acme-alt  now asks acme-alt",
+    "ROUTED TO IT FIRST",
+    "fast        acme-alt  now uses acme-alt",
     "",
-    "IT STANDS IN FOR",
-    "acme-large  acme-chat FAILING > beta-labs SUSPENDED > acme-alt  now asks acme-chat",
+    "IT IS FAILOVER FOR",
+    "acme-large  acme-chat FAILING > beta-labs SUSPENDED > acme-alt  now uses acme-chat",
   ]);
   assert.equal(
     whyOf(providersView, "follow", contextOf({ list_backends: [] }), "a"),
-    "where its models go could not be read",
+    "the routes of its models could not be read",
   );
 });
 
-test("a plan that nobody is left of is told in words", () => {
+test("a plan without a serving provider is described", () => {
   const context = contextOf({ ...INCIDENT, list_suspensions: [suspension("beta-labs"), suspension("acme-chat")] });
   const page = startOf(providersView, "follow", context, "acme-chat");
   assert.ok(page.kind === "page");
   assert.ok(textsOf(page.lines).some((text) => text.endsWith("beta-labs SUSPENDED  NO PROVIDER LEFT")));
 });
 
-test("rows narrow to what wants attention, and filter by state, reason and who", () => {
+test("rows narrow to those that need attention, and filter by state, reason and author", () => {
   const table = tableOfView(providersView, incident);
   const rows = [0, 1, 2, 3];
   assert.deepEqual(

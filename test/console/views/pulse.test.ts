@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HistoryRecord } from "../../../src/admin-api/index.ts";
-import { drawScreen } from "../../../src/console/draw/screen.ts";
+import { drawScreen } from "../../../src/console/draw/draw-screen.ts";
 import { speak } from "../../../src/console/draw/screen-reader.ts";
 import type { Context } from "../../../src/console/model/context.ts";
 import type { Data, Need, Readable, ReadableId, Reading } from "../../../src/console/model/data.ts";
@@ -11,10 +11,10 @@ import type { State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import type { ChartsBody } from "../../../src/console/model/view.ts";
 import { initialState } from "../../../src/console/store/initial.ts";
-import { createStep } from "../../../src/console/store/step.ts";
+import { createStep } from "../../../src/console/store/reducer.ts";
 import { VIEWS } from "../../../src/console/views/all.ts";
 import { pulseView } from "../../../src/console/views/pulse.ts";
-import { stepWorkbench } from "../../../src/console/workbench/step.ts";
+import { stepWorkbench } from "../../../src/console/workbench/step-workbench.ts";
 
 /** The newest bucket that is over begins at 14:01:50. */
 const NOW = Date.parse("2026-11-20T14:02:07.000Z");
@@ -80,7 +80,7 @@ function dataOf(rows: readonly HistoryRecord[], without?: string): Data {
 }
 
 const contextOf = (data: Data, now = NOW): Context => ({
-  ...{ data, now, subject: undefined, isReadOnly: false, isAscii: false, doorFlags: "" },
+  ...{ data, now, subject: undefined, isReadOnly: false, isAscii: false, endpointFlags: "" },
   ...{ tail: undefined, verification: undefined },
 });
 
@@ -91,7 +91,7 @@ const body: ChartsBody = (() => {
 
 const told = (at?: number, data = dataOf(ROWS), now = NOW): readonly string[] => body.words(contextOf(data, now), at);
 
-test("each panel tells the newest ten seconds, summed over the nodes, and what they are made of", () => {
+test("each panel shows the newest bucket summed over the nodes, and its parts", () => {
   assert.deepEqual(told(), [
     "now, ten seconds from 14:01:50Z",
     "requests, 18.6/s, 200 18.0, 429 0.4, 503 0.2",
@@ -105,7 +105,7 @@ test("each panel tells the newest ten seconds, summed over the nodes, and what t
   ]);
 });
 
-test("at an earlier moment the values are those of that moment, and where nothing happened they are nothing", () => {
+test("the cursor shows the values of an earlier moment, or nothing if there were none", () => {
   assert.deepEqual(told(NEWEST - 3 * BUCKET).slice(0, 5), [
     "ten seconds from 14:01:20Z",
     "requests, 1.0/s, 200 1.0",
@@ -116,7 +116,7 @@ test("at an earlier moment the values are those of that moment, and where nothin
   assert.deepEqual(told(NEWEST - 5 * BUCKET).slice(2, 3), ["first byte, -"]);
 });
 
-test("a bucket that one of the nodes has not told yet is not shown as a drop of the traffic", () => {
+test("a bucket that a node has not completed is not shown as a drop", () => {
   const ahead = [...ROWS, heartbeat(-1, 1_002), row("requests", "200", { attempts: 1 }, { before: -1 })];
   assert.equal(told(undefined, dataOf(ahead))[0], "now, ten seconds from 14:01:50Z");
   const gone = ahead.filter(({ node, time }) => node !== "n2" || Date.parse(time) < NEWEST - 60_000);
@@ -127,17 +127,17 @@ test("a bucket that one of the nodes has not told yet is not shown as a drop of 
   );
 });
 
-test("what may not be read, or a node of an earlier version refuses, is said in its panel alone", () => {
+test("a forbidden or unsupported read is reported only in its panel", () => {
   const words = told(undefined, dataOf(ROWS, "requests"));
   assert.equal(words[1], "requests, not known: forbidden");
   assert.equal(words[2], "first byte, 900ms, p50 150ms, p95 of beta");
 });
 
-const door = { door: { kind: "socket", path: "/run/g.sock" }, name: "unix:/run/g.sock", flags: "" } as const;
+const endpoint = { endpoint: { kind: "socket", path: "/run/g.sock" }, name: "unix:/run/g.sock", flags: "" } as const;
 const step = createStep({ views: VIEWS, stepWorkbench });
 
 function stateOf(columns: number, rows: number, isAscii = false): State {
-  const options = { size: { columns, rows }, now: NOW, place: { view: "pulse" }, door, doors: 1 };
+  const options = { size: { columns, rows }, now: NOW, place: { view: "pulse" }, endpoint, endpoints: 1 };
   const state = initialState({ ...options, isReadOnly: false, isAscii, hasMetrics: false, hasTail: false });
   return { ...state, link: { ...state.link, state: { kind: "online" } }, data: dataOf(ROWS) };
 }
@@ -176,7 +176,7 @@ for (const [columns, rows] of [
   }
 }
 
-test("arrow keys move the cursor by ten seconds and by minutes; end is now, which moves on", () => {
+test("arrow keys move the cursor by columns and pages; End returns to now", () => {
   const state = stateOf(120, 35);
   const isAt = (of: State): string => screenOf(of)[3] ?? "";
   assert.match(isAt(state), /now: the ten seconds from 14:01:50Z +2 nodes \(n1 n2\)/);
@@ -191,7 +191,7 @@ test("arrow keys move the cursor by ten seconds and by minutes; end is now, whic
     assert.match(isAt(back), /now: the ten seconds from 14:01:50Z/);
 });
 
-test("the moment under the cursor is a line through every chart, and its values can be copied", () => {
+test("the cursor is a line through every chart, and its values can be copied", () => {
   const state = pressed(stateOf(120, 35), "left", "left", "left");
   const screen = screenOf(state).join("\n");
   assert.ok(screen.split("\n").filter((line) => / {2}│[▇█]/.test(line)).length >= 9, screen);
@@ -199,19 +199,19 @@ test("the moment under the cursor is a line through every chart, and its values 
   assert.match(JSON.stringify(effects), /"copy".*ten seconds from 14:01:20Z\\nrequests, 1\.0\/s/);
 });
 
-test("a screen reader is told the values and no drawing", () => {
-  const spoken = JSON.stringify(speak(stateOf(120, 35), VIEWS, () => []));
-  assert.match(spoken, /requests, 18\.6\/s, 200 18\.0, 429 0\.4, 503 0\.2/);
-  assert.doesNotMatch(spoken, /[▁-█·]/);
+test("a screen reader gets the values and no drawing", () => {
+  const readerTree = JSON.stringify(speak(stateOf(120, 35), VIEWS, () => []));
+  assert.match(readerTree, /requests, 18\.6\/s, 200 18\.0, 429 0\.4, 503 0\.2/);
+  assert.doesNotMatch(readerTree, /[▁-█·]/);
 });
 
-test("a name that a terminal would obey is shown as what it is", () => {
+test("a name with control characters is escaped", () => {
   const rows = [...ROWS, row("budgets", "\u001b[2J\u202eevil", { used: 9_000 })];
   const screen = screenOf({ ...stateOf(120, 35), data: dataOf(rows) }).join("\n");
   for (const obeyed of ["\u001b", "\u202e"]) assert.ok(!screen.includes(obeyed));
 });
 
-test("all charts are the same objects while nothing was read, whatever the clock says", () => {
+test("charts are reused while nothing was read", () => {
   const data = dataOf(ROWS);
   const kept: Data = { get: createKept(data) };
   const of = (now: number) => body.moments(contextOf(kept, now));

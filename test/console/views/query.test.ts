@@ -3,33 +3,33 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { QueryTables } from "../../../src/admin-api/index.ts";
-import { drawScreen } from "../../../src/console/draw/screen.ts";
+import { drawScreen } from "../../../src/console/draw/draw-screen.ts";
 import type { Event, State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import { initialState } from "../../../src/console/store/initial.ts";
-import { createStep } from "../../../src/console/store/step.ts";
+import { createStep } from "../../../src/console/store/reducer.ts";
 import { VIEWS } from "../../../src/console/views/all.ts";
-import { drawWorkbench } from "../../../src/console/workbench/draw.ts";
-import { stepWorkbench } from "../../../src/console/workbench/step.ts";
+import { drawWorkbench } from "../../../src/console/workbench/draw-workbench.ts";
+import { stepWorkbench } from "../../../src/console/workbench/step-workbench.ts";
 import { TABLES } from "../workbench/support.ts";
 import { dataOf, NOW } from "./keys-fixture.ts";
 
 const step = createStep({ views: VIEWS, stepWorkbench });
-const door = { door: { kind: "socket", path: "/a" }, name: "unix:/a", flags: "-socket /a" } as const;
+const endpoint = { endpoint: { kind: "socket", path: "/a" }, name: "unix:/a", flags: "-socket /a" } as const;
 
 const OPENED: State = {
   ...initialState({
     size: { columns: 80, rows: 24 },
     now: NOW,
     place: { view: "query" },
-    door,
-    doors: 1,
+    endpoint,
+    endpoints: 1,
     isReadOnly: false,
     isAscii: false,
     hasMetrics: false,
     hasTail: false,
   }),
-  link: { door, doors: 1, state: { kind: "online" } },
+  link: { endpoint, endpoints: 1, state: { kind: "online" } },
 };
 
 const answered = (items: QueryTables["items"]): Event => ({

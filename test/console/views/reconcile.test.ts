@@ -42,7 +42,7 @@ const TABLE = tableOfView(reconcileView, CONTEXT);
 const paneOf = (at: number, context = CONTEXT): string =>
   textsOf(bodyOf(reconcileView).pane?.(TABLE.idOf(at), context) ?? []).join("\n");
 
-test("a verdict is a row, and one that nothing explains is bad", () => {
+test("a verdict is a row, and an unexplained one needs attention", () => {
   const row = TABLE.columns.map(({ id }) => cellAt(TABLE, 0, id));
   assert.deepEqual(row, ["2026-11-17", "acme", "output", "970,000", "1,000,000", "-30,000", "3.00", "~ yes"]);
   assert.deepEqual(
@@ -55,13 +55,13 @@ test("a verdict is a row, and one that nothing explains is bad", () => {
   );
 });
 
-test("the pane says where to look, by the direction", () => {
+test("the pane explains the direction of the difference", () => {
   assert.match(paneOf(0), /the rest of the organisation, or streams that broke off\. 2 answers broke off/);
   assert.match(paneOf(1), /More was metered than the provider reports/);
   assert.doesNotMatch(paneOf(2), /provider saw|More was metered/);
 });
 
-test("days before the provider was first metered are last, and are neither a breach nor an alert", () => {
+test("days before the first metering are last and are not a breach", () => {
   const before = (day: string, others: Partial<ReconcileVerdictRecord> = {}) =>
     verdict({ day, metered: 0, delta: -9_000_000, ratio: 1, hard: 1, ...others });
   const list = [before("2026-11-10"), before("2026-11-12", { class: "input" }), ...VERDICTS];
@@ -81,7 +81,7 @@ test("days before the provider was first metered are last, and are neither a bre
   assert.equal(cellAt(table, list.length, "breach"), "~ yes", "a provider of which nothing was ever metered");
   assert.match(
     textsOf(bodyOf(reconcileView).pane?.(table.idOf(0), context) ?? []).join("\n"),
-    /before this gateway metered/,
+    /before this gateway first metered/,
   );
   assert.doesNotMatch(
     textsOf(bodyOf(reconcileView).pane?.(table.idOf(2), context) ?? []).join("\n"),
@@ -98,20 +98,20 @@ test("days before the provider was first metered are last, and are neither a bre
   assert.match(map, / {2}- before it was metered here/);
 });
 
-test("a report that cannot be had is told beside the verdict, and where there is none yet", () => {
+test("an unreadable report is shown beside the verdicts, and if there are none yet", () => {
   const failing = [audited({ error: "nothing listens there", fetched_at: null })];
   assert.match(
     paneOf(0, contextOf({ list_reconcile_verdicts: VERDICTS, list_reconcile: failing })),
-    /! nobody listens/,
+    /! nothing listens/,
   );
   const said = (list_reconcile: readonly ReconcileRecord[]) =>
     bodyOf(reconcileView).empty(contextOf({ list_reconcile_verdicts: [], list_reconcile })).sentence;
-  assert.match(said(failing), /The report of acme cannot be had: nothing listens there/);
-  assert.match(said([audited()]), /No day is judged yet/);
+  assert.match(said(failing), /The report of acme cannot be read: nothing listens there/);
+  assert.match(said([audited()]), /No day is compared yet/);
   assert.match(said([]), /No provider is reconciled/);
 });
 
-test("breaches want attention in one row a provider, the worst of them told", () => {
+test("breaches are one alert per provider, with the worst named", () => {
   const [item, ...more] = DRIFT.items(CONTEXT);
   assert.deepEqual(more, []);
   assert.match(
@@ -122,15 +122,15 @@ test("breaches want attention in one row a provider, the worst of them told", ()
   assert.deepEqual(DRIFT.items(contextOf({ list_reconcile_verdicts: [VERDICTS[2] as ReconcileVerdictRecord] })), []);
 });
 
-test("a report that cannot be had wants attention", () => {
+test("an unreadable report is an alert", () => {
   const items = MISSING_REPORTS.items(contextOf({ list_reconcile: [audited({ error: "refused" }), audited()] }));
   assert.deepEqual(
     items.map(({ says }) => says),
-    ["its usage report is not had: refused"],
+    ["its usage report cannot be read: refused"],
   );
 });
 
-test("the map has a line a provider and class, the worst above, and a column a day of the calendar", () => {
+test("the map has a line per provider and class, worst first, and a column per day", () => {
   const verdicts = [
     ...VERDICTS,
     verdict({ day: "2026-11-14", class: "cached_input", breach: 1, hard: 0, ratio: 0.3 }),
@@ -153,7 +153,7 @@ test("the map has a line a provider and class, the worst above, and a column a d
   assert.deepEqual(lines(80, 3), []);
 });
 
-test("the worst is the first row, and its pane says how the other days were", () => {
+test("the worst day is the first row, and its pane summarizes the others", () => {
   const { sort } = bodyOf(reconcileView);
   assert.deepEqual(sort, { column: "breach", isDescending: true });
   const by = TABLE.columns.findIndex(({ id }) => id === "breach");

@@ -27,7 +27,7 @@ const REFUSALS = [
 ];
 const context = contextOf({ list_refusals: REFUSALS });
 
-test("what refuses most now stands first, with whom it refuses, by what and where", () => {
+test("the most frequent refusals are first, with caller, cause and nodes", () => {
   assert.deepEqual(
     rowsShown(refusalsView, context).map(([caller, code, by, minute, hour]) => [caller, code, by, minute, hour]),
     [
@@ -39,7 +39,7 @@ test("what refuses most now stands first, with whom it refuses, by what and wher
   );
 });
 
-test("follow goes to what refused, a rule's profile where it is one of a profile", () => {
+test("f goes to the cause, or to the profile of a profile's rule", () => {
   const [budget = "", ofProfile = "", rule = "", unknown = ""] = idsShown(refusalsView, context);
   const placeOf = (id: string) => {
     const intent = startOf(refusalsView, "follow", context, id);
@@ -54,5 +54,5 @@ test("follow goes to what refused, a rule's profile where it is one of a profile
     idsShown(refusalsView, guarded).map((id) => startOf(refusalsView, "follow", guarded, id)),
     ["detector:pii", "rule:no-opus"].map((row) => ({ kind: "go", place: { view: "guardrails" }, row })),
   );
-  assert.equal(whyOf(refusalsView, "follow", context, unknown), "the code tells what refused it");
+  assert.equal(whyOf(refusalsView, "follow", context, unknown), "the code says what refused it");
 });

@@ -17,7 +17,7 @@ const body = bodyOf(rehearsalView);
 const above = (changes: Partial<RehearsalResult>, rows = 9) =>
   textsOf(body.above?.(rehearsed(changes), { columns: 120, rows }) ?? []);
 
-test("a row is a request with what would come of it, and opens its explanation", () => {
+test("a row is a request with its new outcome, and opens its explanation", () => {
   const context = rehearsed();
   const table = tableOfView(rehearsalView, context);
   assert.deepEqual(
@@ -33,14 +33,14 @@ test("a row is a request with what would come of it, and opens its explanation",
   });
 });
 
-test("above are the causes with their callers, and what cannot be told; as many as there is room for", () => {
+test("causes with callers and unknown parts are above the table, as many as fit", () => {
   const reasons = [{ reason: "rule `tools` reads arguments", requests: 40 }];
   assert.deepEqual(above({ changes: CHANGES, reasons }), [
     "rehearsed Write it  2 requests of the last hour",
     "1         would be refused by rule no-previews  ci 1",
     "3         would be served, and were refused by rule old\\u001b  web 3",
     "1,200     would go to azure  ",
-    "40        cannot be told: rule `tools` reads arguments",
+    "40        not known: rule `tools` reads arguments",
     "",
   ]);
   const few = above({ changes: CHANGES, reasons }, 5);
@@ -50,8 +50,8 @@ test("above are the causes with their callers, and what cannot be told; as many 
 
 const EMPTY = [
   ["nothing was rehearsed", contextOf({}), /No change was rehearsed yet/],
-  ["the policy hides requests", rehearsed({ examples: null }), /does not let you list requests/],
-  ["all ends as it did", rehearsed({ examples: [] }), /No request would end otherwise/],
+  ["the policy hides requests", rehearsed({ examples: null }), /does not permit you to list requests/],
+  ["all ends as it did", rehearsed({ examples: [] }), /No request would have another outcome/],
 ] as const;
 
 for (const [name, context, sentence] of EMPTY) {

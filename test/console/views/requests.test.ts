@@ -38,7 +38,7 @@ const REQUESTS = [
 ];
 const context = contextOf({ list_requests: REQUESTS });
 
-test("the newest stands first, with whom it went to and what came of it", () => {
+test("requests are newest first, with upstream and outcome", () => {
   assert.deepEqual(
     rowsShown(requestsView, context).map((cells) => cells.slice(1, 6)),
     [
@@ -52,9 +52,9 @@ test("the newest stands first, with whom it went to and what came of it", () => 
   assert.equal(new Set(idsShown(requestsView, context)).size, REQUESTS.length);
 });
 
-test("follow goes where the request went, by its hop", () => {
+test("f goes to the upstream of the request", () => {
   const [nowhere = "", refused = "", tool = ""] = idsShown(requestsView, context);
-  assert.equal(whyOf(requestsView, "follow", context, nowhere), "it went to nobody");
+  assert.equal(whyOf(requestsView, "follow", context, nowhere), "it reached no provider");
   const went = [refused, tool].map((id) => startOf(requestsView, "follow", context, id));
   assert.deepEqual(went, [
     { kind: "go", place: { view: "providers" }, row: "acme" },

@@ -31,12 +31,12 @@ test("a secret is a row without its value", () => {
   );
 });
 
-test("a secret is deleted by typing its name, with words of what breaks", () => {
+test("a secret is deleted by typing its name, with a warning about what breaks", () => {
   const dialog = dialogOf(startOf(secretsView, "remove", ["ACME_KEY"], CONTEXT));
   assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected({}), "ACME_KEY");
   assert.match(
     wordsOf(dialog, CONTEXT).join("\n"),
-    /a configuration that names \$\{secret:ACME_KEY\} compiles no more/,
+    /a configuration that uses \$\{secret:ACME_KEY\} no longer compiles/,
   );
   assert.deepEqual(
     actionsOf(dialog, CONTEXT).map(({ request }) => request),
@@ -50,22 +50,22 @@ test("several secrets are deleted by typing their number", () => {
   assert.equal(actionsOf(dialog, CONTEXT).length, 2);
 });
 
-test("what is gone cannot be deleted, nor confirmed", () => {
+test("a deleted secret cannot be deleted again", () => {
   assert.equal(whyOf(secretsView, "remove", ["ACME_KEY"], CONTEXT), undefined);
   const later = contextOf({ list_secrets: [] });
-  assert.equal(whyOf(secretsView, "remove", ["ACME_KEY"], later), "ACME_KEY is there no more");
+  assert.equal(whyOf(secretsView, "remove", ["ACME_KEY"], later), "ACME_KEY no longer exists");
   const dialog = dialogOf(startOf(secretsView, "remove", ["ACME_KEY"], CONTEXT));
-  assert.equal(dialog.why?.(valuesOf(dialog), later), "ACME_KEY is there no more");
+  assert.equal(dialog.why?.(valuesOf(dialog), later), "ACME_KEY no longer exists");
 });
 
-test("without secrets the view says how one is sealed without its value in the shell's history", () => {
+test("without secrets the view shows how to seal one outside the shell's history", () => {
   assert.match(bodyOf(secretsView).empty({ ...CONTEXT, isReadOnly: true }).next, /-d @FILE PUT secrets\/NAME/);
   assert.match(bodyOf(secretsView).empty(CONTEXT).next, /^Press n/);
 });
 
 const CANARY = "canary-value-of-a-secret";
 
-test("a secret is put and rotated with a value that no command line has, or from a file", () => {
+test("a secret is sealed and rotated with a hidden value or from a file", () => {
   for (const [verb, name] of [
     ["create", "NEW_KEY"],
     ["rotate", "ACME_KEY"],
@@ -73,14 +73,14 @@ test("a secret is put and rotated with a value that no command line has, or from
     const dialog = dialogOf(startOf(secretsView, verb, ["ACME_KEY"], CONTEXT));
     const typed = valuesOf(dialog, { value: CANARY, ...(verb === "create" && { name }) });
     assert.equal(dialog.why?.(typed, CONTEXT), undefined);
-    const deed = dialog.deed(typed, CONTEXT);
-    assert.ok(deed.kind === "actions" && deed.actions[0]?.request.path === `/admin/v1/secrets/${name}`);
-    assert.deepEqual(deed.actions[0]?.request.body, { value: CANARY });
+    const task = dialog.task(typed, CONTEXT);
+    assert.ok(task.kind === "actions" && task.actions[0]?.request.path === `/admin/v1/secrets/${name}`);
+    assert.deepEqual(task.actions[0]?.request.body, { value: CANARY });
     assert.match(dialog.commands?.(typed, CONTEXT).join() ?? "", new RegExp(`PUT secrets/${name}`));
     assert.doesNotMatch(dialog.commands?.(typed, CONTEXT).join() ?? "", /canary/);
     assert.doesNotMatch(wordsOf(dialog, CONTEXT, typed).join(), /canary/);
     const filed = { ...typed, value: "", file: "key.txt" };
-    assert.deepEqual(dialog.deed(filed, CONTEXT), { kind: "job", job: { kind: "put_secret", name, file: "key.txt" } });
+    assert.deepEqual(dialog.task(filed, CONTEXT), { kind: "job", job: { kind: "put_secret", name, file: "key.txt" } });
     assert.match(dialog.why?.({ ...filed, value: "x" }, CONTEXT) ?? "", /leave one of them empty/);
     assert.match(dialog.why?.({ ...filed, file: "" }, CONTEXT) ?? "", /type the value/);
   }
@@ -88,7 +88,7 @@ test("a secret is put and rotated with a value that no command line has, or from
   assert.match(fresh.why?.(valuesOf(fresh, { name: "ACME_KEY", value: "x" }), CONTEXT) ?? "", /T gives it a new value/);
 });
 
-test("who names a secret is read for the dialog that deletes it", () => {
+test("the delete dialog reads the uses of a secret", () => {
   const dialog = dialogOf(startOf(secretsView, "remove", ["ACME_KEY"], CONTEXT));
   assert.deepEqual(dialog.attached?.({}), { kind: "secret_uses", names: ["ACME_KEY"] });
 });

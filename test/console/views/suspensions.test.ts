@@ -28,7 +28,7 @@ const context = contextOf({
 });
 const body = bodyOf(suspensionsView);
 
-test("suspensions stand newest first, with who, why and when they lift", () => {
+test("suspensions are newest first, with author, reason and end", () => {
   assert.deepEqual(rowsShown(suspensionsView, context), [
     ["key", "nb-lab", "leaked", "unix:1000", "14:01:07Z", "until lifted", "~SUSPENDED"],
     ["provider", "beta-labs", "key rotation", "alice@example", "13:58:40Z", "12m 02s", "~SUSPENDED"],
@@ -38,10 +38,10 @@ test("suspensions stand newest first, with who, why and when they lift", () => {
   assert.equal(cellOf(suspensionsView, context, "model:old", "status").tone, "dim");
 });
 
-test("u lifts one or several, but none that has ended", () => {
+test("u lifts one or several, but not ended ones", () => {
   assert.equal(whyOf(suspensionsView, "lift", context, "provider:beta-labs"), undefined);
   assert.equal(whyOf(suspensionsView, "lift", context, "model:old"), "old is not suspended");
-  assert.equal(whyOf(suspensionsView, "lift", context, "provider:gone"), "the suspension is there no more");
+  assert.equal(whyOf(suspensionsView, "lift", context, "provider:gone"), "the suspension no longer exists");
   const dialog = dialogOf(startOf(suspensionsView, "lift", context, "provider:beta-labs", "key:nb-lab", "model:old"));
   assert.equal(dialog.title, "Lift 2 suspensions");
   assert.deepEqual(requestsOf(dialog, context), [
@@ -50,10 +50,10 @@ test("u lifts one or several, but none that has ended", () => {
   ]);
 });
 
-test("E gives a new end, and says why not", () => {
+test("E changes the end, or says why it cannot", () => {
   assert.equal(whyOf(suspensionsView, "extend", context, "key:nb-lab"), undefined);
   assert.equal(whyOf(suspensionsView, "extend", context, "model:old"), "model:old is not suspended");
-  assert.equal(whyOf(suspensionsView, "extend", context, "gone"), "the suspension is there no more");
+  assert.equal(whyOf(suspensionsView, "extend", context, "gone"), "the suspension no longer exists");
   assert.deepEqual(requestsOf(dialogOf(startOf(suspensionsView, "extend", context, "key:nb-lab")), context), [
     'PUT /admin/v1/suspensions/key:nb-lab {"reason":"leaked","duration":"30m"}',
   ]);
@@ -64,11 +64,11 @@ test("n asks for kind and name, without a row", () => {
   assert.equal(dialogOf(startOf(suspensionsView, "create", context)).title, "New suspension");
 });
 
-test("Enter goes to what is suspended, where a view lists it", () => {
+test("Enter goes to the suspended object, if a view lists it", () => {
   assert.deepEqual(body.open?.("key:nb-lab", context), { kind: "go", place: { view: "keys" }, row: "nb-lab" });
   assert.deepEqual(body.open?.("gone", context), {
     kind: "flash",
-    words: "the suspension is there no more",
+    words: "the suspension no longer exists",
     tone: "warn",
   });
   assert.deepEqual(
@@ -77,7 +77,7 @@ test("Enter goes to what is suspended, where a view lists it", () => {
   );
 });
 
-test("the pane tells all of one, and nothing of one that is gone", () => {
+test("the pane describes a suspension, and is empty once it no longer exists", () => {
   assert.deepEqual(textsOf(body.pane?.("provider:beta-labs", context) ?? []), [
     "suspended provider:beta-labs",
     "reason    key rotation",
@@ -87,7 +87,7 @@ test("the pane tells all of one, and nothing of one that is gone", () => {
   assert.deepEqual(body.pane?.("gone", context), []);
 });
 
-test("where nothing is suspended, the next step is named; read-only names none", () => {
+test("an empty list names the next step, except in read-only mode", () => {
   assert.deepEqual(body.empty(contextOf({})), {
     sentence: "Nothing is suspended.",
     next: `Press n to suspend, or \`gateway admin -socket /run/gateway.sock -d '{"reason":"..."}' PUT suspensions/provider:NAME\``,

@@ -77,7 +77,7 @@ const trial = (others: Partial<Trial> = {}): Trial => ({
 const swept = (tried?: Trial, sweep: Sweep | undefined = done, others = {}) =>
   contextOf({ list_sources: [], ...(tried !== undefined && { threshold_trial: tried }) }, { sweep, ...others });
 
-test("each threshold has its figures, what it is, and the cases that turn there; the cursor begins at the one in force", () => {
+test("each threshold has its figures and changing cases, and the cursor starts at the one in force", () => {
   const table = tableOfView(sweepsView, swept());
   assert.equal(table.startId, "0.4");
   assert.deepEqual(
@@ -111,7 +111,7 @@ test("the plot has a band of bars each, and a line at the cursor and at the thre
   assert.deepEqual(above("0.6", true, 4), []);
 });
 
-test("the pane compares with the threshold in force, by cases with their texts, and the one in force with the one before", () => {
+test("the pane compares with the threshold in force, and that one with the previous", () => {
   const pane = textsOf(bodyOf(sweepsView).pane?.("0.6", swept()) ?? []);
   assert.match(
     pane[1] ?? "",
@@ -131,7 +131,7 @@ test("the pane compares with the threshold in force, by cases with their texts, 
   );
 });
 
-test("f goes to the other score, and the line stays", () => {
+test("f switches the score and keeps the cursor", () => {
   assert.deepEqual(startOf(sweepsView, "follow", ["0.6"], swept()), {
     kind: "go",
     place: { view: "sweeps", subject: "overlap" },
@@ -141,7 +141,7 @@ test("f goes to the other score, and the line stays", () => {
   assert.equal(cellAt(table, 0, "precision"), "1.000");
 });
 
-test("x asks for files and runs; while it runs x stops it, and the view says how far it is", () => {
+test("x asks for files and runs; x again stops it, and the view shows progress", () => {
   const ask = startOf(sweepsView, "run", [], swept(undefined, undefined));
   const next = ask.kind === "ask" ? ask.next("c.jsonl") : undefined;
   assert.deepEqual(next, { kind: "job", job: { kind: "sweep", words: "c.jsonl" }, place: { view: "sweeps" } });
@@ -158,7 +158,7 @@ test("x asks for files and runs; while it runs x stops it, and the view says how
   };
   assert.match(
     bodyOf(sweepsView).empty(swept(undefined, failed)).sentence,
-    /NOT SWEPT: c\.jsonl:2: no\\u001b; b; c; and 1 more/,
+    /SWEEP FAILED: c\.jsonl:2: no\\u001b; b; c; and 1 more/,
   );
 });
 
@@ -171,7 +171,7 @@ test("the threshold is written by a dialog that shows the line that changes, typ
   assert.match(wordsOf(early, context).join("\n"), /score_threshold: 0\.6/);
   assert.equal(early.why?.({}, context), undefined);
   const other = swept({ ...trial(), change: { ...(trial().change ?? assert.fail()), text: "guardrails: {}\n" } });
-  assert.match(early.why?.({}, other) ?? "", /changed since this was opened/);
+  assert.match(early.why?.({}, other) ?? "", /changed since this dialog was opened/);
   assert.equal(whyOf(sweepsView, "write", ["0.6"], context), undefined);
   assert.deepEqual(bodyOf(sweepsView).paneNeeds?.("0.6", context), [
     { id: "threshold_trial", name: '["team-ml","0.6"]' },
@@ -183,13 +183,13 @@ test("the threshold is written by a dialog that shows the line that changes, typ
   assert.match(words, /score_threshold: 0\.4[\s\S]*score_threshold: 0\.6/);
   assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected({}), "0.6");
   assert.equal(dialog.why?.({}, context), undefined);
-  assert.deepEqual(dialog.deed({}, context), {
+  assert.deepEqual(dialog.task({}, context), {
     kind: "job",
     job: { kind: "write_change", change: trial().change, does: "the threshold is 0.6" },
   });
 });
 
-test("a detector's own threshold is the one that is swept, named and written, and it is said which data were read", () => {
+test("a detector's own threshold is swept, named and written, and the data files are named", () => {
   const result: SweepResult = { ...RESULT, detector: "finder", isOwnThreshold: true };
   const of = (changes: Partial<SweepResult>): Sweep => ({
     words: "c.jsonl",

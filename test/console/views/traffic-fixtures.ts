@@ -40,7 +40,7 @@ export const contextOf = (values: Known, more: Partial<Omit<Context, "data">> = 
   subject: undefined,
   isReadOnly: false,
   isAscii: true,
-  doorFlags: "-socket /run/gateway.sock",
+  endpointFlags: "-socket /run/gateway.sock",
   tail: undefined,
   verification: undefined,
   ...more,
@@ -251,9 +251,9 @@ export const textsOf = (lines: readonly Line[]): readonly string[] => lines.map(
 
 /** `METHOD path body` of each action of a dialog's deed. */
 export function requestsOf(dialog: Dialog, context: Context, other: FieldValues = {}): readonly string[] {
-  const deed = dialog.deed(answersOf(dialog, other), context);
-  if (deed.kind !== "actions") throw new Error("the deed is not of actions");
-  return deed.actions.map(({ request: { method, path, body } }) =>
+  const task = dialog.task(answersOf(dialog, other), context);
+  if (task.kind !== "actions") throw new Error("the deed is not of actions");
+  return task.actions.map(({ request: { method, path, body } }) =>
     [method, path, ...(body === undefined ? [] : [JSON.stringify(body)])].join(" "),
   );
 }

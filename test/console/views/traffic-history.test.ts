@@ -5,7 +5,7 @@ import { textOfLine } from "../../../src/console/model/text.ts";
 import { overviewAbove } from "../../../src/console/views/overview-above.ts";
 import { backend, contextOf } from "./traffic-fixtures.ts";
 
-test("above stands a quarter of an hour of attempts as the node measured it, in a window that was just opened", () => {
+test("a new window shows 15 minutes of attempts from the node's history", () => {
   const row = (name: string, time: string, attempts: number, failures: number): HistoryRecord => ({
     ...{ time, kind: "backends", name, attempts, failures, ttfb_p50_ms: 1, ttfb_p95_ms: 2, in_flight: attempts },
     ...{ input_tokens: null, output_tokens: null, used: null, refused: null, decisions: null, findings: null },

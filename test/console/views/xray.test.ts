@@ -114,7 +114,7 @@ test("the tree of a key names each part with its state, parents before children"
     "   │  ├─ model acme-large | FAILING | ",
     "   │  │  ├─ provider acme-chat | FAILING | 9.1 req/s, 50.0 % fail, first byte 201ms",
     "   │  │  └─ provider acme-alt | ok | 9.1 req/s, 0.2 % fail, first byte 201ms",
-    "   │  └─ model pattern pool-* | NOBODY | no provider of its plan serves",
+    "   │  └─ model pattern pool-* | NOBODY | no provider in its plan is available",
     '   │     └─ provider pool-eu | SUSPENDED | "leaked" by alice@example, until lifted',
     "   ├─ MCP servers |  | as far as access rules allow",
     "   │  └─ MCP server files | ok | 0.7 req/s, 0.0 % fail, first byte 41ms",
@@ -123,7 +123,7 @@ test("the tree of a key names each part with its state, parents before children"
   ]);
 });
 
-test("what wants attention is what has failed, is suspended, spent or refuses", () => {
+test("failed, suspended, used up and refusing parts need attention", () => {
   const table = tableOfView(xrayView, contextFor("ci-main"));
   const bad = Array.from({ length: table.count }, (_, at) => at).filter((at) => table.isBad(at));
   assert.deepEqual(
@@ -210,7 +210,7 @@ test("of many buckets and models the first are listed, and how many more there a
   assert.ok(tree.some((text) => /models \| {2}\| allowed: acme-\*, pool-\*; 100 more in :models/.test(text)));
 });
 
-test("what was not read is said, and nothing is claimed of it", () => {
+test("unread parts are marked as not read", () => {
   const { list_keys: keys = [] } = ANSWERS;
   assert.deepEqual(treeOf("ci-main", { list_keys: keys }), [
     "key ci-main | active | id abcd1234, last used 1m ago, never expires",
@@ -258,7 +258,7 @@ test("Enter opens the part in its own view", () => {
   assert.deepEqual(goes("models"), { kind: "go", place: { view: "models" } });
 });
 
-test("a name that is no caller, and none at all, say what to do next", () => {
+test("an unknown or missing caller name says what to do next", () => {
   const { empty } = bodyOf(xrayView);
   assert.deepEqual(empty(contextFor("ci-mian")), {
     sentence: "No key or profile is named ci-mian.",
@@ -269,7 +269,7 @@ test("a name that is no caller, and none at all, say what to do next", () => {
   assert.match(empty(contextFor(undefined)).next, /:xray NAME/);
 });
 
-test("ids are unique whatever the names are, and names from outside are made harmless", () => {
+test("ids are unique for any names, and foreign names are escaped", () => {
   const hard = "a\u001b[2J/b";
   const answers: Partial<Readable> = {
     ...ANSWERS,
@@ -281,7 +281,7 @@ test("ids are unique whatever the names are, and names from outside are made har
   assert.doesNotMatch(treeOf("ci-main", answers).join(""), /\u001b/);
 });
 
-test("a tree is drawn with a branch a level", () => {
+test("a tree is drawn with one branch per level", () => {
   const leaf = (of: string) => ({ of, children: [] });
   const tree = { of: "root", children: [{ of: "a", children: [leaf("a1"), leaf("a2")] }, leaf("b")] };
   assert.deepEqual(

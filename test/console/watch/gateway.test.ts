@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { TABLES, type TableName } from "../../../src/admin-api/index.ts";
 import type { Need, ReadableId } from "../../../src/console/model/data.ts";
-import type { ConsoleDoor } from "../../../src/console/model/ports.ts";
+import type { ConsoleEndpoint } from "../../../src/console/model/ports.ts";
 import { startPlane } from "../../e2e/admin/support/plane.ts";
 import { createNodes, led, provider, SLOW_MS, type TestNode } from "../../e2e/config/support/nodes.ts";
 import { eventually } from "../../e2e/support/wait.ts";
@@ -23,17 +23,17 @@ const ALL: readonly Need[] = [
   { id: "metrics" },
 ];
 
-const doorOf = ({ id, dir }: TestNode): ConsoleDoor => {
+const endpointOf = ({ id, dir }: TestNode): ConsoleEndpoint => {
   const path = join(dir, "admin.sock");
-  return { door: { kind: "socket", path }, name: id, flags: `-socket ${path}` };
+  return { endpoint: { kind: "socket", path }, name: id, flags: `-socket ${path}` };
 };
 
 const scrape = async (url: string, signal: AbortSignal): Promise<string> => (await fetch(url, { signal })).text();
 
-test("everything that can be read of a gateway is read, and what is done to it is seen", async (t) => {
+test("every readable list is read, and changes become visible", async (t) => {
   const plane = await startPlane(t);
   const { metricsUrl = "" } = plane.gateway;
-  const watch = startWatch(t, [doorOf(plane.node)], { metricsUrl, scrape });
+  const watch = startWatch(t, [endpointOf(plane.node)], { metricsUrl, scrape });
   watch.need(ALL);
   await watch.sees(
     "a value of each",
@@ -74,7 +74,7 @@ test("everything that can be read of a gateway is read, and what is done to it i
   assert.ok(watch.links.every(({ state }) => state.kind === "online"));
 });
 
-test("when the node that is asked dies the next is asked, its lists whole and its leader told", async (t) => {
+test("when the connected node dies, the next one is used and the new leader is reported", async (t) => {
   const nodes = await createNodes(t, { ids: ["n1", "n2", "n3"] });
   await Promise.all(nodes.map(async (node) => node.launch()));
   const leader = await led(nodes[0] ?? assert.fail());
@@ -82,7 +82,7 @@ test("when the node that is asked dies the next is asked, its lists whole and it
   const first = nodes.find(({ id }) => id === leader) ?? assert.fail();
   const second = nodes.find(({ id }) => id !== leader) ?? assert.fail();
   await first.client.call("create_key", { body: { name: "watched" } });
-  const watch = startWatch(t, [doorOf(first), doorOf(second)]);
+  const watch = startWatch(t, [endpointOf(first), endpointOf(second)]);
   const needs = [{ id: "get_status" }, { id: "list_keys" }, { id: "list_cluster_members" }] as const;
   watch.need(needs);
   await watch.sees("all", ({ get }) => needs.every((need) => get(need)?.value !== undefined));
@@ -91,10 +91,10 @@ test("when the node that is asked dies the next is asked, its lists whole and it
   const killedAt = performance.now();
   await eventually(
     "the other door",
-    () => watch.link().door.name === second.id && watch.link().state.kind === "online",
+    () => watch.link().endpoint.name === second.id && watch.link().state.kind === "online",
   );
   t.diagnostic(`at the other door after ${(performance.now() - killedAt).toFixed(0)} ms`);
-  assert.equal(watch.notes[0], `${first.id} does not answer; now at ${second.id}`);
+  assert.equal(watch.notes[0], `${first.id} does not answer; connected to ${second.id}`);
   await watch.sees("the key, from there", ({ get }) => {
     const { node } = get({ id: "get_status" })?.value ?? {};
     return node === second.id && get({ id: "list_keys" })?.value?.[0]?.name === "watched";
@@ -108,9 +108,9 @@ test("when the node that is asked dies the next is asked, its lists whole and it
   assert.equal(told.includes(`now ${first.id},`), false);
 });
 
-test("a node that is paused is noticed, and used again when it goes on", async (t) => {
+test("a paused node is noticed, and used again when it resumes", async (t) => {
   const plane = await startPlane(t);
-  const watch = startWatch(t, [doorOf(plane.node)], { pace: { quietMs: 500, probeMs: 500, backoffMs: [200] } });
+  const watch = startWatch(t, [endpointOf(plane.node)], { pace: { quietMs: 500, probeMs: 500, backoffMs: [200] } });
   watch.need([{ id: "list_keys" }]);
   await watch.sees("keys", ({ get }) => get({ id: "list_keys" })?.value);
   plane.gateway.signal("SIGSTOP");

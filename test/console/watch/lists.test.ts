@@ -14,11 +14,11 @@ const namesIn = (data: Data) =>
     ?.value?.map(({ name }) => name)
     .join();
 
-test("a list is read whole, and from then on with its index, which waits for a change", async (t) => {
+test("a list is read completely, then by blocking reads with its index", async (t) => {
   const lists = createLists();
   lists.set("suspensions", [suspension("one")]);
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.door], { pace: QUICK });
+  const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
   watch.need([SUSPENSIONS]);
   await watch.sees("the first row", (data) => namesIn(data) === "one");
   await eventually("a blocking read", () => lists.waiting === 1);
@@ -32,11 +32,11 @@ test("a list is read whole, and from then on with its index, which waits for a c
   assert.equal(watch.link().state.kind, "online");
 });
 
-test("rows that did not change are the same objects, wherever they stand, and so is a list without a change", async (t) => {
+test("unchanged rows keep their identity at any position, and so does an unchanged list", async (t) => {
   const lists = createLists();
   lists.set("keys", [key(1), key(2), key(3)]);
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.door], { pace: QUICK });
+  const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
   watch.need([KEYS]);
   const [first, second, third] = await watch.sees("keys", (data) => data.get(KEYS)?.value);
   await eventually("a blocking read", () => lists.waiting === 1);
@@ -55,11 +55,11 @@ test("rows that did not change are the same objects, wherever they stand, and so
   assert.ok((fresher.freshAt ?? 0) >= (changed.freshAt ?? 0));
 });
 
-test("an index that goes back is not handed on", async (t) => {
+test("an index that decreases is not sent", async (t) => {
   const lists = createLists();
   lists.set("suspensions", [suspension("one")]);
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.door], { pace: QUICK });
+  const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
   watch.need([SUSPENSIONS]);
   await eventually("a blocking read", () => lists.waiting === 1);
   lists.base = 10;
@@ -73,13 +73,13 @@ test("an index that goes back is not handed on", async (t) => {
   ]);
 });
 
-test("a list that changes with each answer is read no more often than its rest allows", async (t) => {
+test("a constantly changing list is read no more often than the minimum pause allows", async (t) => {
   let index = 0;
   const peer = await startPeer(t, "a", (path, response) => {
     index += 1;
     answer(response, path === "/status" ? {} : { items: [suspension(`s${index}`)], index });
   });
-  const watch = startWatch(t, [peer.door], { pace: { restMs: 50 } });
+  const watch = startWatch(t, [peer.endpoint], { pace: { restMs: 50 } });
   watch.need([SUSPENSIONS]);
   await eventually("ten reads", () => peer.count("/suspensions") === 10);
   const times = peer.asked.filter(({ path }) => path !== "/status").map(({ at }) => at);
@@ -88,14 +88,14 @@ test("a list that changes with each answer is read no more often than its rest a
   }
 });
 
-test("an answer that is slow to handle makes its list rest ten times as long", async (t) => {
+test("the pause after an answer is ten times its handling time", async (t) => {
   let index = 0;
   const items = Array.from({ length: 20_000 }, (_, at) => key(at));
   const peer = await startPeer(t, "a", (path, response) => {
     index += 1;
     answer(response, path === "/status" ? {} : { items, index });
   });
-  const watch = startWatch(t, [peer.door], { pace: { restMs: 0 } });
+  const watch = startWatch(t, [peer.endpoint], { pace: { restMs: 0 } });
   watch.need([KEYS]);
   await eventually("three reads", () => peer.count("/keys") === 3);
   const [, second = 0, third = 0] = peer.asked.filter(({ path }) => path !== "/status").map(({ at }) => at);
@@ -121,7 +121,7 @@ const GARBAGE: Readonly<Record<string, string>> = {
 for (const [what, body] of Object.entries(GARBAGE)) {
   test(`an answer with ${what} is a failure, asked again ever more seldom, of a door that answers`, async (t) => {
     const peer = await startPeer(t, "a", (_, response) => answer(response, body));
-    const watch = startWatch(t, [peer.door], { pace: QUICK });
+    const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
     watch.need([SUSPENSIONS]);
     const failure = await watch.sees("a failure", (data) => data.get(SUSPENSIONS)?.failure);
     assert.equal(failure.code, "unintelligible");
@@ -133,7 +133,7 @@ for (const [what, body] of Object.entries(GARBAGE)) {
   });
 }
 
-test("a refused read keeps the value, tells the refusal, and is forgotten with the next answer", async (t) => {
+test("a refused read keeps the value and reports the error until the next answer", async (t) => {
   const lists = createLists();
   lists.set("suspensions", [suspension("one")]);
   let isIll = false;
@@ -141,7 +141,7 @@ test("a refused read keeps the value, tells the refusal, and is forgotten with t
     if (isIll && path !== "/status") refuse(response, 500, "internal");
     else lists.handler(path, response, request);
   });
-  const watch = startWatch(t, [peer.door], { pace: QUICK });
+  const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
   watch.need([SUSPENSIONS]);
   await eventually("a blocking read", () => lists.waiting === 1);
   isIll = true;
@@ -155,14 +155,14 @@ test("a refused read keeps the value, tells the refusal, and is forgotten with t
   await watch.sees("an answer", ({ get }) => get(SUSPENSIONS)?.failure === undefined);
 });
 
-test("what is forbidden is not asked again until the operator wants it", async (t) => {
+test("a forbidden read is not repeated until the operator refreshes", async (t) => {
   const lists = createLists();
   let isForbidden = true;
   const peer = await startPeer(t, "a", (path, response, request) => {
     if (isForbidden && path === "/keys") refuse(response, 403, "forbidden");
     else lists.handler(path, response, request);
   });
-  const watch = startWatch(t, [peer.door], { pace: QUICK });
+  const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
   watch.need([KEYS, SUSPENSIONS]);
   const failure = await watch.sees("the refusal", (data) => data.get(KEYS)?.failure);
   assert.equal(failure.code, "forbidden");
@@ -180,11 +180,11 @@ test("what is forbidden is not asked again until the operator wants it", async (
   await watch.sees("keys", (data) => data.get(KEYS)?.value);
 });
 
-test("what is not needed any more ends at once, is shown as it was for a while, and is then gone", async (t) => {
+test("an unneeded read ends immediately; its value is kept for a while", async (t) => {
   const lists = createLists();
   lists.set("suspensions", [suspension("one")]);
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.door], { pace: { ...QUICK, keepMs: 300 } });
+  const watch = startWatch(t, [peer.endpoint], { pace: { ...QUICK, keepMs: 300 } });
   watch.need([SUSPENSIONS]);
   await eventually("a blocking read", () => lists.waiting === 1);
   watch.need([]);
@@ -201,11 +201,11 @@ test("what is not needed any more ends at once, is shown as it was for a while, 
   await watch.sees("nothing of it", ({ get }) => get(SUSPENSIONS) === undefined && get(KEYS) === undefined);
 });
 
-test("while a read blocks, any answer of the door proves its list fresh", async (t) => {
+test("while a read blocks, any answer of the endpoint keeps its list fresh", async (t) => {
   const lists = createLists();
   lists.set("suspensions", [suspension("one")]);
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.door], { pace: { ...QUICK, quietMs: 40 } });
+  const watch = startWatch(t, [peer.endpoint], { pace: { ...QUICK, quietMs: 40 } });
   watch.need([SUSPENSIONS]);
   await eventually("a blocking read", () => lists.waiting === 1);
   const before = await watch.sees("a row", ({ get }) => get(SUSPENSIONS)?.value && get(SUSPENSIONS));
@@ -218,10 +218,10 @@ test("while a read blocks, any answer of the door proves its list fresh", async 
   assert.ok(peer.count("/status") > 2);
 });
 
-test("data is told seldom, whatever happens between, and untouched readings are the same objects", async (t) => {
+test("data is reported at a limited rate, and unchanged readings keep their identity", async (t) => {
   const lists = createLists();
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.door], { pace: { ...QUICK, tellMs: 50, touchMs: 10_000 } });
+  const watch = startWatch(t, [peer.endpoint], { pace: { ...QUICK, tellMs: 50, touchMs: 10_000 } });
   const times: number[] = [];
   watch.need([SUSPENSIONS, KEYS, { id: "list_models" }, { id: "list_profiles" }, { id: "get_whoami" }]);
   await watch.sees("all", ({ get }) => {

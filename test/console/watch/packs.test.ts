@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createDocumentPorts } from "../../../src/cli/console-documents.ts";
 import { namedOf } from "../../../src/console/model/documents.ts";
-import type { ConsoleDoor } from "../../../src/console/model/ports.ts";
-import { writeChange } from "../../../src/console/run/document.ts";
+import type { ConsoleEndpoint } from "../../../src/console/model/ports.ts";
+import { writeChange } from "../../../src/console/run/write-document.ts";
 import { bufferIo } from "../../cli/buffers.ts";
 import { startPlane } from "../../e2e/admin/support/plane.ts";
 import { createOne, led, provider, ready, SLOW_MS, type TestNode } from "../../e2e/config/support/nodes.ts";
@@ -16,9 +16,9 @@ import { startWatch, type Watching } from "./support/watching.ts";
 
 const PACK = "baseline-secrets";
 
-const doorOf = ({ id, dir }: TestNode): ConsoleDoor => {
+const endpointOf = ({ id, dir }: TestNode): ConsoleEndpoint => {
   const path = join(dir, "admin.sock");
-  return { door: { kind: "socket", path }, name: id, flags: `-socket ${path}` };
+  return { endpoint: { kind: "socket", path }, name: id, flags: `-socket ${path}` };
 };
 
 interface Shown extends Watching {
@@ -27,7 +27,7 @@ interface Shown extends Watching {
 
 function startShown(owner: Owner, node: TestNode): Shown {
   const documents = createDocumentPorts(bufferIo({}));
-  return { ...startWatch(owner, [doorOf(node)], { documents }), documents };
+  return { ...startWatch(owner, [endpointOf(node)], { documents }), documents };
 }
 
 /** Adds the pack as its dialog does, and waits until the view says that all of it is there. */
@@ -57,7 +57,7 @@ async function added(watch: Shown, node: TestNode, source: string): Promise<stri
   return words;
 }
 
-test("a pack is added to a source of the admin API, over exactly the revision that was looked at", async (t) => {
+test("a pack is added to a source of the admin API over exactly the shown revision", async (t) => {
   const plane = await startPlane(t);
   const words = await added(startShown(t, plane.node), plane.node, "base");
   assert.match(words, /^added: base revision 2 in force$/);

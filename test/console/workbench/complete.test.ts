@@ -75,23 +75,23 @@ describe("completion", () => {
     assert.ok(!words.includes("name"));
   });
 
-  it("reads only the SELECT that the cursor stands in and those around it", () => {
+  it("reads only the SELECT around the cursor and its enclosing ones", () => {
     assert.ok(!wordsAt("select | from backends union select name from keys").includes("profile"));
     const inner = wordsAt("select name from profiles p where exists (select 1 from keys k where |)");
     assert.ok(inner.includes("profile") && inner.includes("budget") && inner.includes("p."));
   });
 
-  it("quotes names that a statement cannot write plain, and leaves out what it cannot hold", () => {
+  it("quotes names where needed, and omits those that cannot be quoted", () => {
     const column = (name: string) => ({ name, type: "text" as const, description: "" });
     const odd = [{ name: "odd", description: "", columns: [column('a"b c'), column("x\u001b[2J"), column("plain")] }];
     assert.deepEqual(complete("select odd. from odd", 11, odd)?.words, ['"a""b c"', "plain"]);
   });
 
-  it("knows the functions that the gateway has, and no other", () => {
+  it("offers exactly the functions of the gateway", () => {
     assert.deepEqual([...FUNCTIONS].sort(), [...FUNCTION_NAMES].sort());
   });
 
-  it("completes to words that begin with what is written, whatever is written", () => {
+  it("offers only words that begin with the typed text, for any text", () => {
     const piece = fc.constantFrom(
       ..."select from where join on using group order by ( ) , . ; ? ' \" -- /* */ \n keys k backends name * = as with in is left union".split(
         " ",
@@ -119,14 +119,14 @@ describe("completion", () => {
     assert.ok((complete(sql, 9, TABLES)?.words.length ?? 0) > 0);
   });
 
-  it("gives up on a statement of more tokens than it looks at, in little time", () => {
+  it("quickly gives up on a statement with too many tokens", () => {
     const sql = `select ${"(".repeat(30_000)}`;
     assert.equal(complete(sql, sql.length, TABLES), undefined);
   });
 });
 
 describe("the tolerant tokens", () => {
-  it("cover all of any text but blanks, in order and without overlaps", () => {
+  it("cover any text except blanks, in order and without overlaps", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 200 }), (sql) => {
         let end = 0;
@@ -139,7 +139,7 @@ describe("the tolerant tokens", () => {
     );
   });
 
-  it("say which texts, names and comments have no end", () => {
+  it("mark unterminated strings, names and comments", () => {
     const open = (sql: string) => tokenizeSql(sql).at(-1)?.isOpen;
     for (const sql of ["'a", "'a''", '"a', "/* a", "/*/", "-- a"]) assert.equal(open(sql), true, sql);
     for (const sql of ["'a'", "'a'''", '"a"', "/* a */", "/**/", "a"]) assert.equal(open(sql), false, sql);

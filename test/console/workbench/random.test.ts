@@ -4,16 +4,16 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { cellsOf } from "../../../src/base/index.ts";
-import { NAMED_CHORDS } from "../../../src/console/model/key.ts";
+import { NAMED_CHORDS } from "../../../src/console/model/key-event.ts";
 import type { Event, WorkbenchState } from "../../../src/console/model/state.ts";
-import { drawWorkbench } from "../../../src/console/workbench/draw.ts";
+import { drawWorkbench } from "../../../src/console/workbench/draw-workbench.ts";
 import {
   historyText,
   MAX_HISTORY,
   MAX_MEMORY_BYTES,
   MAX_STATEMENT_LENGTH,
-} from "../../../src/console/workbench/memory.ts";
-import { stepWorkbench } from "../../../src/console/workbench/step.ts";
+} from "../../../src/console/workbench/saved-statements.ts";
+import { stepWorkbench } from "../../../src/console/workbench/step-workbench.ts";
 import { EMPTY_WORKBENCH } from "../../../src/console/workbench/workbench.ts";
 import { facts, NOW, RESULT, TABLES, textsOf } from "./support.ts";
 
@@ -80,7 +80,7 @@ function check(workbench: WorkbenchState, columns: number, rows: number): void {
 }
 
 describe("random keys in the workbench", () => {
-  it("never end it, leave its bounds or put the cursor inside a character", () => {
+  it("never stop it, exceed its bounds or put the cursor inside a character", () => {
     fc.assert(
       fc.property(
         fc.array(event, { maxLength: 60 }),

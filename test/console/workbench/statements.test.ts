@@ -6,10 +6,10 @@ import type { Context } from "../../../src/console/model/context.ts";
 import type { Data } from "../../../src/console/model/data.ts";
 import type { TableState } from "../../../src/console/model/state.ts";
 import { listingIn, tableOfView } from "../../../src/console/store/listing.ts";
-import { rowsStatement } from "../../../src/console/store/rows-query.ts";
+import { rowsStatement } from "../../../src/console/store/rows-statement.ts";
 import { VIEWS } from "../../../src/console/views/all.ts";
 import { complete } from "../../../src/console/workbench/complete.ts";
-import { EXAMPLES } from "../../../src/console/workbench/pages.ts";
+import { EXAMPLES } from "../../../src/console/workbench/result-hints.ts";
 import { describeTables } from "../../../src/server/admin/query/index.ts";
 import { ALL_TABLES, fixedRows, never, openTestEngine } from "../../server/admin/query/support.ts";
 
@@ -74,7 +74,7 @@ describe("statements that views open", () => {
     subject,
     isReadOnly: false,
     isAscii: false,
-    doorFlags: "",
+    endpointFlags: "",
     tail: undefined,
     verification: undefined,
   });
@@ -122,7 +122,7 @@ describe("statements that views open", () => {
     });
   }
 
-  it("names the column that a filter is about, and the column that the operator sorts by", async () => {
+  it("uses the columns of the filter and of the operator's sort", async () => {
     const keys = opened.find(({ view }) => view.id === "keys");
     assert.ok(keys);
     const [first] = rows["keys"] as readonly { readonly name: string; readonly id: string }[];
@@ -143,7 +143,7 @@ describe("statements that views open", () => {
 describe("completion over the gateway's own tables", () => {
   const { items } = describeTables(ALL_TABLES);
 
-  it("offers for each table every column, and the gateway knows each by that name", async () => {
+  it("offers every column of each table under the gateway's name", async () => {
     for (const { name, columns } of items) {
       const sql = `select t. from ${name} t`;
       const words = complete(sql, 9, items)?.words ?? [];

@@ -1,10 +1,10 @@
 /** A workbench with tables, and keys pressed one after the other. */
 
 import type { QueryResult } from "../../../src/admin-api/index.ts";
-import type { Chord } from "../../../src/console/model/key.ts";
+import type { Chord } from "../../../src/console/model/key-event.ts";
 import type { Effect, Event, WorkbenchState } from "../../../src/console/model/state.ts";
 import { type Line, textOfLine } from "../../../src/console/model/text.ts";
-import { stepWorkbench } from "../../../src/console/workbench/step.ts";
+import { stepWorkbench } from "../../../src/console/workbench/step-workbench.ts";
 import { EMPTY_WORKBENCH, type WorkbenchFacts, type WorkbenchStep } from "../../../src/console/workbench/workbench.ts";
 
 /** 2026-01-10T00:00:00Z. */

@@ -166,6 +166,9 @@ describe("a runbook on three nodes", async () => {
   test("a budget is raised and rolled back; a document that will not do is refused by line", async () => {
     await writeFile(join(first.dir, "new.json"), document(200_000));
     await good(["config", "apply", "new.json", "-yes"]);
+    const sources = await good(["config", "show"]);
+    assert.match(sources.out, /^default +2 /m);
+    assert.match(sources.err, /'gateway config show default' prints the document/);
     assert.match((await good(["config", "history"], { at: second })).out, /^ +2 .*\n +1 /m);
     const back = await good(["config", "rollback", "1", "-yes"]);
     assert.match(back.err, /limit: 200000 -> 100000/);

@@ -141,7 +141,7 @@ const WATCHED = [
 
 test("a node that hangs is named within a second, and the others are told; the console knows it too", async (t) => {
   const path = join(first.node.dir, "admin.sock");
-  const door = { door: { kind: "socket", path }, name: "n1", flags: "" } as const;
+  const door = { endpoint: { kind: "socket", path }, name: "n1", flags: "" } as const;
   const watch = startWatch(t, [door], { pace: { soonMs: 500 } });
   watch.need(WATCHED);
   await watch.sees("answers of all", ({ get }) => WATCHED.every((need) => get(need)?.value && !get(need)?.gaps));

@@ -10,8 +10,8 @@ import { bytesTests } from "./acceptance/bytes.ts";
 import { leavingTests } from "./acceptance/leaving.ts";
 import { readonlyTests } from "./acceptance/readonly.ts";
 import { openAcceptanceScene } from "./acceptance/scene.ts";
+import { readerTests } from "./acceptance/screen-reader.ts";
 import { mintingTests, secretsTests } from "./acceptance/secrets.ts";
-import { spokenTests } from "./acceptance/spoken.ts";
 import { statesTests } from "./acceptance/states.ts";
 import { suspendTests } from "./acceptance/suspend.ts";
 import { viewsGoneTests, viewsTests } from "./acceptance/views.ts";
@@ -32,7 +32,7 @@ describe("the console", { skip: ptySkip }, async () => {
     bytesTests(scene);
     viewsTests(scene, isShort);
     statesTests(scene, isShort);
-    spokenTests(scene);
+    readerTests(scene);
     leavingTests(scene);
   });
 

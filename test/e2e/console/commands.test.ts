@@ -15,10 +15,10 @@ import {
   mintDialog,
   revokeDialog,
   rotateDialog,
-} from "../../../src/console/actions/key.ts";
-import { deleteSourceDialog, putDocumentDialog, rollbackDialog } from "../../../src/console/actions/source.ts";
-import { extendDialog, liftDialog, suspendDialog } from "../../../src/console/actions/suspension.ts";
-import { commandsOfDeed, quoted } from "../../../src/console/format/command-line.ts";
+} from "../../../src/console/actions/key-dialogs.ts";
+import { deleteSourceDialog, putDocumentDialog, rollbackDialog } from "../../../src/console/actions/source-dialogs.ts";
+import { extendDialog, liftDialog, suspendDialog } from "../../../src/console/actions/suspension-dialogs.ts";
+import { commandsOfTask, quoted } from "../../../src/console/format/command-line.ts";
 import type { Context } from "../../../src/console/model/context.ts";
 import type { Data, Need, Readable, ReadableId, Reading } from "../../../src/console/model/data.ts";
 import type { Dialog, FieldValues } from "../../../src/console/model/dialog.ts";
@@ -68,14 +68,14 @@ test("a command line that a dialog shows does what the dialog does", async (t) =
       subject: undefined,
       isReadOnly: false,
       isAscii: false,
-      doorFlags: `-socket ${quoted(socket)}`,
+      endpointFlags: `-socket ${quoted(socket)}`,
       tail: undefined,
       verification: undefined,
     };
     const dialog = dialogOf(context);
     const given = { ...Object.fromEntries(dialog.fields.map(({ id, initial }) => [id, initial])), ...values };
     assert.equal(dialog.why?.(given, context), undefined, dialog.title);
-    const commands = dialog.commands?.(given, context) ?? commandsOfDeed(dialog.deed(given, context), context);
+    const commands = dialog.commands?.(given, context) ?? commandsOfTask(dialog.task(given, context), context);
     const env = { ...process.env, PATH: `${bin}${delimiter}${process.env["PATH"]}` };
     const { stdout } = await run("/bin/sh", ["-e", "-c", commands.join("\n")], { cwd: dir, env, timeout: 30_000 });
     return stdout;

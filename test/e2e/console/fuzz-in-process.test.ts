@@ -8,16 +8,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { cellsOf } from "../../../src/base/index.ts";
-import { drawScreen } from "../../../src/console/draw/screen.ts";
+import { drawScreen } from "../../../src/console/draw/draw-screen.ts";
 import { speak } from "../../../src/console/draw/screen-reader.ts";
-import { VERBS } from "../../../src/console/model/keys.ts";
+import { VERBS } from "../../../src/console/model/key-bindings.ts";
 import type { Event, State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
-import { whyNotConfirmed } from "../../../src/console/store/dialog.ts";
-import { createStep } from "../../../src/console/store/step.ts";
+import { createStep } from "../../../src/console/store/reducer.ts";
+import { whyNotConfirmed } from "../../../src/console/store/step-dialog.ts";
 import { VIEWS } from "../../../src/console/views/all.ts";
-import { drawWorkbench } from "../../../src/console/workbench/draw.ts";
-import { stepWorkbench } from "../../../src/console/workbench/step.ts";
+import { drawWorkbench } from "../../../src/console/workbench/draw-workbench.ts";
+import { stepWorkbench } from "../../../src/console/workbench/step-workbench.ts";
 import { randomRuns } from "../../support/random-length.ts";
 import { dataOf, gesture, letters, NOW, online, startOf } from "./incident/readings.ts";
 
@@ -34,14 +34,14 @@ function isConfirmation({ dialog, link, isReadOnly, frozen, size }: State, by: E
   if (isReadOnly || frozen !== undefined || link.state.kind !== "online") return false;
   if (dialog.stage.kind !== "asking" && dialog.stage.kind !== "failed") return false;
   const { confirm, fields } = dialog.dialog;
-  if (confirm.kind === "yes") return by.chord === "y" && dialog.focus === -1 && dialog.hasStray !== true;
-  return (
-    by.chord === "enter" && dialog.focus === fields.length && dialog.typed.text === confirm.expected(dialog.values)
-  );
+  if (confirm.kind === "yes")
+    return by.chord === "ctrl-o" || (by.chord === "y" && dialog.focus === -1 && dialog.hasStray !== true);
+  const isTyped = dialog.typed.text === confirm.expected(dialog.values);
+  return isTyped && (by.chord === "ctrl-o" || (by.chord === "enter" && dialog.focus === fields.length));
 }
 
 test("whatever happens nothing is thrown, each screen has its exact size, and a deed follows a confirmation alone", (t) => {
-  const counts = { events: 0, deeds: 0 };
+  const counts = { events: 0, tasks: 0 };
   fc.assert(
     fc.property(
       fc.array(gesture, { minLength: EACH / 2, maxLength: EACH, size: "max" }),
@@ -50,11 +50,11 @@ test("whatever happens nothing is thrown, each screen has its exact size, and a 
         let state = startOf(isReadOnly);
         for (const event of [{ kind: "data", data: dataOf(), now: NOW } as const, online, ...all.flat()]) {
           const next = step(state, event);
-          const deeds = next.effects.filter(({ kind }) => kind === "deed").length;
-          assert.ok(deeds === 0 || (deeds === 1 && isConfirmation(state, event)), JSON.stringify(event));
-          if (deeds > 0) assert.equal(whyNotConfirmed(state), undefined);
+          const tasks = next.effects.filter(({ kind }) => kind === "task").length;
+          assert.ok(tasks === 0 || (tasks === 1 && isConfirmation(state, event)), JSON.stringify(event));
+          if (tasks > 0) assert.equal(whyNotConfirmed(state), undefined);
           counts.events += 1;
-          counts.deeds += deeds;
+          counts.tasks += tasks;
           state = next.state;
           assertDrawn(state);
         }
@@ -65,8 +65,8 @@ test("whatever happens nothing is thrown, each screen has its exact size, and a 
     ),
     { numRuns: Math.max(1, Math.round(COUNT / (EACH * 1.4))) },
   );
-  assert.ok(counts.deeds > 0, "no run confirmed anything");
-  t.diagnostic(`${counts.events} events, ${counts.deeds} deeds`);
+  assert.ok(counts.tasks > 0, "no run confirmed anything");
+  t.diagnostic(`${counts.events} events, ${counts.tasks} deeds`);
 });
 
 const PLACES = [
@@ -115,7 +115,7 @@ test("text typed at any dialog of any view changes nothing and leaves the dialog
         let state = open;
         for (const one of typed) {
           const next = step(state, key(one));
-          assert.ok(!next.effects.some(({ kind }) => kind === "deed" || kind === "job"), `${name}: ${typed.join("")}`);
+          assert.ok(!next.effects.some(({ kind }) => kind === "task" || kind === "job"), `${name}: ${typed.join("")}`);
           state = next.state;
         }
         assert.equal(state.dialog?.id, id, `${name}: ${typed.join("")}`);

@@ -21,7 +21,7 @@ describe("the death of a leader before a console", { skip: ptySkip }, async () =
   test("the leader's death under a confirmation is told as unknown, and y again applies it once", async (t) => {
     const leader = await scene.leader();
     const others = scene.members.filter((member) => member !== leader);
-    const passing = await Promise.all([leader, ...others].map(({ doorPort }) => passThrough(t, doorPort)));
+    const passing = await Promise.all([leader, ...others].map(({ endpointPort }) => passThrough(t, endpointPort)));
     const puts = () => passing.flatMap(({ requests }) => requests.filter(({ method }) => method === "PUT"));
     const console = await openOn(
       t,
@@ -56,7 +56,7 @@ describe("the death of a leader before a console", { skip: ptySkip }, async () =
     const others = scene.members.filter((member) => member !== leader);
     const console = await openOn(
       t,
-      others.map(({ doorUrl }) => doorUrl),
+      others.map(({ endpointUrl }) => endpointUrl),
     );
     await isFailing(scene, console);
     await console.press("s");

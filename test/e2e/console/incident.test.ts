@@ -33,7 +33,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
   const attached = (to: Owner, ...members: readonly Member[]): Promise<ConsoleUnderTest> =>
     openOn(
       to,
-      (members.length === 0 ? scene.members : members).map(({ doorUrl }) => doorUrl),
+      (members.length === 0 ? scene.members : members).map(({ endpointUrl }) => endpointUrl),
     );
 
   test("three keys from anywhere suspend the provider that fails, on every node, and two lift it", async (t) => {
@@ -125,11 +125,11 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
     await console.shows(/node n1 .*live/);
     const diedAt = performance.now();
     await kill(first);
-    await console.shows(`${first.doorUrl} does not answer`);
+    await console.shows(`${first.endpointUrl} does not answer`);
     await console.shows(/node n2 .*live \ds/);
     const tookMs = performance.now() - diedAt;
     assert.ok(tookMs < 15_000, `the console was away for ${tookMs} ms`);
-    assert.ok(console.row(0).includes(second.doorUrl), console.row(0));
+    assert.ok(console.row(0).includes(second.endpointUrl), console.row(0));
     await console.shows(/members 2\/3 reachable 1 SILENT/);
     await console.shows(/^│.! MEMBER +member +n1 .*2 of 3 voters reachable, quorum 2/m);
     t.diagnostic(`live again ${Math.round(tookMs)} ms after the kill`);
@@ -146,7 +146,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
     const hungAt = performance.now();
     first.node.program.signal("SIGSTOP");
     try {
-      await console.shows(`${first.doorUrl} does not answer; now at ${third.doorUrl}`);
+      await console.shows(`${first.endpointUrl} does not answer; connected to ${third.endpointUrl}`);
       await console.shows(/node n3 .*live \ds/);
       t.diagnostic(`live again ${Math.round(performance.now() - hungAt)} ms after the hang began`);
       await console.shows(/members 2\/3 reachable 1 SILENT/);
@@ -157,12 +157,12 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
   });
 
   test("what was done though its answer was lost is told as unknown, and y again does not do it twice", async (t) => {
-    const { node, doorPort } = await scene.leader();
+    const { node, endpointPort } = await scene.leader();
     const named = { kind: "provider", name: FAILING } as const;
     await node.client.call("put_suspension", { params: named, body: { reason: "rotation", duration: "5m" } });
     const ends = async () => (await node.client.call("list_suspensions")).items[0]?.until;
     const begun = await ends();
-    const passing = await passThrough(t, doorPort);
+    const passing = await passThrough(t, endpointPort);
     const console = await openOn(t, [passing.url]);
     const puts = () => passing.requests.filter(({ method }) => method === "PUT");
     passing.onRequest = ({ method }) => method !== "PUT" || puts().length > 1;
@@ -177,8 +177,8 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
   });
 
   test("what was done though its answer was lost is seen in the dialog, as soon as it is read", async (t) => {
-    const { doorPort } = await scene.leader();
-    const passing = await passThrough(t, doorPort);
+    const { endpointPort } = await scene.leader();
+    const passing = await passThrough(t, endpointPort);
     const console = await openOn(t, [passing.url]);
     await isFailing(scene, console);
     passing.onRequest = ({ method }) => method !== "PUT";
@@ -205,7 +205,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
     );
     await console.shows(/OFFLINE since \S+: .+; retry in \d/);
     await console.press("s");
-    await console.shows(/not while OFFLINE: \S+/);
+    await console.shows(/not available while OFFLINE: \S+/);
     assert.doesNotMatch(console.screen(), /Suspend provider/);
     await scene.restart(third);
     await console.shows(/node n3 .*live \ds/);
@@ -229,7 +229,7 @@ describe("a member that is lost for good", { skip: ptySkip }, async () => {
     const rest = scene.members.filter((member) => member !== lost);
     await kill(lost);
     const leader = await scene.leader(rest);
-    const console = await openOn(t, [leader.doorUrl]);
+    const console = await openOn(t, [leader.endpointUrl]);
     await console.shows(/^│>! MEMBER +member +n3 .*2 of 3 voters reachable, quorum 2/m);
     await console.press(":");
     console.type("cluster\r");
@@ -250,7 +250,7 @@ describe("a member that is lost for good", { skip: ptySkip }, async () => {
     await console.press("tab", "tab");
     console.type("3");
     await console.press("enter");
-    await console.shows("what is typed is not what is asked for");
+    await console.shows("the typed text does not match");
     assert.deepEqual(await idsAt(leader), ["n1", "n2", "n3"]);
     await console.press("backspace", "enter");
     await console.shows(/members are n1, n2/);

@@ -72,7 +72,7 @@ describe("packs of a folder of this machine", { skip: ptySkip }, async () => {
     await console.press("r");
     await console.until(/trying +\d+ of 4000/);
     await console.press("esc");
-    await console.until(/it was stopped; r tries it again/);
+    await console.until(/stopped; r starts it again/);
     assert.deepEqual(faultsOf(console), [], console.screen());
     await eventually("the end of what tried it", async () => (await childrenOf(console.pid)).length === 0);
     await console.press("r");

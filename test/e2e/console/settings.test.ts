@@ -66,7 +66,7 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
     await terminal.press("esc");
     await terminal.until(/F suspend/);
     await terminal.press("ctrl-g");
-    await terminal.until(/Run on this machine: say/);
+    await terminal.until(/Run locally: say/);
     await terminal.press("y");
     await terminal.until("<two>");
     await terminal.press("q");
@@ -83,7 +83,7 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
     await terminal.press("2", "?");
     await terminal.until(/search keys:/);
     terminal.type("suspend what");
-    await terminal.until(/> s +suspend what the row names/);
+    await terminal.until(/> s +suspend the provider, key or other object of the row/);
     await terminal.press("enter");
     await terminal.until(/Suspend provider:one/);
     await terminal.press("esc", "?");
@@ -113,11 +113,11 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
     assert.match(csv, /^name,dialect,state,[\s\S]*\r\none,compat,[\s\S]*\r\ntwo,compat,/);
     assert.equal(csv.split("\r\n").length, 4);
     writeFileSync(path, "mine");
-    await save("rows.csv", /Replace a file of this machine/);
+    await save("rows.csv", /Replace a local file/);
     await terminal.press("esc");
     await terminal.until(/>one/);
     assert.equal(readFileSync(path, "utf8"), "mine");
-    await save(path, /Replace a file of this machine/);
+    await save(path, /Replace a local file/);
     await terminal.press("y");
     await terminal.until(/saved 2 rows to/);
     assert.equal(readFileSync(path, "utf8"), csv);

@@ -56,7 +56,7 @@ describe("the sweep of the guardrails", { skip: ptySkip }, async () => {
     const console = await openConsole(t, { socket });
     await writeFile(join(console.home, "cases.jsonl"), lines(CASES));
     await console.command("sweeps");
-    await console.until(/Nothing was swept yet/);
+    await console.until(/No sweep yet/);
     await asked(console, "cases.jsonl");
     await console.until(/\^ 0\.40 in force/);
     await console.until(/chosen +0\.40/);

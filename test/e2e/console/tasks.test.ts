@@ -137,13 +137,13 @@ describe("tasks of an incident", { skip: ptySkip }, async () => {
         "gateway admin backends",
         `gateway admin -d '{"reason":"vendor outage","duration":"30m"}' PUT suspensions/provider:${FAILING}`,
       ],
-      most: 16,
+      most: 15,
       async does(hand, console) {
         await hand.press("s");
         await hand.sees(`Suspend provider:${FAILING}`);
         await console.settled();
         hand.type("vendor outage");
-        await hand.press("enter", "y");
+        await hand.press("ctrl-o");
         await hand.sees(new RegExp(`provider:${FAILING} suspended for 30m \\(index`));
       },
     },
@@ -285,7 +285,7 @@ describe("tasks of an incident", { skip: ptySkip }, async () => {
         await hand.go("guard");
         await hand.sees(/cards +deny/);
         await hand.go("sw");
-        await hand.sees(/Nothing was swept yet/);
+        await hand.sees(/No sweep yet/);
         await hand.press("x");
         await hand.sees("data files");
         hand.type("c.jsonl");

@@ -66,6 +66,7 @@ const CALLS: { readonly [Id in OperationId]: CallInput<Id> } = {
   list_refusals: {},
   list_requests: {},
   list_history: {},
+  list_history_minutes: {},
   list_usage: {},
   list_guardrails: {},
   list_certificates: {},

@@ -21,9 +21,16 @@ function open() {
     work();
     ms += 10_000;
     history.sample();
-    return history.rows.list().filter(({ time }) => Date.parse(time) >= START - 3_000 + ms - 10_000);
+    return history.rows.history.list().filter(({ time }) => Date.parse(time) >= START - 3_000 + ms - 10_000);
   };
-  return { statistics, instruments, tokens, bucket, close: history.close };
+  return {
+    statistics,
+    instruments,
+    tokens,
+    bucket,
+    minutes: () => history.rows.history_minutes.list(),
+    close: history.close,
+  };
 }
 
 const measured = (row: object) =>
@@ -100,4 +107,28 @@ test("attempts, tokens, budgets, guardrails and the cluster are told by ten seco
     bucket(() => undefined).map(({ kind }) => kind),
     ["cluster"],
   );
+});
+
+test("the buckets of a minute are one row of the hour, once the minute has ended", (t) => {
+  const { statistics, tokens, bucket, minutes, close } = open();
+  t.after(close);
+  for (let at = 0; at < 5; at += 1) {
+    bucket(() => {
+      const attempt = statistics.of("acme", "m-*");
+      attempt?.begun(false);
+      attempt?.answered(20);
+      attempt?.ended();
+      tokens.with("acme", "m-*", "input").inc(10);
+    });
+  }
+  assert.deepEqual(minutes(), []);
+  bucket(() => undefined);
+  const time = "2026-11-20T12:00:00.000Z";
+  const [row, cluster] = minutes().filter(({ kind }) => kind === "backends" || kind === "cluster");
+  assert.deepEqual(
+    [row?.time, row?.name, row?.attempts, row?.failures, row?.input_tokens, row?.in_flight],
+    [time, "acme", 5, 0, 50, 1],
+  );
+  assert.ok(Math.abs(Number(row?.ttfb_p50_ms) - 20) <= 1 && Math.abs(Number(row?.ttfb_p95_ms) - 20) <= 1);
+  assert.deepEqual([cluster?.time, cluster?.applied_index], [time, 7]);
 });

@@ -1,12 +1,20 @@
 /**
- * A quarter of an hour of what was measured, in buckets of ten seconds. Source: design decisions, section 17.
+ * Measurements of this node in rings of buckets: a quarter of an hour in buckets of ten seconds, and an hour in buckets of a
+ * minute. Source: design decisions, section 17.
  *
- * A series has a point for each bucket in which something happened. What is held is bounded: past `MAX_SERIES` series at
- * once no further one is taken up, 90 points each, some 12 MB where all of them are full.
+ * A series has a point for each bucket in which something happened. Memory is bounded: beyond `MAX_SERIES` series of a ring,
+ * further ones are not recorded. Both rings, when full, take some 20 MB.
  */
 
-export const BUCKET_MS = 10_000;
-export const KEPT_BUCKETS = 90;
+export interface HistorySpan {
+  /** Width of a bucket, in milliseconds. */
+  readonly bucketMs: number;
+  /** Number of buckets that are kept. */
+  readonly kept: number;
+}
+
+export const QUARTER_HOUR: HistorySpan = { bucketMs: 10_000, kept: 90 };
+export const HOUR: HistorySpan = { bucketMs: 60_000, kept: 60 };
 export const MAX_SERIES = 1_000;
 
 export interface Point<Measures> {
@@ -26,19 +34,19 @@ export interface History<Measures> {
   awaitChange(listener: (() => void) | undefined): void;
 }
 
-export function createHistory<Measures>(): History<Measures> {
+export function createHistory<Measures>({ bucketMs, kept }: HistorySpan): History<Measures> {
   const series = new Map<string, Point<Measures>[]>();
   let awaiting: (() => void) | undefined;
   const forget = (before: number): void => {
     for (const [key, points] of series) {
-      const kept = points.findIndex(({ at }) => at >= before);
-      if (kept === -1) series.delete(key);
-      else points.splice(0, kept);
+      const first = points.findIndex(({ at }) => at >= before);
+      if (first === -1) series.delete(key);
+      else points.splice(0, first);
     }
   };
   return {
     add(points, at) {
-      forget(at - (KEPT_BUCKETS - 1) * BUCKET_MS);
+      forget(at - (kept - 1) * bucketMs);
       for (const point of points) {
         const key = `${point.kind}\0${point.name}`;
         const known = series.get(key);

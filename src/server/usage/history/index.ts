@@ -1,2 +1,10 @@
-/** A quarter of an hour of what this node measured. */
-export { BUCKET_MS, createHistory, type History, KEPT_BUCKETS, MAX_SERIES, type Point } from "./history.ts";
+/** Measurements of this node in the last quarter of an hour and in the last hour. */
+export {
+  createHistory,
+  type History,
+  type HistorySpan,
+  HOUR,
+  MAX_SERIES,
+  type Point,
+  QUARTER_HOUR,
+} from "./history.ts";

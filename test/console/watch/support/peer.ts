@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { TABLES, type TableName } from "../../../../src/admin-api/index.ts";
-import type { ConsoleDoor } from "../../../../src/console/model/ports.ts";
+import type { ConsoleEndpoint } from "../../../../src/console/model/ports.ts";
 import { listenLocally } from "../../../e2e/support/ports.ts";
 import { atEnd, type Owner } from "../../../e2e/support/wait.ts";
 
@@ -20,7 +20,7 @@ export interface Asked {
 export type Handler = (path: string, response: ServerResponse, request: IncomingMessage) => void;
 
 export interface Peer {
-  readonly door: ConsoleDoor;
+  readonly endpoint: ConsoleEndpoint;
   readonly url: string;
   readonly asked: readonly Asked[];
   /** Paths that were asked, without queries where `path` has none. */
@@ -57,7 +57,7 @@ export async function startPeer(owner: Owner, name: string, handler: Handler): P
     });
   atEnd(owner, fall);
   const peer: Peer = {
-    door: { door: { kind: "url", url }, name, flags: `-url ${url}` },
+    endpoint: { endpoint: { kind: "url", url }, name, flags: `-url ${url}` },
     url,
     asked,
     count: (of) => asked.filter(({ path }) => path === of || path.split("?")[0] === of).length,

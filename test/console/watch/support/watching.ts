@@ -1,6 +1,6 @@
 /** A watch with everything it has told, and waits for what it will tell. It is closed with its owner. */
 import type { Data } from "../../../../src/console/model/data.ts";
-import type { ConsoleDoor } from "../../../../src/console/model/ports.ts";
+import type { ConsoleEndpoint } from "../../../../src/console/model/ports.ts";
 import type { Link } from "../../../../src/console/model/state.ts";
 import { createWatch, type Watch, type WatchOptions } from "../../../../src/console/watch/watch.ts";
 import { atEnd, eventually, type Owner } from "../../../e2e/support/wait.ts";
@@ -20,14 +20,14 @@ const noScrape = (): Promise<never> => Promise.reject(new Error("no page"));
 
 export function startWatch(
   owner: Owner,
-  doors: readonly [ConsoleDoor, ...ConsoleDoor[]],
+  endpoints: readonly [ConsoleEndpoint, ...ConsoleEndpoint[]],
   { pace = {}, ...options }: Options = {},
 ): Watching {
   const data: Data[] = [];
   const links: Link[] = [];
   const notes: string[] = [];
   const watch = createWatch({
-    doors,
+    endpoints,
     scrape: noScrape,
     documents: {
       packs: noScrape,

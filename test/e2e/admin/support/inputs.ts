@@ -90,6 +90,7 @@ export const INPUTS: Readonly<Record<OperationId, Input>> = {
   list_refusals: list,
   list_requests: list,
   list_history: list,
+  list_history_minutes: list,
   list_usage: list,
   list_guardrails: list,
   list_certificates: list,

@@ -1,7 +1,7 @@
 /** Acceptance item 6: whatever is pressed wherever in read-only mode, nothing is sent that could change the gateway. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openDoor } from "../support/door.ts";
+import { openEndpoint } from "../support/endpoint.ts";
 import { KEYS, openConsole, PROVIDERS, type Scene } from "../support/scene.ts";
 import { goTo, VIEWS_UNDER_TEST } from "../support/views.ts";
 
@@ -16,8 +16,8 @@ export function readonlyTests({ node, socket }: Scene): void {
       keys: (await node.client.call("list_keys")).items.map(({ id }) => id),
       sources: (await node.client.call("list_sources")).items.map(({ revision }) => revision),
     };
-    const door = await openDoor(t, socket);
-    const console = await openConsole(t, { socket: door.socket, args: ["-readonly"] });
+    const endpoint = await openEndpoint(t, socket);
+    const console = await openConsole(t, { socket: endpoint.socket, args: ["-readonly"] });
     await console.until("READ-ONLY");
     for (const view of VIEWS_UNDER_TEST) {
       await goTo(console, view);
@@ -37,7 +37,9 @@ export function readonlyTests({ node, socket }: Scene): void {
       await console.press("o");
       await console.settled();
     }
-    const sent = new Set(door.requests.map(({ method, path }) => (method === "GET" ? method : `${method} ${path}`)));
+    const sent = new Set(
+      endpoint.requests.map(({ method, path }) => (method === "GET" ? method : `${method} ${path}`)),
+    );
     assert.ok(sent.delete("POST /admin/v1/query"), "the rows of a view were opened as a query");
     assert.deepEqual([...sent], ["GET"]);
     assert.deepEqual(

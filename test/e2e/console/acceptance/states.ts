@@ -1,7 +1,7 @@
 /** Acceptance item 4, against doors that have nothing or fail: each view says so, and what to do next. */
 import { test } from "node:test";
 import { BASE_PATH, OPERATIONS } from "../../../../src/admin-api/index.ts";
-import { openDoor, type Rule, type RuledAnswer } from "../support/door.ts";
+import { openEndpoint, type Rule, type RuledAnswer } from "../support/endpoint.ts";
 import { openConsole, type Scene } from "../support/scene.ts";
 import { shows, sweep } from "../support/views.ts";
 
@@ -24,19 +24,19 @@ const failure: RuledAnswer = {
 
 export function statesTests({ socket: socketPath }: Scene, isShort: boolean): void {
   test("a view without rows says in a sentence that there is nothing, and what to do next", async (t) => {
-    const { socket } = await openDoor(t, socketPath, hasNothing);
+    const { socket } = await openEndpoint(t, socketPath, hasNothing);
     const console = await openConsole(t, { socket });
     await sweep(console, ({ empty, normal }) => shows(console, ...(empty ?? [normal])), { isShort });
   });
 
   test("a view that fails says that it could not be read, and why", async (t) => {
-    const { socket } = await openDoor(t, socketPath, () => failure);
+    const { socket } = await openEndpoint(t, socketPath, () => failure);
     const console = await openConsole(t, { socket }, /could not be read/);
     await sweep(
       console,
       ({ reads, normal }) => {
         return reads
-          ? shows(console, /This could not be read: 500 internal: the disk is full r tries again\./)
+          ? shows(console, /Could not be read: 500 internal: the disk is full r tries again\./)
           : shows(console, normal);
       },
       { isShort },

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "../../support/wait.ts";
-import { openDoor } from "../support/door.ts";
+import { openEndpoint } from "../support/endpoint.ts";
 import { KEYS, openConsole, PROVIDERS, type Scene } from "../support/scene.ts";
 
 export function suspendTests({ node, socket }: Scene): void {
@@ -14,10 +14,10 @@ export function suspendTests({ node, socket }: Scene): void {
   };
 
   test("is sent by no Enter, no paste and no other letter", async (t) => {
-    const door = await openDoor(t, socket);
-    const console = await openConsole(t, { socket: door.socket });
+    const endpoint = await openEndpoint(t, socket);
+    const console = await openConsole(t, { socket: endpoint.socket });
     await console.until("FAIL");
-    const writes = () => door.requests.filter(({ method }) => method !== "GET");
+    const writes = () => endpoint.requests.filter(({ method }) => method !== "GET");
     await console.press("2", "s");
     await console.until(`Suspend provider:${PROVIDERS.failing}`);
     await console.press("enter", "enter");
@@ -48,8 +48,8 @@ export function suspendTests({ node, socket }: Scene): void {
   });
 
   test("a reason that is typed at once is a reason, and runs no keys of the view beneath", async (t) => {
-    const door = await openDoor(t, socket);
-    const console = await openConsole(t, { socket: door.socket });
+    const endpoint = await openEndpoint(t, socket);
+    const console = await openConsole(t, { socket: endpoint.socket });
     await console.until("FAIL");
     for (const text of ["busy", "buyers", "XRBPLu y"]) {
       await console.press("2", "s");
@@ -60,15 +60,15 @@ export function suspendTests({ node, socket }: Scene): void {
       await console.until((screen) => !screen.includes("Suspend provider:"));
     }
     assert.deepEqual(
-      door.requests.filter(({ method }) => method !== "GET"),
+      endpoint.requests.filter(({ method }) => method !== "GET"),
       [],
     );
     assert.deepEqual(await suspended(), []);
   });
 
   test("takes 2 s Enter y, and one request", async (t) => {
-    const door = await openDoor(t, socket);
-    const console = await openConsole(t, { socket: door.socket });
+    const endpoint = await openEndpoint(t, socket);
+    const console = await openConsole(t, { socket: endpoint.socket });
     await console.until("FAIL");
     await console.press("2", "s", "enter", "y");
     const name = `provider:${PROVIDERS.failing}`;
@@ -78,7 +78,7 @@ export function suspendTests({ node, socket }: Scene): void {
       [name],
     );
     await console.until(/acme-alt +~?SUSPENDED[\s\S]+lifts in/);
-    const writes = door.requests.filter(({ method }) => method !== "GET");
+    const writes = endpoint.requests.filter(({ method }) => method !== "GET");
     assert.deepEqual(
       writes.map(({ method, path }) => `${method} ${path}`),
       [`PUT /admin/v1/suspensions/${name}`],
@@ -90,8 +90,8 @@ export function suspendTests({ node, socket }: Scene): void {
   });
 
   test("begins by :suspend and the name, and on the page of the provider; neither changes anything before y", async (t) => {
-    const door = await openDoor(t, socket);
-    const console = await openConsole(t, { socket: door.socket });
+    const endpoint = await openEndpoint(t, socket);
+    const console = await openConsole(t, { socket: endpoint.socket });
     await console.until("FAIL");
     const name = `provider:${PROVIDERS.failing}`;
     await console.command(`suspend ${PROVIDERS.failing}`);
@@ -105,7 +105,7 @@ export function suspendTests({ node, socket }: Scene): void {
     await console.press("s");
     await console.until(`Suspend ${name}`);
     assert.deepEqual(
-      door.requests.filter(({ method }) => method !== "GET"),
+      endpoint.requests.filter(({ method }) => method !== "GET"),
       [],
     );
     await console.press("enter", "y");

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { BASE_PATH, OPERATIONS } from "../../../../src/admin-api/index.ts";
 import { startPlane } from "../../admin/support/plane.ts";
 import { provider } from "../../config/support/nodes.ts";
-import { openDoor } from "../support/door.ts";
+import { openEndpoint } from "../support/endpoint.ts";
 import { openConsole, type Scene } from "../support/scene.ts";
 import { SIZES, shows, sweep, VIEWS_UNDER_TEST } from "../support/views.ts";
 
@@ -24,7 +24,7 @@ const PERMITTED: ReadonlyMap<string, RegExp> = new Map([
 export function waitingTests({ socket: socketPath }: Scene, isShort: boolean): void {
   for (const [turn, size] of SIZES.entries()) {
     test(`a view whose rows do not come says that it is loading, at ${size.join(" by ")}`, async (t) => {
-      const { socket } = await openDoor(t, socketPath, ({ path }) => {
+      const { socket } = await openEndpoint(t, socketPath, ({ path }) => {
         return path === STATUS_PATH ? undefined : { kind: "stalls" };
       });
       const [columns, rows] = size;

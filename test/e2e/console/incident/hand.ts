@@ -1,5 +1,5 @@
 /** Somebody's hand on the keyboard of a console: counts what it does, from the first key to what it was for. */
-import type { Chord } from "../../../../src/console/model/key.ts";
+import type { Chord } from "../../../../src/console/model/key-event.ts";
 import { eventually } from "../../support/wait.ts";
 import type { SeenConsole } from "../support/scene.ts";
 

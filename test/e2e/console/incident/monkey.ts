@@ -1,5 +1,5 @@
 /** What somebody who leans on the keyboard does, from a seed: keys, pastes, bytes of no key, sizes, broken connections. */
-import { NAMED_CHORDS } from "../../../../src/console/model/key.ts";
+import { NAMED_CHORDS } from "../../../../src/console/model/key-event.ts";
 import { VIEWS } from "../../../../src/console/views/all.ts";
 import { bytesOfChord } from "../../../console/support/chords.ts";
 import { createRandom, type Random } from "../../cluster/support/random.ts";
@@ -25,7 +25,9 @@ export interface MonkeyOptions {
 const CALM = [..."abcdefghijklmnoprstuvwxzABCDEFGHIJKLMNOPRSTUVWXZ0123456789:/?-_=.,;!#é漢"];
 /** Verbs that open dialogs, and the ways to where they work. */
 const VERBS = [..."ssuEnmTXRBPIwL12345678"];
-const CHORDS = [...NAMED_CHORDS, "ctrl-a", "ctrl-d", "ctrl-e", "ctrl-k", "ctrl-l", "ctrl-o", "ctrl-p", "ctrl-r"];
+const CHORDS = [...NAMED_CHORDS, "ctrl-a", "ctrl-d", "ctrl-e", "ctrl-k", "ctrl-l", "ctrl-p", "ctrl-r"];
+/** Confirms from within a field. */
+const CONFIRM = "ctrl-o";
 /** What marks rows, of which several are confirmed by their number. */
 const MARKING: ReadonlySet<string> = new Set(["space", "shift-up", "shift-down", "ctrl-space"]);
 const ARROWS = ["up", "down", "left", "right", "tab", "shift-tab", "esc", "esc", "backspace"] as const;
@@ -69,6 +71,7 @@ export function createMonkey({ seed, confirms, names }: MonkeyOptions): () => re
     [30, () => typed(random.pick(CALM))],
     [20, () => typed(random.pick(VERBS))],
     [14, () => [chord(random.pick(CHORDS))]],
+    [confirms ? 1 : 0, () => [bytes(bytesOfChord(CONFIRM), true)]],
     [14, () => [chord(random.pick(ARROWS))]],
     [4, () => [paste(random.pick(confirms ? [...PASTES, ...names] : PASTES))]],
     [4, () => [bytes(random.pick(NO_KEYS), false)]],

@@ -8,7 +8,7 @@ import {
   type ReadableId,
   type Reading,
 } from "../../../../src/console/model/data.ts";
-import { NAMED_CHORDS } from "../../../../src/console/model/key.ts";
+import { NAMED_CHORDS } from "../../../../src/console/model/key-event.ts";
 import type { Event } from "../../../../src/console/model/state.ts";
 import { initialState } from "../../../../src/console/store/initial.ts";
 import { VIEWS } from "../../../../src/console/views/all.ts";
@@ -74,7 +74,7 @@ export function dataOf(without: ReadonlyMap<string, "forbidden" | "unread"> = ne
 }
 
 const DOOR = {
-  door: { kind: "socket", path: "/run/g.sock" },
+  endpoint: { kind: "socket", path: "/run/g.sock" },
   name: "unix:/run/g.sock",
   flags: "-socket /run/g.sock",
 } as const;
@@ -84,8 +84,8 @@ export const startOf = (isReadOnly: boolean) =>
     size: { columns: 120, rows: 35 },
     now: NOW,
     place: { view: "overview" },
-    door: DOOR,
-    doors: 2,
+    endpoint: DOOR,
+    endpoints: 2,
     isReadOnly,
     isAscii: false,
     hasMetrics: true,
@@ -100,7 +100,7 @@ const LINKS = {
   signed_out: { kind: "signed_out", failure: { ...FAILURE, status: 401 } },
 } as const;
 
-export const online: Event = { kind: "link", link: { door: DOOR, doors: 2, state: LINKS.online } };
+export const online: Event = { kind: "link", link: { endpoint: DOOR, endpoints: 2, state: LINKS.online } };
 
 const key = (chord: string): Event => ({ kind: "key", chord });
 export const letters = [..."abcdefghijklmnoprstuvwxzABCDEFGHIJKLMNOPRSTUVWXZ0123456789:/?-_=.,;!#é漢"];
@@ -161,7 +161,7 @@ export const gesture: fc.Arbitrary<readonly Event[]> = fc.oneof(
     weight: 2,
     arbitrary: fc
       .constantFrom(...Object.values(LINKS))
-      .map((state): readonly Event[] => [{ kind: "link", link: { door: DOOR, doors: 2, state } }]),
+      .map((state): readonly Event[] => [{ kind: "link", link: { endpoint: DOOR, endpoints: 2, state } }]),
   },
   {
     weight: 3,
@@ -174,14 +174,14 @@ export const gesture: fc.Arbitrary<readonly Event[]> = fc.oneof(
       .map((one): readonly Event[] => [one]),
   },
   { weight: 2, arbitrary: fc.nat(90_000).map((ms): readonly Event[] => [{ kind: "tick", now: NOW + ms }]) },
-  { weight: 2, arbitrary: id.map((of): readonly Event[] => [{ kind: "deed_done", id: of, words: "done" }]) },
+  { weight: 2, arbitrary: id.map((of): readonly Event[] => [{ kind: "task_done", id: of, words: "done" }]) },
   {
     weight: 2,
-    arbitrary: id.map((of): readonly Event[] => [{ kind: "deed_done", id: of, words: "minted", secret: "gw-once" }]),
+    arbitrary: id.map((of): readonly Event[] => [{ kind: "task_done", id: of, words: "minted", secret: "gw-once" }]),
   },
   {
     weight: 2,
-    arbitrary: id.map((of): readonly Event[] => [{ kind: "deed_failed", id: of, words: "503 no_leader: no leader" }]),
+    arbitrary: id.map((of): readonly Event[] => [{ kind: "task_failed", id: of, words: "503 no_leader: no leader" }]),
   },
   {
     weight: 2,

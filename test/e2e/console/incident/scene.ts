@@ -25,8 +25,8 @@ export const HEALTHY = "acme-alt";
 
 export interface Member {
   readonly node: TestNode;
-  readonly doorPort: number;
-  readonly doorUrl: string;
+  readonly endpointPort: number;
+  readonly endpointUrl: string;
   readonly gateway: Gateway;
 }
 
@@ -63,13 +63,13 @@ export async function startScene(owner: Owner): Promise<Scene> {
   });
   const members = await Promise.all(
     nodes.map(async (node) => {
-      const doorPort = await freePort();
-      await node.writeNode({ admin: { local_socket: "admin.sock", listen: `127.0.0.1:${doorPort}` } });
+      const endpointPort = await freePort();
+      await node.writeNode({ admin: { local_socket: "admin.sock", listen: `127.0.0.1:${endpointPort}` } });
       const started: { gateway: Gateway } = { gateway: await node.start() };
       return {
         node,
-        doorPort,
-        doorUrl: `http://127.0.0.1:${doorPort}`,
+        endpointPort,
+        endpointUrl: `http://127.0.0.1:${endpointPort}`,
         get gateway() {
           return started.gateway;
         },

@@ -87,7 +87,7 @@ const MANY = 2_000;
  * something is under way no key confirms anything.
  */
 const KEPT_FRAMES = 2;
-const UNDER_WAY = "under way …";
+const UNDER_WAY = "running …";
 /** Nor does one on a screen that has no room for what would be done. */
 const TOO_SMALL = "need 60x16";
 
@@ -180,7 +180,7 @@ function isShown(frame: string, { method, target }: PassedRequest): boolean {
 
 /** A dialog with its button, of which the screen had no room for all. */
 const isAbridged = (frame: string): boolean =>
-  /lines? (below|above)|and \d+ more/.test(frame) && /Esc {2}(nothing is done|\/)|y {2}\S/.test(frame);
+  /lines? (below|above)|and \d+ more/.test(frame) && /Esc {2}(cancel|\/)|y {2}\S/.test(frame);
 
 const LOOKS = 100;
 const BETWEEN_MS = 100;

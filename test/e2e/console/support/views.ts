@@ -73,7 +73,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     },
     artifacts: { normal: /No detector needs a model/, empty: [/No detector needs a model/, /`gateway models pin`/] },
     packs: { normal: /baseline-secrets/, empty: undefined },
-    sweeps: { normal: /Nothing was swept yet/, empty: [/Nothing was swept yet/, /`gateway guardrails eval/] },
+    sweeps: { normal: /No sweep yet/, empty: [/No sweep yet/, /`gateway guardrails eval/] },
     controls: {
       normal: /No rule carries a control\./,
       empty: [/No rule carries a control\./, /`gateway pack list`/],

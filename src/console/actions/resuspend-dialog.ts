@@ -1,0 +1,58 @@
+/** Dialog that undoes a lift or a changed end: suspends as before, with the previous reason and the remaining time. */
+
+import type { SuspensionRecord } from "../../admin-api/index.ts";
+import { escapeControls, formatDuration } from "../../base/index.ts";
+import { plural } from "../format/numbers.ts";
+import { actionOf } from "../model/action.ts";
+import type { Dialog } from "../model/dialog.ts";
+import { line } from "../model/text.ts";
+import { suspensionOf } from "./suspension-routes.ts";
+import { KIND_WORDS, labelOf, liftsWords, onNodes, suspensionWords } from "./suspension-text.ts";
+
+/** Maximum number that is listed individually. */
+const MAX_LISTED = 8;
+
+/** `before` has the previous suspensions, at least one. Several are confirmed by their number. */
+export function suspendAgainDialog(before: readonly SuspensionRecord[]): Dialog {
+  const [first] = before;
+  const stillDue = (now: number) => before.filter(({ until }) => until === null || Date.parse(until) > now);
+  const title = before.length === 1 && first !== undefined ? labelOf(first) : plural(before.length, "suspension");
+  return {
+    title: `Suspend ${title} again`,
+    fields: [],
+    lines: (_, { data, now }) => [
+      ...stillDue(now)
+        .slice(0, MAX_LISTED)
+        .flatMap((record) => {
+          const present = suspensionOf(data, record.kind, record.name);
+          const words = `${KIND_WORDS[record.kind].suspended(escapeControls(record.name))} ${onNodes(data)}`;
+          return [
+            ["Effect", line(`${words}, "${escapeControls(record.reason)}", ${liftsWords(record, now)}`)] as const,
+            ...(present === undefined ? [] : [["Now", line(`suspended ${suspensionWords(present, now)}`)] as const]),
+          ];
+        }),
+      ...(before.length > MAX_LISTED ? [["", line(`and ${before.length - MAX_LISTED} more`)] as const] : []),
+      ["Then", line("it is recorded under your name, with the previous reason, which callers read")],
+    ],
+    confirm:
+      before.length === 1
+        ? { kind: "yes", does: "suspend again" }
+        : {
+            kind: "typed",
+            does: "suspend again",
+            label: "type the number of suspensions",
+            expected: () => String(before.length),
+          },
+    why: (_, { now }) => (stillDue(now).length === 0 ? "it would have ended by now" : undefined),
+    task: (_, { now }) => ({
+      kind: "actions",
+      actions: stillDue(now).map((record) => {
+        const { kind, name, reason, until } = record;
+        const duration = until === null ? {} : { duration: formatDuration(Math.max(1, Date.parse(until) - now)) };
+        return actionOf("put_suspension", { params: { kind, name }, body: { reason, ...duration } }, () => ({
+          words: `${labelOf(record)} suspended again, ${liftsWords(record, now)}`,
+        }));
+      }),
+    }),
+  };
+}

@@ -1,0 +1,20 @@
+/** Message of a failed call: one line without control characters. */
+
+import { type AdminDoor, AdminError, explain } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
+
+export function wordsOf(error: unknown, endpoint: AdminDoor): string {
+  if (error instanceof AdminError) {
+    const { words, remedy } = explain(error, endpoint);
+    return escapeControls(remedy === undefined ? words : `${words}; try: ${remedy}`);
+  }
+  return escapeControls(error instanceof Error ? error.message : String(error));
+}
+
+/** Returns whether the request may have been applied anyway. */
+export function isUnknown(error: unknown): boolean {
+  if (!(error instanceof AdminError)) return false;
+  if (error.status === 0) return error.code !== "unauthenticated";
+  const { details } = error;
+  return typeof details === "object" && details !== null && Reflect.get(details, "outcome") === "unknown";
+}

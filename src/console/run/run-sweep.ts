@@ -1,0 +1,40 @@
+/** Runs the active guardrails over local data files, and reports the progress. */
+
+import type { AdminClient } from "../../admin-api/index.ts";
+import type { ConsolePorts } from "../model/ports.ts";
+import type { Sweep } from "../model/sweep.ts";
+import { documentsOf } from "../watch/local-trials.ts";
+
+interface Asked {
+  /** Flags and files as typed. */
+  readonly words: string;
+  /** Id by which it is canceled. */
+  readonly id: number;
+}
+
+interface Means {
+  readonly client: AdminClient;
+  readonly ports: ConsolePorts;
+  readonly signal: AbortSignal;
+  tell(sweep: Sweep): void;
+  /** Returns the message of an error, without control characters. */
+  wordsOf(error: unknown): string;
+}
+
+export async function runSweep({ words, id }: Asked, { client, ports, signal, tell, wordsOf }: Means): Promise<void> {
+  const running = (how: string): void => {
+    if (!signal.aborted) tell({ words, state: { kind: "running", id, words: how } });
+  };
+  running("reading the configuration in force");
+  try {
+    const documents = await documentsOf(client, signal);
+    const answer = await ports.documents.sweep(documents, words, { signal, onProgress: running });
+    tell({
+      words,
+      state: answer.kind === "done" ? answer : { kind: "failed", problems: answer.problems },
+    });
+  } catch (error) {
+    const problems = [signal.aborted ? "it was stopped" : wordsOf(error)];
+    tell({ words, state: { kind: "failed", problems } });
+  }
+}

@@ -1,0 +1,203 @@
+/** Events from sources other than the keyboard. */
+
+import { escapeControls } from "../../base/index.ts";
+import { plural } from "../format/numbers.ts";
+import type { KeyEvent } from "../model/key-event.ts";
+import type { Event, Link, State } from "../model/state.ts";
+import { tableStateOf } from "./current-view.ts";
+import { withFound } from "./file-completion.ts";
+import { concluded, flashed, linked, logged, noticed, refined, unlinked, without, withoutOld } from "./flash.ts";
+import { withTable } from "./navigation.ts";
+import { openedPage } from "./page.ts";
+import { replaceDialog } from "./replace-file.ts";
+import { openedDialog } from "./step-dialog.ts";
+
+/** Events without those that the workbench handles itself. */
+export type Report = Exclude<
+  Event,
+  | KeyEvent
+  | { readonly kind: "pointed" }
+  | { readonly kind: "pointed_head" }
+  | { readonly kind: "query_done" }
+  | { readonly kind: "query_failed" }
+  | { readonly kind: "remembered" }
+>;
+
+/** Maximum number of audit lines that are kept. */
+const MAX_TAIL = 1_000;
+/** Maximum size that a terminal may report, in cells or lines. */
+const MAX_SIZE = 1_000;
+
+export function reported(state: State, event: Report): State {
+  switch (event.kind) {
+    case "size":
+      return { ...state, size: { columns: sane(event.columns), rows: sane(event.rows) } };
+    case "tick":
+      return withoutOld({ ...state, now: event.now });
+    case "data":
+      return withLeader(state, { ...state, data: event.data, now: event.now });
+    case "link":
+      return withLink(state, event.link);
+    case "flash":
+      // Reports from outside, such as a saved file or a change seen on the nodes. Responses to a key are never delivered this
+      // way.
+      return event.flash.tone === "plain"
+        ? logged(noticed(state, event.flash.words), event.flash.words)
+        : noticed(state, event.flash.words, event.flash.tone);
+    case "task_visible":
+      return logged(refined(state, event.words, event.task), event.words);
+    case "task_progress":
+    case "task_done":
+    case "task_failed":
+      return withTask(state, event);
+    case "file_exists":
+      return withExisting(state, event);
+    case "output":
+      return openedPage(state, event.title, event.lines);
+    case "edited":
+      return openedDialog({ ...state, page: undefined, prompt: undefined }, event.dialog);
+    case "page_loaded":
+      return withLoaded(state, event);
+    case "rehearsed":
+      return withRehearsed(state, event);
+    case "completed":
+      return withFound(state, event);
+    case "verification":
+      return withVerification(state, event.verification);
+    case "sweep":
+      return withSweep(state, event.sweep);
+    case "tail":
+      // Each event carries all lines that are kept.
+      return { ...state, tail: event.lines.slice(-MAX_TAIL) };
+    case "tail_waiting":
+      return event.why === state.tailWhy ? state : { ...state, tailWhy: event.why };
+    default:
+      return event satisfies never;
+  }
+}
+
+/** Asks whether to replace the file, unless another question is open. */
+function withExisting(state: State, { job, path }: Event & { readonly kind: "file_exists" }): State {
+  return state.dialog === undefined && state.prompt === undefined
+    ? openedDialog(state, replaceDialog(job, path))
+    : noticed(state, `${escapeControls(path)} exists; nothing was saved`, "warn");
+}
+
+function withLoaded(state: State, { id, lines }: Event & { readonly kind: "page_loaded" }): State {
+  const { page, dialog } = state;
+  if (page?.id === id) return { ...state, page: { ...page, lines } };
+  if (dialog?.attachment?.id !== id) return state;
+  return { ...state, dialog: { ...dialog, attachment: { ...dialog.attachment, lines } } };
+}
+
+function withRehearsed(state: State, { id, outcome }: Event & { readonly kind: "rehearsed" }): State {
+  const { dialog } = state;
+  if (dialog?.rehearsal?.id !== id) return state;
+  return { ...state, dialog: { ...dialog, rehearsal: { ...dialog.rehearsal, outcome } } };
+}
+
+const sane = (cells: number): number => Math.max(1, Math.min(MAX_SIZE, Math.floor(cells) || 1));
+
+function withLeader(before: State, after: State): State {
+  const led = leaderOf(before);
+  const leads = leaderOf(after);
+  if (led === undefined || leads === undefined || led === leads) return after;
+  return noticed(
+    after,
+    leads === null ? `${led} is no longer the leader` : `${escapeControls(leads)} is the leader now`,
+  );
+}
+
+/** Returns the leader: null if the node knows of none, `undefined` if the console has not read it. */
+const leaderOf = ({ data }: State): string | null | undefined => data.get({ id: "get_status" })?.value?.leader;
+
+function withLink(state: State, link: Link): State {
+  const before = state.link.state.kind;
+  if (link.endpoint.name === state.link.endpoint.name && link.state.kind === before) return { ...state, link };
+  const after = unlinked({ ...state, link });
+  return withWords(
+    link.endpoint.name === state.link.endpoint.name ? after : noticed(after, `connected to ${link.endpoint.name}`),
+  );
+}
+
+function withWords(state: State): State {
+  const { link } = state;
+  switch (link.state.kind) {
+    case "offline":
+      return linked(state, `offline: ${link.state.failure.message}`, "fail");
+    case "signed_out":
+      return linked(state, `session ended: ${link.state.failure.message}; run gateway login, then r`, "warn");
+    case "online":
+      return logged(state, `online at ${link.endpoint.name}`);
+    case "connecting":
+      return state;
+    default:
+      return link.state satisfies never;
+  }
+}
+
+type TaskEvent = Event & { readonly kind: "task_progress" | "task_done" | "task_failed" };
+
+function withTask(state: State, event: TaskEvent): State {
+  const open = state.dialog?.id === event.id && state.dialog.stage.kind === "running" ? state.dialog : undefined;
+  const secret = event.kind === "task_done" ? event.secret : undefined;
+  const words = without(secret, event.words);
+  switch (event.kind) {
+    case "task_progress":
+      return open === undefined
+        ? state
+        : { ...state, dialog: { ...open, stage: { kind: "running", words, since: state.now } } };
+    case "task_failed": {
+      const failed = concluded(state, words, "fail");
+      return open === undefined ? failed : { ...failed, dialog: { ...open, stage: { kind: "failed", words } } };
+    }
+    case "task_done": {
+      const done = withUndo(logged(concluded(state, words), words), open, words);
+      if (open === undefined) return done;
+      if (secret === undefined) return withoutMarks({ ...done, dialog: undefined });
+      return { ...done, dialog: { ...open, stage: { kind: "done", words, secret } } };
+    }
+    default:
+      return event satisfies never;
+  }
+}
+
+/** Remembers how to undo an action. An irreversible one keeps the previous undo. */
+function withUndo(state: State, open: State["dialog"], did: string): State {
+  const make = open?.undo;
+  return make === undefined ? state : { ...state, undo: { make, did, at: state.now } };
+}
+
+/** Clears the marks after an action on the marked rows, so that the next verb does not act on them again. */
+const withoutMarks = (state: State): State =>
+  tableStateOf(state).marks.size === 0 ? state : withTable(state, { marks: new Set() });
+
+function withVerification(state: State, verification: NonNullable<State["verification"]>): State {
+  const after = { ...state, verification };
+  switch (verification.state.kind) {
+    case "running":
+      return after;
+    case "failed":
+      return flashed(after, verification.state.words, "fail");
+    case "done":
+      return verification.state.report.isGood
+        ? flashed(after, `${verification.file}: verified`)
+        : flashed(after, `${verification.file}: verification failed`, "fail");
+    default:
+      return verification.state satisfies never;
+  }
+}
+
+function withSweep(state: State, sweep: NonNullable<State["sweep"]>): State {
+  const after = { ...state, sweep };
+  switch (sweep.state.kind) {
+    case "running":
+      return after;
+    case "failed":
+      return flashed(after, `sweep failed: ${escapeControls(sweep.state.problems[0] ?? "")}`, "fail");
+    case "done":
+      return flashed(after, `sweep done: ${plural(sweep.state.result.cases, "case")}`);
+    default:
+      return sweep.state satisfies never;
+  }
+}

@@ -1,0 +1,65 @@
+/** The rehearsal of the dialog on the screen: asked for when it opens and when its document changes, ended with it. */
+
+import { hasRows, isSameRequest } from "../model/rehearsal.ts";
+import type { DialogState, Effect, State, Step } from "../model/state.ts";
+import { contextOf } from "./current-view.ts";
+import { flashed } from "./flash.ts";
+import { gone } from "./navigation.ts";
+
+export const REHEARSAL_PLACE = { view: "rehearsal" } as const;
+
+/** After every step; `before`: the dialog that was open. What a dialog would write may also come with new data. */
+export function withRehearsal(before: DialogState | undefined, step: Step): Step {
+  const { state, effects } = step;
+  const { dialog: open } = state;
+  const next = open === undefined ? undefined : requestFor(state, open);
+  const isKept = open?.rehearsal !== undefined && isSameRequest(next, open.rehearsal.request);
+  const last = before?.rehearsal;
+  const isLost = last !== undefined && last.outcome === undefined && !(isKept && open?.rehearsal?.id === last.id);
+  const ended: readonly Effect[] = isLost ? [{ kind: "cancel", id: last.id }] : [];
+  if (open === undefined || isKept || (next === undefined && open.rehearsal === undefined)) {
+    return ended.length === 0 ? step : { state, effects: [...effects, ...ended] };
+  }
+  if (next === undefined) {
+    return { state: { ...state, dialog: { ...open, rehearsal: undefined } }, effects: [...effects, ...ended] };
+  }
+  const id = state.nextId;
+  const rehearsal = { id, request: next, outcome: undefined };
+  return {
+    state: { ...state, nextId: id + 1, dialog: { ...open, rehearsal } },
+    effects: [...effects, ...ended, { kind: "rehearse", id, request: next }],
+  };
+}
+
+const isTyping = ({ dialog, focus }: DialogState): boolean => dialog.fields[focus]?.kind === "text";
+
+/** While a text is typed or the change is being made, what was asked first stays. */
+function requestFor(state: State, open: DialogState): NonNullable<DialogState["rehearsal"]>["request"] | undefined {
+  const { rehearsal, stage, dialog, values } = open;
+  const isAsking = stage.kind === "asking" || stage.kind === "failed";
+  if (!isAsking || (isTyping(open) && rehearsal !== undefined)) return rehearsal?.request;
+  return dialog.rehearses?.(values, contextOf(state));
+}
+
+/** The requests of the rehearsal; the dialog is put aside. `undefined`: there is none, or it has none. */
+export function openedRows(state: State, open: DialogState): State | undefined {
+  const { rehearsal, attachment, dialog } = open;
+  if (rehearsal === undefined) return undefined;
+  const { outcome } = rehearsal;
+  if (outcome === undefined) return flashed(state, "still rehearsing the last hour; try again shortly");
+  if (outcome.kind === "none" || !hasRows(outcome.result)) return undefined;
+  // An attachment that is not read yet is read again when the dialog is restored.
+  const isRead = attachment === undefined || attachment.lines !== undefined;
+  const kept: DialogState = isRead ? open : { ...open, attachment: undefined };
+  const rehearsed = { title: dialog.title, result: outcome.result };
+  return gone({ ...state, rehearsed, dialog: undefined, aside: { dialog: kept, place: state.place } }, REHEARSAL_PLACE);
+}
+
+/** The dialog that was put aside, once the operator is back at its place with nothing on top. */
+export function restoredDialog(state: State): State {
+  const { aside, dialog, place, page, prompt } = state;
+  if (aside === undefined) return state;
+  if (dialog !== undefined) return { ...state, aside: undefined };
+  if (place !== aside.place || page !== undefined || prompt !== undefined) return state;
+  return { ...state, aside: undefined, dialog: aside.dialog };
+}

@@ -1,0 +1,325 @@
+/**
+ * Output of a terminal as a stream that never blocks the process and reports when the terminal cannot keep up.
+ *
+ * `process.stdout` of a terminal writes synchronously: a slow line would block the whole console, including its keys and reads.
+ * So the terminal is opened again in non-blocking mode, which does not affect the descriptor shared with the shell. Unaccepted
+ * output waits here in order and is offered again; accepted output may still be on its way to the screen, which a round trip
+ * detects. Rule for producers of frames: drop a frame while `isBusy()`, and draw the newest one when drained; frames are never
+ * queued, also not in the line.
+ *
+ * A write happens in the calling thread, after the current turn, so that the parts of a frame are written together.
+ */
+
+import { EventEmitter } from "node:events";
+import { closeSync, constants, openSync, writeSync } from "node:fs";
+import { createPending } from "./byte-queue.ts";
+import { createRoundTrip, QUESTION } from "./round-trip.ts";
+
+/** Used part of `process.stdout`. */
+export interface TerminalOutput {
+  readonly fd: number;
+  readonly columns: number;
+  readonly rows: number;
+}
+
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+export interface Output {
+  /**
+   * Stream for Ink. Its `columns` are those of `size()`, and `resize` is emitted once the size has settled, whether or not it
+   * changed. Its `rows` are infinite: Ink clears the screen and the scrollback for a frame as tall as the terminal (operator
+   * console reference, A3), which any frame briefly is when the window shrinks. Producers of frames use `size()`.
+   */
+  readonly stream: NodeJS.WriteStream;
+  /** Reports that the window has, or briefly had, another size, so that its contents may be cut off. */
+  windowChanged(): void;
+  /** Returns the settled size, at least one cell; it changes only with a `resize` event. */
+  size(): Size;
+  /** Returns whether accepted bytes were not taken by the terminal or, if it answers queries, not processed. */
+  isBusy(): boolean;
+  /** Resolves when not busy, or gone; rejects with the signal's reason. */
+  whenDrained(signal?: AbortSignal): Promise<void>;
+  /** Bytes that the terminal has taken. */
+  readonly bytesWritten: number;
+  /** Time from the first byte written while idle until idle again, in milliseconds. */
+  readonly lastDrainMs: number;
+  /** Time of that moment, by `performance.now()`. */
+  readonly drainedAt: number;
+  /**
+   * Drops waiting output and writes this text synchronously, for entering and leaving; gives up after `WRITE_NOW_LIMIT_MS` if
+   * the terminal accepts nothing.
+   */
+  writeNow(text: string): void;
+  /** Starts querying the terminal's progress; its answers are read elsewhere and reported here. */
+  beginAsking(): void;
+  answered(): void;
+  /** Resolves when no answer is expected, after at most `OWED_LIMIT_MS`. */
+  whenNothingOwed(): Promise<void>;
+  /** Drops all further output of the stream: another program has the screen. */
+  hold(): void;
+  release(): void;
+  /** Calls the listener once the terminal is closed, immediately if it is; returns a function that removes it. */
+  onGone(listener: () => void): () => void;
+  close(): void;
+}
+
+/** Settling time of a resize, in milliseconds: a dragged window changes its size with every cell. */
+const RESIZE_MS = 50;
+/**
+ * Time limit of a synchronous write, in milliseconds: it waits for a slow line, but a stuck terminal must not keep the process
+ * from ending.
+ */
+export const WRITE_NOW_LIMIT_MS = 5_000;
+/** Interval of retries after the terminal accepted nothing, in milliseconds. */
+const RETRY_MS = 5;
+
+const GONE_CODES: ReadonlySet<string> = new Set(["EPIPE", "EIO", "ENXIO"]);
+
+export function openOutput(stdout: TerminalOutput): Output {
+  const fd = openTerminal(stdout.fd);
+  const pending = createPending();
+  const gone = new EventEmitter();
+  const drained = new EventEmitter().setMaxListeners(0);
+  const roundTrip = createRoundTrip(idle);
+  let size = sizeOf(stdout);
+  let retry: NodeJS.Timeout | undefined;
+  let settling: NodeJS.Timeout | undefined;
+  let busySince = 0;
+  let bytesWritten = 0;
+  let lastDrainMs = 0;
+  let drainedAt = 0;
+  let isScheduled = false;
+  let isAsking = false;
+  let isHeld = false;
+  /** The terminal received only the beginning of dropped output. */
+  let isCut = false;
+  let isGone = false;
+  let isClosed = false;
+
+  const isBusy = (): boolean => !pending.isEmpty || roundTrip.isHolding;
+
+  function write(data: string | Uint8Array, encoding?: unknown, done?: unknown): boolean {
+    const callback = [encoding, done].find((value): value is () => void => typeof value === "function");
+    if (isHeld || isGone || isClosed) {
+      if (callback !== undefined) process.nextTick(callback);
+      return true;
+    }
+    if (!isBusy()) busySince = performance.now();
+    pending.add(data, callback);
+    schedule();
+    return false;
+  }
+
+  function schedule(): void {
+    if (isScheduled || retry !== undefined) return;
+    isScheduled = true;
+    queueMicrotask(pump);
+  }
+
+  /** Appends a query to the accepted output. */
+  function ask(): void {
+    if (!isAsking || isHeld || isGone || isClosed || !roundTrip.mayAsk) return;
+    pending.add(QUESTION);
+    roundTrip.asked(bytesWritten + pending.length);
+  }
+
+  function answered(): void {
+    const hasMore = bytesWritten + pending.length > roundTrip.endsAt;
+    roundTrip.answered();
+    // The answer does not cover output written after the query.
+    if (!hasMore) return;
+    ask();
+    schedule();
+  }
+
+  function pump(): void {
+    isScheduled = false;
+    retry = undefined;
+    if (pending.isEmpty) return;
+    ask();
+    while (!pending.isEmpty && !isGone) {
+      const taken = offer(pending.head());
+      if (taken === 0) {
+        retry = setTimeout(pump, RETRY_MS);
+        return;
+      }
+      pending.take(taken);
+    }
+    idle();
+  }
+
+  function idle(): void {
+    if (isBusy()) return;
+    drainedAt = performance.now();
+    lastDrainMs = drainedAt - busySince;
+    settled();
+  }
+
+  /** Reports that nothing waits, after the current turn like a stream's own events. */
+  function settled(): void {
+    process.nextTick(() => {
+      if (isBusy()) return;
+      drained.emit("drained");
+      emitter.emit("drain");
+    });
+  }
+
+  /** Returns the number of bytes taken; 0 if the terminal takes none now. Throws errors other than a closed terminal. */
+  function offer(bytes: Uint8Array): number {
+    try {
+      const taken = writeSync(fd, bytes);
+      bytesWritten += taken;
+      return taken;
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code ?? "";
+      if (code === "EAGAIN" || code === "EINTR") return 0;
+      if (!GONE_CODES.has(code)) throw error;
+      lose();
+      return bytes.length;
+    }
+  }
+
+  function lose(): void {
+    if (isGone) return;
+    isGone = true;
+    drop();
+    process.nextTick(() => gone.emit("gone"));
+  }
+
+  function drop(): void {
+    clearTimeout(retry);
+    retry = undefined;
+    isCut = pending.drop() || isCut;
+    if (isGone || bytesWritten < roundTrip.endsAt) roundTrip.withdraw();
+    settled();
+  }
+
+  function writeNow(text: string): void {
+    if (isGone || isClosed) return;
+    // CAN ends an incomplete escape sequence, so that the terminal reads this text from its beginning.
+    drop();
+    let left: Uint8Array = Buffer.from(isCut ? `\u0018${text}` : text, "utf8");
+    isCut = false;
+    const startedAt = performance.now();
+    while (left.length > 0 && !isGone) {
+      const taken = offer(left);
+      left = left.subarray(taken);
+      if (taken > 0) continue;
+      if (performance.now() - startedAt > WRITE_NOW_LIMIT_MS) return;
+      pause(RETRY_MS);
+    }
+  }
+
+  function windowChanged(): void {
+    if (isClosed) return;
+    clearTimeout(settling);
+    settling = setTimeout(() => {
+      size = sizeOf(stdout);
+      emitter.emit("resize");
+    }, RESIZE_MS);
+  }
+
+  const emitter = new EventEmitter();
+  const stream = Object.defineProperties(emitter, {
+    columns: { get: () => size.columns },
+    rows: { value: Number.POSITIVE_INFINITY },
+    isTTY: { value: true },
+    fd: { value: stdout.fd },
+    writable: { get: () => !isClosed },
+    writableLength: { get: () => pending.length },
+    writableEnded: { get: () => isClosed },
+    destroyed: { get: () => isClosed },
+    write: { value: write },
+    end: { value: (data?: unknown, ...rest: unknown[]) => (typeof data === "string" ? write(data, ...rest) : true) },
+  }) as unknown as NodeJS.WriteStream;
+
+  return {
+    stream,
+    windowChanged,
+    size: () => size,
+    isBusy,
+    async whenDrained(signal) {
+      signal?.throwIfAborted();
+      if (!isBusy()) return;
+      await new Promise<void>((resolve, reject) => {
+        const finish = (settle: () => void) => () => {
+          drained.off("drained", onDrained);
+          signal?.removeEventListener("abort", onAbort);
+          settle();
+        };
+        const onDrained = finish(resolve);
+        const onAbort = finish(() => reject(signal?.reason));
+        drained.once("drained", onDrained);
+        signal?.addEventListener("abort", onAbort, { once: true });
+      });
+    },
+    get bytesWritten() {
+      return bytesWritten;
+    },
+    get lastDrainMs() {
+      return lastDrainMs;
+    },
+    get drainedAt() {
+      return drainedAt;
+    },
+    writeNow,
+    beginAsking() {
+      isAsking = true;
+      roundTrip.withdraw();
+      ask();
+      schedule();
+    },
+    answered,
+    whenNothingOwed: () => roundTrip.whenNothingOwed(),
+    hold() {
+      isHeld = true;
+      drop();
+    },
+    release() {
+      isHeld = false;
+    },
+    onGone(listener) {
+      gone.once("gone", listener);
+      if (isGone) process.nextTick(() => gone.emit("gone"));
+      return () => void gone.off("gone", listener);
+    },
+    close() {
+      if (isClosed) return;
+      drop();
+      roundTrip.withdraw();
+      isClosed = true;
+      clearTimeout(settling);
+      if (fd !== stdout.fd) closeSync(fd);
+    },
+  };
+}
+
+/**
+ * Opens the terminal of `fd` again in non-blocking mode: by its name if the system provides it, otherwise as the controlling
+ * terminal. If neither can be opened, returns `fd`, with which a slow line blocks.
+ */
+function openTerminal(fd: number): number {
+  const flags = constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+  const names = process.platform === "linux" ? [`/proc/self/fd/${fd}`, "/dev/tty"] : ["/dev/tty"];
+  for (const name of names) {
+    try {
+      return openSync(name, flags);
+    } catch {
+      // Another user's terminal, after `su`, or none: try the next name.
+    }
+  }
+  return fd;
+}
+
+/** A terminal with an unknown size reports 0. */
+const sizeOf = ({ columns, rows }: TerminalOutput): Size => ({ columns: columns || 80, rows: rows || 24 });
+
+const clock = new Int32Array(new SharedArrayBuffer(4));
+
+/** Blocks this thread. */
+function pause(ms: number): void {
+  Atomics.wait(clock, 0, 0, ms);
+}

@@ -1,0 +1,261 @@
+/**
+ * Choice of the admin endpoint and its availability. The first endpoint that answers is used. When it stops answering, the
+ * others are tried immediately, one after the other; if none answers, all are retried, soon every two seconds.
+ *
+ * `link().endpoint` and `client()` always belong to the same endpoint. The client of an abandoned endpoint is closed.
+ */
+
+import { type AdminClient, createAdminClient } from "../../admin-api/index.ts";
+import { pause, systemClock } from "../../base/index.ts";
+import type { Failure } from "../model/data.ts";
+import type { ConsoleEndpoint } from "../model/ports.ts";
+import type { Link } from "../model/state.ts";
+import { probe } from "./endpoint-probe.ts";
+import { type Ending, openSession, type Session } from "./endpoint-session.ts";
+import { type Pace, waitAfter } from "./intervals.ts";
+
+export interface LinkOptions {
+  readonly endpoints: readonly [ConsoleEndpoint, ...ConsoleEndpoint[]];
+  readonly pace: Pace;
+  now(): number;
+  onLink(link: Link): void;
+  onNote(words: string): void;
+  /** Called when the current endpoint answers: reads may begin. They end with the session's signal. */
+  onSession(session: Session): void;
+  onAnswer(): void;
+}
+
+export interface EndpointLink {
+  link(): Link;
+  client(): AdminClient;
+  /** Reads everything again, and retries immediately if no endpoint answers. */
+  refresh(): void;
+  nextEndpoint(): void;
+  /** Resolves once all work has ended. */
+  close(): Promise<void>;
+}
+
+type Command = "refresh" | "next_endpoint";
+
+interface Plan {
+  /** Indices of admin endpoints, in the order in which they are tried. */
+  readonly order: readonly number[];
+  /** Set if the operator asked for another endpoint; none has failed. */
+  readonly isWanted: boolean;
+}
+
+type Found =
+  | { readonly kind: "answered"; readonly identity: string | undefined }
+  | { readonly kind: "signed_out"; readonly failure: Failure }
+  | { readonly kind: "none"; readonly failure: Failure }
+  | { readonly kind: "interrupted" };
+
+export function createLink({ endpoints, pace, now, onLink, onNote, onSession, onAnswer }: LinkOptions): EndpointLink {
+  const { monotonic } = systemClock;
+  const [first] = endpoints;
+  let at = 0;
+  let client = createAdminClient({ door: first.endpoint });
+  let state: Link["state"] = { kind: "connecting" };
+  let session: Session | undefined;
+  let servedMs = 0;
+  let command: Command | undefined;
+  /** Aborts the current probe or wait. */
+  let interruption = new AbortController();
+  /** A probe or a session is running or next, so that a refresh is unnecessary. */
+  let isAboutTo = false;
+  let isClosed = false;
+  /** Number of consecutive rounds over all endpoints in which none answered or kept answering. */
+  let rounds = 0;
+  /**
+   * Whether the other endpoints were tried immediately since the last sound one: two failing endpoints must not alternate
+   * without a wait.
+   */
+  let hasHurried = false;
+  let since: number | undefined;
+
+  const endpointAt = (index: number): ConsoleEndpoint => endpoints[index] ?? first;
+  const link = (): Link => ({ endpoint: endpointAt(at), endpoints: endpoints.length, state });
+  /** Returns the indices of all endpoints, beginning with that one. */
+  const from = (index: number): readonly number[] => endpoints.map((_, step) => (index + step) % endpoints.length);
+
+  function setState(to: Link["state"]): void {
+    if (isClosed || (to.kind === state.kind && to.kind !== "offline")) return;
+    state = to;
+    onLink(link());
+  }
+
+  function runCommand(what: Command): void {
+    if (session !== undefined && !session.signal.aborted) session.end({ kind: what });
+    else if (what === "next_endpoint" || !isAboutTo) {
+      command = what;
+      interruption.abort();
+    }
+  }
+
+  function takeCommand(): Command | undefined {
+    const taken = command;
+    command = undefined;
+    if (!isClosed) interruption = new AbortController();
+    return taken;
+  }
+
+  function planOf(what: Command | undefined, whereFrom: number): Plan {
+    return what === "next_endpoint"
+      ? { order: from(at + 1), isWanted: true }
+      : { order: from(whereFrom), isWanted: false };
+  }
+
+  async function seek({ order, isWanted }: Plan): Promise<Found> {
+    const { signal } = interruption;
+    let failure: Failure | undefined;
+    isAboutTo = true;
+    try {
+      for (const next of order) {
+        const { endpoint } = endpointAt(next);
+        const candidate = next === at ? client : createAdminClient({ door: endpoint });
+        const found = await probe({ client: candidate, endpoint }, { signal, pace, now });
+        if (found.kind === "answered" || found.kind === "signed_out") {
+          if (next !== at) use(next, candidate, isWanted);
+          else if (isWanted) onNote(`no other gateway answers; still connected to ${endpointAt(at).name}`);
+          return found;
+        }
+        if (next !== at) candidate.close();
+        if (found.kind === "ended") break;
+        failure = found.failure;
+      }
+    } finally {
+      isAboutTo = false;
+    }
+    return failure === undefined || signal.aborted ? { kind: "interrupted" } : { kind: "none", failure };
+  }
+
+  function use(next: number, its: AdminClient, isWanted: boolean): void {
+    const { name } = endpointAt(at);
+    client.close();
+    client = its;
+    at = next;
+    // The note is last: it contains the reason, and stays on the screen.
+    onLink(link());
+    onNote(
+      isWanted ? `connected to ${endpointAt(at).name}` : `${name} does not answer; connected to ${endpointAt(at).name}`,
+    );
+  }
+
+  /** Runs the session until the endpoint is lost or another one is requested. */
+  async function serve(identity: string | undefined): Promise<Exclude<Ending, { readonly kind: "refresh" }>> {
+    const begunAt = monotonic();
+    since = undefined;
+    takeCommand();
+    while (!isClosed) {
+      const openedAt = monotonic();
+      const ending = await serveOnce();
+      servedMs = monotonic() - begunAt;
+      if (ending.kind !== "refresh") return ending;
+      isAboutTo = true;
+      await pause(openedAt + pace.restMs - monotonic(), interruption.signal);
+      isAboutTo = false;
+      if (takeCommand() === "next_endpoint") return { kind: "next_endpoint" };
+    }
+    return { kind: "closed" };
+
+    async function serveOnce(): Promise<Ending> {
+      const peer = { client, endpoint: endpointAt(at).endpoint };
+      session = openSession({
+        peer,
+        pace,
+        identity,
+        async probe(signal) {
+          const found = await probe(peer, { signal, pace, now });
+          if (found.kind === "answered") identity = found.identity;
+          return found;
+        },
+        onAnswer,
+      });
+      const { ended } = session;
+      setState({ kind: "online" });
+      onAnswer();
+      onSession(session);
+      const ending = await ended;
+      session = undefined;
+      return ending;
+    }
+  }
+
+  /** Decides which endpoints to try next, and resolves when it is time. */
+  async function recover(failure: Failure): Promise<Plan> {
+    if (servedMs >= pace.soundMs) {
+      rounds = 0;
+      hasHurried = false;
+    }
+    const wasServing = servedMs > 0;
+    servedMs = 0;
+    if (wasServing && !hasHurried && endpoints.length > 1) {
+      hasHurried = true;
+      setState({ kind: "connecting" });
+      return { order: from(at).slice(1), isWanted: false };
+    }
+    const waitMs = waitAfter(rounds, pace.reconnectMs);
+    rounds += 1;
+    since ??= failure.at;
+    setState({ kind: "offline", since, retryAt: now() + waitMs, failure });
+    await pause(waitMs, interruption.signal);
+    return planOf(takeCommand(), 0);
+  }
+
+  async function run(): Promise<void> {
+    let plan: Plan = { order: from(0), isWanted: false };
+    while (!isClosed) {
+      const found = await seek(plan);
+      const ending = found.kind === "answered" ? await serve(found.identity) : found;
+      switch (ending.kind) {
+        case "closed":
+          return;
+        case "next_endpoint":
+          servedMs = 0;
+          setState({ kind: "connecting" });
+          plan = planOf(ending.kind, at);
+          break;
+        case "interrupted":
+          plan = planOf(takeCommand(), at);
+          break;
+        case "signed_out":
+          setState(ending);
+          await commanded();
+          setState({ kind: "connecting" });
+          plan = planOf(takeCommand(), at);
+          break;
+        case "lost":
+        case "none":
+          plan = await recover(ending.failure);
+          break;
+        default:
+          ending satisfies never;
+      }
+    }
+  }
+
+  function commanded(): Promise<void> {
+    const { signal } = interruption;
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  }
+
+  const running = run();
+  return {
+    link,
+    client: () => client,
+    refresh: () => runCommand("refresh"),
+    nextEndpoint() {
+      if (endpoints.length > 1) return runCommand("next_endpoint");
+      onNote("only one gateway is configured");
+      runCommand("refresh");
+    },
+    async close() {
+      isClosed = true;
+      interruption.abort();
+      session?.end({ kind: "closed" });
+      client.close();
+      await running;
+    },
+  };
+}

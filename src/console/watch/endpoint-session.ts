@@ -1,0 +1,110 @@
+/**
+ * Session: the time between the first answer of an admin endpoint and its end by failure, sign-out or the operator. All reads
+ * run in a session and end with it.
+ *
+ * A call without an answer proves little, since an intermediary may have closed its connection. So the endpoint is probed once
+ * while all reads wait; it is lost if the probe fails. An endpoint without recent answers is probed too, since a blocking read
+ * does not notice that its peer is gone.
+ */
+
+import { pause, systemClock } from "../../base/index.ts";
+import type { Failure } from "../model/data.ts";
+import type { Probe } from "./endpoint-probe.ts";
+import type { Pace } from "./intervals.ts";
+import type { Peer } from "./read-endpoint.ts";
+
+export type Ending =
+  | { readonly kind: "refresh" }
+  | { readonly kind: "next_endpoint" }
+  | { readonly kind: "lost"; readonly failure: Failure }
+  | { readonly kind: "signed_out"; readonly failure: Failure }
+  | { readonly kind: "closed" };
+
+export interface Session {
+  readonly peer: Peer;
+  /** Aborted at the end of the session. */
+  readonly signal: AbortSignal;
+  /** Resolves once no probe is running, usually immediately. */
+  settled(): Promise<void>;
+  /** Must be called on each answer of any kind. */
+  answered(): void;
+  /**
+   * Reports a call without an answer. Resolves once the probe has decided; if the endpoint does not answer, the session has
+   * ended.
+   */
+  doubt(): Promise<void>;
+  end(ending: Ending): void;
+  readonly ended: Promise<Ending>;
+}
+
+export interface SessionOptions {
+  readonly peer: Peer;
+  readonly pace: Pace;
+  /** Identity of the process in its first answer. */
+  readonly identity: string | undefined;
+  probe(signal: AbortSignal): Promise<Probe>;
+  onAnswer(): void;
+}
+
+export function openSession({ peer, pace, identity, probe, onAnswer }: SessionOptions): Session {
+  const { monotonic } = systemClock;
+  const over = new AbortController();
+  const { signal } = over;
+  let resolveEnded: (ending: Ending) => void = () => undefined;
+  const ended = new Promise<Ending>((resolve) => {
+    resolveEnded = resolve;
+  });
+  let answeredAt = monotonic();
+  let probing: Promise<void> | undefined;
+
+  function end(ending: Ending): void {
+    if (signal.aborted) return;
+    resolveEnded(ending);
+    over.abort();
+  }
+
+  function answered(): void {
+    answeredAt = monotonic();
+    onAnswer();
+  }
+
+  async function verify(): Promise<void> {
+    const found = await probe(signal);
+    switch (found.kind) {
+      case "answered":
+        answered();
+        // Another process has different list indices: everything is read from the start.
+        if (found.identity !== identity) end({ kind: "refresh" });
+        break;
+      case "signed_out":
+        end(found);
+        break;
+      case "unanswered":
+        end({ kind: "lost", failure: found.failure });
+        break;
+      case "ended":
+        break;
+      default:
+        found satisfies never;
+    }
+  }
+
+  function doubt(): Promise<void> {
+    if (signal.aborted) return Promise.resolve();
+    probing ??= verify().finally(() => {
+      probing = undefined;
+    });
+    return probing;
+  }
+
+  async function listen(): Promise<void> {
+    while (!signal.aborted) {
+      const leftMs = answeredAt + pace.quietMs - monotonic();
+      if (leftMs > 0) await pause(leftMs, signal);
+      else await doubt();
+    }
+  }
+
+  void listen();
+  return { peer, signal, settled: () => probing ?? Promise.resolve(), answered, doubt, end, ended };
+}

@@ -1,0 +1,150 @@
+/** Reads that this machine computes from a stored document, repeated when the list of sources changes. */
+
+import { type AdminClient, AdminError, type OperationAnswer } from "../../admin-api/index.ts";
+import { pause } from "../../base/index.ts";
+import type { Need, ReadableId } from "../model/data.ts";
+import { type OwnedDocument, packNamesOf, thresholdOf } from "../model/documents.ts";
+import type { ConsolePorts, JobOptions } from "../model/ports.ts";
+import type { Session } from "./endpoint-session.ts";
+import type { Pace } from "./intervals.ts";
+import type { Bell } from "./pause.ts";
+import type { Entry } from "./readings.ts";
+
+const TIME_LIMIT_MS = 30_000;
+
+type Ports = ConsolePorts["documents"];
+type Look = (document: OwnedDocument, of: string, ports: Ports, options: JobOptions) => Promise<unknown>;
+
+interface Rule {
+  /** Splits the need's name into the source (`undefined`: the first) and the other argument. */
+  split(name: string | undefined): readonly [source: string | undefined, of: string];
+  readonly look: Look;
+}
+
+const words = (text: string): readonly string[] => text.split(/\s+/).filter((word) => word !== "");
+/** Returns whether a word is a path, as the command line decides: it contains a separator or begins with a dot. */
+const isPath = (word: string): boolean => /^\.|[/\\]/.test(word);
+
+/** Parses a subject such as `default ./packs/ours`; either part may be missing. */
+export function subjectOf(
+  subject: string | undefined,
+): readonly [source: string | undefined, paths: readonly string[]] {
+  const all = words(subject ?? "");
+  return [all.find((word) => !isPath(word)), all.filter(isPath)];
+}
+
+function pairOf(name = '[null,""]'): readonly [string | undefined, string] {
+  const [source, of]: readonly [string | null, string] = JSON.parse(name);
+  return [source ?? undefined, of];
+}
+
+export const LOCAL = {
+  packs: {
+    split: (name) => [subjectOf(name)[0], name ?? ""],
+    look: async ({ source, file, revision, ...rest }, name, ports, { signal }) => ({
+      source,
+      file,
+      revision,
+      packs: await ports.packs({ source, file, revision, ...rest }, subjectOf(name)[1], signal),
+    }),
+  },
+  pack_trial: {
+    split: pairOf,
+    look: (document, of, ports, options) => ports.tryPack(document, packNamesOf(of), options),
+  },
+  threshold_trial: {
+    split: pairOf,
+    look: (document, of, ports, { signal }) => ports.tryThreshold(document, thresholdOf(of), signal),
+  },
+} as const satisfies Partial<Record<ReadableId, Rule>>;
+
+export type LocalId = keyof typeof LOCAL;
+
+export const isLocal = (need: Need): need is Need<LocalId> => Object.hasOwn(LOCAL, need.id);
+
+export interface LocalOptions {
+  readonly entry: Entry;
+  readonly need: Need<LocalId>;
+  readonly session: Session;
+  readonly ports: Ports;
+  readonly pace: Pace;
+  readonly signal: AbortSignal;
+  readonly bell: Bell;
+  now(): number;
+}
+
+export async function keepLocal({ entry, need, session, ports, pace, signal, bell, now }: LocalOptions): Promise<void> {
+  const rule: Rule = LOCAL[need.id];
+  const [source, of] = rule.split(need.name);
+  let seen: (OwnedDocument & { readonly stamp: string }) | undefined;
+  // Do not start work for a row that the cursor only passes over.
+  await pause(pace.followMs, signal);
+  while (!signal.aborted) {
+    try {
+      const document = await documentOf(session.peer.client, source, signal);
+      session.answered();
+      // Whether the document can be written from here depends on that file.
+      const stamp = document.file === undefined ? "" : await ports.stampOf(document.file);
+      if (seen?.text !== document.text || seen.revision !== document.revision || seen.stamp !== stamp) {
+        const onProgress = (words: string): void => void (signal.aborted || entry.progress(words));
+        const value = await rule.look(document, of, ports, { signal, onProgress });
+        if (signal.aborted) return;
+        seen = { ...document, stamp };
+        entry.succeed(value);
+      } else entry.succeed(entry.value());
+    } catch (error) {
+      if (signal.aborted) return;
+      const { status = 0, code = "failed" } = error instanceof AdminError ? error : {};
+      entry.fail({ status, code, message: error instanceof Error ? error.message : String(error), at: now() });
+      if (entry.isForbidden) return;
+      if (error instanceof AdminError && status === 0) await session.doubt();
+    }
+    await pause(pace.followMs, signal);
+    await bell.wait(pace.seldomMs, signal);
+  }
+}
+
+/** Reads every stored document. */
+export async function documentsOf(client: AdminClient, signal: AbortSignal): Promise<readonly OwnedDocument[]> {
+  const { items, file } = await sourcesOf(client, signal);
+  return await Promise.all(items.map((item) => storedIn(client, item, file, signal)));
+}
+
+type Sources = OperationAnswer<"list_sources">["items"];
+
+/** Lists the sources. `file` is the node's only source; `undefined` if they are written through the admin API. */
+async function sourcesOf(
+  client: AdminClient,
+  signal: AbortSignal,
+): Promise<{ readonly items: Sources; readonly file: string | undefined }> {
+  const limits = { signal, timeLimitMs: TIME_LIMIT_MS };
+  const [{ items }, config] = await Promise.all([
+    client.call("list_sources", {}, limits),
+    client.call("get_config", {}, limits),
+  ]);
+  return { items, file: config.source === "api" ? undefined : config.source };
+}
+
+async function storedIn(
+  client: AdminClient,
+  { name, writer }: Sources[number],
+  path: string | undefined,
+  signal: AbortSignal,
+): Promise<OwnedDocument> {
+  const limits = { signal, timeLimitMs: TIME_LIMIT_MS };
+  const { document, revision } = await client.call("get_source", { params: { name } }, limits);
+  const file = writer === "file" ? (path ?? "the file of another node") : undefined;
+  return { source: name, revision, file, text: document };
+}
+
+/** Reads the named source, otherwise `default`, otherwise the first by name; a missing one is empty. */
+async function documentOf(
+  client: AdminClient,
+  wanted: string | undefined,
+  signal: AbortSignal,
+): Promise<OwnedDocument> {
+  const { items, file } = await sourcesOf(client, signal);
+  const source = wanted ?? items.find(({ name }) => name === "default")?.name ?? items[0]?.name ?? "default";
+  const found = items.find(({ name }) => name === source);
+  return found === undefined ? { source, revision: 0, file, text: "" } : await storedIn(client, found, file, signal);
+}

@@ -1,0 +1,41 @@
+/**
+ * Conversion of answers of an older node to this version: columns that it lacks get their value for "unknown". During a rolling
+ * upgrade the console is often newer than the node.
+ *
+ * A column belongs here from the version that adds it. Columns that an answer cannot do without, such as a name or an id, never
+ * do.
+ */
+
+import type { BackendFailure, RowOf, TableName } from "../../admin-api/index.ts";
+import type { PlainId, Row } from "./read-rules.ts";
+
+const LISTS: { readonly [T in TableName]?: Partial<RowOf<T>> } = {
+  backends: { node: "" },
+  budgets: { unaccounted: 0, refused_per_minute: 0, node: "" },
+  cluster_members: { clock_offset_ms: null, node: "" },
+};
+
+const FAILURE: Partial<BackendFailure> = {
+  request: "",
+  caller: null,
+  model: null,
+  /** Unknown: a real attempt never has a negative duration. */
+  duration_ms: -1,
+  error_type: null,
+  error_code: null,
+  node: "",
+};
+
+const ITEMS: { readonly [Id in PlainId]?: Row } = { list_backend_errors: FAILURE };
+
+/** Returns the rows with missing columns added; the same array if none lacks a column. */
+export const rowsAsNow = (table: TableName, rows: readonly Row[]): readonly Row[] => filled(rows, LISTS[table]);
+
+export const itemsAsNow = (id: PlainId, items: readonly Row[]): readonly Row[] => filled(items, ITEMS[id]);
+
+function filled(rows: readonly Row[], columns: Row | undefined): readonly Row[] {
+  if (columns === undefined) return rows;
+  const names = Object.keys(columns);
+  const isWhole = (row: Row): boolean => names.every((name) => Object.hasOwn(row, name));
+  return rows.every(isWhole) ? rows : rows.map((row) => (isWhole(row) ? row : { ...columns, ...row }));
+}

@@ -1,0 +1,139 @@
+/**
+ * Reducer of the query workbench. Pure: side effects are returned as data. While editing, every character is typed; the
+ * workbench's other keys work in all modes, and Esc goes back by one: from the parameters, the completion, a running statement,
+ * the editor, and then out of the view.
+ */
+
+import { applyEdit } from "../edit/edit.ts";
+import type { KeyEvent } from "../model/key-event.ts";
+import type { Event, WorkbenchState } from "../model/state.ts";
+import { ask, stepAsking } from "./name-prompt.ts";
+import { cancelRun, runDone, runFailed, runStatement, turnNodes } from "./run-statement.ts";
+import { boundedHistory, historyOf, statementsOf } from "./saved-statements.ts";
+import { completeNext, enter, recallBy, withEdit } from "./step-editor.ts";
+import { pageResult, stepResult, toggleFormat } from "./step-result.ts";
+import { saying, taken, untaken, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
+import { modeOf, type WorkbenchKeyId, workbenchKeyOf } from "./workbench-keys.ts";
+
+export function stepWorkbench(workbench: WorkbenchState, event: Event, facts: WorkbenchFacts): WorkbenchStep {
+  switch (event.kind) {
+    case "key":
+    case "paste":
+      return stepKey(workbench, event, facts);
+    case "query_done":
+      return runDone(workbench, event, facts);
+    case "query_failed":
+      return runFailed(workbench, event);
+    case "remembered":
+      return event.name === "preferences" ? untaken(workbench) : taken(remembered(workbench, event.name, event.text));
+    default:
+      return untaken(workbench);
+  }
+}
+
+/** Merges stored texts; what is already there is newer. */
+function remembered(workbench: WorkbenchState, name: "history" | "statements", text: string): WorkbenchState {
+  if (name === "statements") {
+    return { ...workbench, statements: new Map([...statementsOf(text), ...workbench.statements]) };
+  }
+  return {
+    ...workbench,
+    history: boundedHistory([...historyOf(text), ...workbench.history]),
+    recalled: undefined,
+  };
+}
+
+function stepKey(workbench: WorkbenchState, event: KeyEvent, facts: WorkbenchFacts): WorkbenchStep {
+  const mode = modeOf(workbench);
+  const key = event.kind === "key" ? workbenchKeyOf(event.chord, mode) : undefined;
+  if (key !== undefined && mode !== "asking") {
+    const step = stepVerb(workbench, key, facts);
+    if (step !== undefined) return step;
+  }
+  switch (mode) {
+    case "asking":
+      return stepAsking(workbench, event, facts);
+    case "params":
+      return typeParam(workbench, event);
+    case "editor": {
+      const edit = applyEdit(workbench.edit, event, { isMultiline: true });
+      return edit === undefined ? untaken(workbench) : taken(withEdit(workbench, edit));
+    }
+    case "result":
+      return event.kind === "paste" ? untaken(workbench) : stepResult(workbench, event.chord, facts);
+    default:
+      return mode satisfies never;
+  }
+}
+
+/** Returns `undefined` if the key is passed on to the focused part. */
+function stepVerb(workbench: WorkbenchState, key: WorkbenchKeyId, facts: WorkbenchFacts): WorkbenchStep | undefined {
+  switch (key) {
+    case "run":
+      return runStatement(closedParams(workbench), facts);
+    case "line":
+      return enter(workbench, facts);
+    case "complete":
+      return completeNext(workbench, facts.tables, 1);
+    case "complete_before":
+      return completeNext(workbench, facts.tables, -1);
+    case "earlier":
+      return recallBy(workbench, -1);
+    case "later":
+      return recallBy(workbench, 1);
+    case "page_up":
+      return taken(pageResult(workbench, facts.size, -1));
+    case "page_down":
+      return taken(pageResult(workbench, facts.size, 1));
+    case "params":
+      return taken(workbench.isEditingParams ? closedParams(workbench) : openedParams(workbench));
+    case "nodes":
+      return turnNodes(workbench, facts);
+    case "format":
+      return taken(toggleFormat(workbench));
+    case "save":
+    case "recall":
+    case "export":
+      return ask(workbench, key, facts);
+    case "edit":
+      return taken({ ...workbench, isEditing: true });
+    case "leave":
+      return leave(workbench, facts);
+    case "copy":
+    case "accept":
+    case "complete_name":
+      return undefined;
+    default:
+      return key satisfies never;
+  }
+}
+
+function leave(workbench: WorkbenchState, { now }: WorkbenchFacts): WorkbenchStep {
+  if (workbench.isEditingParams) return taken(closedParams(workbench));
+  if (workbench.completion !== undefined) return taken({ ...workbench, completion: undefined });
+  if (workbench.run.kind === "running") return cancelRun(workbench, now);
+  // From the result, it leaves the view.
+  return workbench.isEditing ? taken({ ...workbench, isEditing: false }) : untaken(workbench);
+}
+
+const openedParams = (workbench: WorkbenchState): WorkbenchState => {
+  const text = workbench.params.join("\n");
+  return { ...workbench, isEditingParams: true, completion: undefined, paramsEdit: { text, at: text.length } };
+};
+
+const closedParams = (workbench: WorkbenchState): WorkbenchState =>
+  workbench.isEditingParams ? { ...workbench, isEditingParams: false, paramsEdit: undefined } : workbench;
+
+/** Maximum number of parameters, which is the gateway's limit. */
+const MAX_PARAMS = 256;
+
+function typeParam(workbench: WorkbenchState, event: KeyEvent): WorkbenchStep {
+  const edit = applyEdit(workbench.paramsEdit ?? { text: "", at: 0 }, event, { isMultiline: true });
+  if (edit === undefined) return untaken(workbench);
+  // A trailing line end does not begin another value.
+  const text = edit.text.replace(/\n$/, "");
+  const params = text === "" ? [] : text.split("\n");
+  if (params.length > MAX_PARAMS)
+    return saying(taken(workbench), `a statement has at most ${MAX_PARAMS} values`, "warn");
+  return taken({ ...workbench, paramsEdit: edit, params });
+}

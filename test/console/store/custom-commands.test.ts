@@ -1,0 +1,194 @@
+/** Keys given to others and commands of the operator's own: what runs, and that no value of a row becomes more than a part. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import fc from "fast-check";
+import { drawScreen } from "../../../src/console/draw/draw-screen.ts";
+import type { CustomCommand } from "../../../src/console/model/settings.ts";
+import type { State } from "../../../src/console/model/state.ts";
+import { textOfLine } from "../../../src/console/model/text.ts";
+import { readSettings } from "../../../src/console/settings/index.ts";
+import { filledIn } from "../../../src/console/store/custom-commands.ts";
+import { helpOf } from "../../../src/console/store/help.ts";
+import { after, dataOf, key, ROWS, start, step, VIEWS } from "./fixture.ts";
+
+const shell = (text: string): CustomCommand => ({
+  key: "!",
+  name: "n",
+  views: undefined,
+  run: { kind: "shell", text },
+});
+const words = (...of: readonly string[]): CustomCommand => ({
+  key: "!",
+  name: "n",
+  views: undefined,
+  run: { kind: "words", words: of },
+});
+
+const HOSTILE = [
+  "; touch /tmp/pwned",
+  "$(echo injected)",
+  "`echo injected`",
+  "' ; echo injected ; '",
+  '" ; echo injected ; "',
+  "a\nb",
+  "a b  c",
+  "${IFS}x",
+  "\\",
+  "*",
+  "é\u202e\u001b[2J",
+  "'\"'\"'",
+];
+
+test("a value is one argument, whatever it holds", () => {
+  for (const name of HOSTILE)
+    assert.deepEqual(filledIn(words("prog", "--of={name}", "{name}"), { name }), {
+      kind: "argv",
+      argv: ["prog", `--of=${name}`, name],
+    });
+});
+
+/** What the shell really makes of it. */
+const said = (text: string, name: string): string => {
+  const filled = filledIn(shell(text), { name });
+  assert.ok(filled.kind === "argv", JSON.stringify(filled));
+  const [program = "", ...args] = filled.argv;
+  return execFileSync(program, args, { encoding: "utf8", cwd: "/" });
+};
+
+test("to a shell a value is a parameter in whichever quotes it stands, and never a part of what it reads", () => {
+  for (const name of HOSTILE) {
+    assert.equal(said("printf %s {name}", name), name);
+    assert.equal(said('printf %s "{name}"', name), name);
+    assert.equal(said("printf %s '{name}'", name), name);
+    assert.equal(said("printf %s 'a {name} b'\"c {name} d\"", name), `a ${name} bc ${name} d`);
+    assert.doesNotMatch(said('printf %s "$(printf %s "{name}")"', name), /^injected/);
+  }
+});
+
+test("the text that a shell reads holds no value", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", maxLength: 20 }), fc.string({ maxLength: 30 }), (name, around) => {
+      const value = `<<${name.replaceAll("\0", "")}>>`;
+      const filled = filledIn(shell(`${around}{name}${around}`), { name: value });
+      if (filled.kind === "why") return;
+      assert.ok(!(filled.argv[2] ?? "").includes(value));
+      assert.deepEqual(filled.argv.slice(4), [value]);
+    }),
+  );
+});
+
+test("a value that would be an option is refused, unless options have ended", () => {
+  assert.match(
+    JSON.stringify(filledIn(words("rm", "{name}"), { name: "-rf" })),
+    /would be read as an option; write --/,
+  );
+  assert.match(JSON.stringify(filledIn(shell("rm {name}"), { name: "-rf" })), /write --/);
+  assert.deepEqual(filledIn(words("rm", "--", "{name}"), { name: "-rf" }), { kind: "argv", argv: ["rm", "--", "-rf"] });
+});
+
+test("a row of several nodes gives the values that they agree on", () => {
+  const rows = [
+    { name: "acme", node: "n1", state: "ok", members: [1], window: null },
+    { name: "acme", node: "n2", state: "failing", members: [1], window: null },
+  ];
+  const cases = [
+    ["{name}", { kind: "argv", argv: ["a", "acme"] }],
+    ["{node}", /the nodes report different values of \{node\}/],
+    ["{state}", /the nodes report different values of \{state\}/],
+    ["{members}", /no value for \{members\}/],
+    ["{window}", /no value for \{window\}/],
+    ["{missing}", /no value for \{missing\}/],
+  ] as const;
+  for (const [word, expected] of cases) {
+    const filled = filledIn(words("a", word), rows);
+    if (expected instanceof RegExp) assert.match(JSON.stringify(filled), expected);
+    else assert.deepEqual(filled, expected);
+  }
+  assert.match(JSON.stringify(filledIn(words("a", "{name}"), [])), /no row/);
+});
+
+test("a field that the row does not have, or that is no value, is said and nothing runs", () => {
+  assert.match(JSON.stringify(filledIn(words("a", "{x}"), { y: 1 })), /no value for \{x\}/);
+  assert.match(JSON.stringify(filledIn(words("a", "{x}"), { x: ["y"] })), /no value/);
+  assert.match(JSON.stringify(filledIn(words("a", "{toString}"), {})), /argv/, "no field has such a name");
+  assert.match(JSON.stringify(filledIn(words("a", "{x}"), undefined)), /no row/);
+  assert.match(JSON.stringify(filledIn(words("a", "{x}"), { x: "a\0b" })), /cannot be an argument/);
+});
+
+const read = readSettings(
+  "keys: {suspend: F, refresh: ctrl-t}\ncommands: [{key: ctrl-g, name: runbook, view: providers, run: 'open https://w/{name}'}]",
+  ["providers"],
+);
+const settings = read.kind === "good" ? read.value : assert.fail(JSON.stringify(read));
+
+function begun(more: Partial<Parameters<typeof start>[0]> = {}): State {
+  const state = start({ keys: settings.keys, commands: settings.commands, place: { view: "providers" }, ...more });
+  const online = { kind: "link", link: { ...state.link, state: { kind: "online" } } } as const;
+  return after(state, [online, dataOf({ list_backends: ROWS })]);
+}
+
+test("what has another key does nothing by its old one, and hints and help name the new", () => {
+  const state = begun();
+  assert.equal(step(state, key("s")).state.dialog, undefined);
+  assert.match(step(state, key("F")).state.dialog?.dialog.title ?? "", /Suspend/i);
+  assert.deepEqual(
+    step(state, key("ctrl-t")).effects.map(({ kind }) => kind),
+    ["refresh", "redraw"],
+  );
+  assert.deepEqual(step(state, key("r")).effects, []);
+  assert.deepEqual(step(state, key("f5")).effects, []);
+  const screen = drawScreen({ ...state, size: { columns: 120, rows: 35 } }, VIEWS, () => [])
+    .map(textOfLine)
+    .join("\n");
+  assert.match(screen, / F suspend/);
+  const help = helpOf({ ...state, size: { columns: 120, rows: 200 } }, VIEWS)
+    .lines.map(textOfLine)
+    .join("\n");
+  assert.match(help, /^[ >] F +/m);
+  assert.match(help, /Your commands\n +Ctrl-G +runbook: open https:\/\/w\/\{name\}/);
+});
+
+test("in a prompt and in a dialog keys are what they type", () => {
+  assert.equal(step(step(begun(), key("/")).state, key("F")).state.prompt?.edit.text, "F");
+  assert.equal(step(step(begun(), key("F")).state, key("s")).effects.length, 0);
+});
+
+test("a command asks with each argument, runs by y alone, and not in read-only mode nor in other views", () => {
+  const asked = step(begun(), key("ctrl-g"));
+  assert.deepEqual(asked.effects, []);
+  const screen = drawScreen({ ...asked.state, size: { columns: 120, rows: 35 } }, VIEWS, () => [])
+    .map(textOfLine)
+    .join("\n");
+  assert.match(screen, /Run locally: runbook[\s\S]*Program +open[\s\S]*https:\/\/w\/acme-chat/);
+  assert.deepEqual(step(asked.state, key("enter")).effects, []);
+  assert.deepEqual(step(asked.state, key("y")).effects, [
+    {
+      kind: "task",
+      id: asked.state.dialog?.id,
+      task: { kind: "job", job: { kind: "run_command", name: "runbook", argv: ["open", "https://w/acme-chat"] } },
+    },
+  ]);
+  assert.equal(step(begun({ isReadOnly: true }), key("ctrl-g")).state.dialog, undefined);
+  assert.equal(step(begun({ place: { view: "errors", subject: "x" } }), key("ctrl-g")).state.dialog, undefined);
+});
+
+test("a command runs without contact to a gateway, and what it said is a page", () => {
+  const offline = after(begun(), [
+    {
+      kind: "link",
+      link: {
+        ...begun().link,
+        state: {
+          kind: "offline",
+          since: 0,
+          retryAt: 0,
+          failure: { status: 0, code: "refused", message: "gone", at: 0 },
+        },
+      },
+    },
+  ]);
+  assert.equal(step(step(offline, key("ctrl-g")).state, key("y")).effects.length, 1);
+  const shown = step(offline, { kind: "output", title: "runbook: status 0", lines: [[{ text: "fine" }]] }).state;
+  assert.equal(shown.page?.title, "runbook: status 0");
+});
