@@ -16,6 +16,7 @@ import { atEnd, type Owner, within } from "../e2e/support/wait.ts";
 import { testAuthority } from "../server/tls/support/authority.ts";
 import { countStart } from "../support/count-start.ts";
 import { policy } from "./documents.ts";
+import { PAST_DAYS, setClock } from "./past-days.ts";
 
 /** Short, since the first line of every picture holds it. */
 export const FOLDER = "/tmp/gw-demo";
@@ -62,6 +63,7 @@ export async function startCluster(owner: Owner, issuer: Issuer): Promise<DemoCl
   // Fails where there is one: it is not ours to remove.
   await mkdir(FOLDER, { mode: 0o700 });
   atEnd(owner, () => rm(FOLDER, { recursive: true, force: true }));
+  await setClock(FOLDER, PAST_DAYS);
   const [n1, n2, n3] = await Promise.all([
     startNode(owner, "n1", issuer),
     startNode(owner, "n2", issuer),
@@ -80,6 +82,13 @@ async function leads({ id, client }: DemoNode): Promise<boolean> {
   return role === "leader";
 }
 
+/** Sets the clock of a node by the file of `setClock`. */
+const clockModule = (): URL =>
+  new URL(
+    `../e2e/reconcile/support/driven-clock.mjs?file=${encodeURIComponent(join(FOLDER, "clock"))}`,
+    import.meta.url,
+  );
+
 async function startNode(owner: Owner, id: NodeId, issuer: Issuer): Promise<DemoNode> {
   const folder = join(FOLDER, id);
   const path = join(folder, "node.yaml");
@@ -92,7 +101,12 @@ async function startNode(owner: Owner, id: NodeId, issuer: Issuer): Promise<Demo
   countStart();
   const child = spawn(process.execPath, [GATEWAY, "-config", path], {
     // Three machines are one here: a process each is enough.
-    env: { PATH: process.env["PATH"], GATEWAY_WORKERS: "1" },
+    env: {
+      PATH: process.env["PATH"],
+      GATEWAY_WORKERS: "1",
+      GATEWAY_USAGE_REPORT: "300ms",
+      NODE_OPTIONS: `--import=${clockModule()}`,
+    },
     stdio: ["ignore", "ignore", log],
   });
   closeSync(log);

@@ -1,5 +1,7 @@
 /** What the cluster of the pictures runs from: the sources of its deployment, as its operators would write them. */
 
+import type { Reporting } from "./past-days.ts";
+
 export const PROVIDERS = [
   "acme-chat",
   "acme-alt",
@@ -12,10 +14,17 @@ export const PROVIDERS = [
 export type ProviderName = (typeof PROVIDERS)[number];
 
 /** Base address of each provider, and of the server and agent that is fronted. */
-export type Addresses = Readonly<Record<ProviderName | "fronted", string>>;
+export type Addresses = Readonly<Record<ProviderName | "fronted" | `report of ${Reporting}`, string>>;
 
 /** Sealed in the cluster; the values are nobody's. */
-export const SECRETS: readonly string[] = ["ACME_API_KEY", "BETA_API_KEY", "GAMMA_API_KEY", "JUDGE_API_KEY"];
+export const SECRETS: readonly string[] = [
+  "ACME_API_KEY",
+  "BETA_API_KEY",
+  "GAMMA_API_KEY",
+  "JUDGE_API_KEY",
+  "USAGE_ADMIN_KEY",
+];
+export const secretOf = (name: string): string => `nobody's-${name}`;
 
 /** Source `default`: `edit` 1 to 3 is how it grew. */
 export const defaultSource = (at: Addresses, edit: 1 | 2 | 3): string => `\
@@ -59,6 +68,14 @@ budgets:
   - { name: team-research, limit: 5000000, window: day, shared: true }
   - { name: ci-bots, limit: 200000, window: ${edit === 3 ? "hour" : "day"}, cost: { type: OutputToken } }
   - { name: day-5m, limit: 5000000, window: day }
+
+reconcile:
+  interval: 2s
+  maturity_lag: 24h
+  drift_floor: 20
+  providers:
+    - { provider: acme-messages, type: messages, admin_key: "\${secret:USAGE_ADMIN_KEY}", base_url: "${at["report of acme-messages"]}" }
+    - { provider: beta-labs, type: compat, admin_key: "\${secret:USAGE_ADMIN_KEY}", base_url: "${at["report of beta-labs"]}" }
 
 profiles:
   - { name: standard, budget: day-5m, allowed_models: [acme-*, messages-*, chat-fast, open-*] }

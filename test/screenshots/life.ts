@@ -4,12 +4,22 @@
  */
 
 import { type AdminClient, createAdminClient } from "../../src/admin-api/index.ts";
+import type { Simulator } from "../../src/simulator/index.ts";
 import type { Issuer } from "../e2e/admin/support/issuer.ts";
 import { until } from "../e2e/cluster/support/until.ts";
 import { atEnd, type Owner } from "../e2e/support/wait.ts";
-import type { DemoCluster, NodeAddresses } from "./cluster.ts";
-import { type Addresses, defaultSource, PROVIDERS, type ProviderName, SECRETS, teamSource } from "./documents.ts";
+import { type DemoCluster, FOLDER, type NodeAddresses } from "./cluster.ts";
+import {
+  type Addresses,
+  defaultSource,
+  PROVIDERS,
+  type ProviderName,
+  SECRETS,
+  secretOf,
+  teamSource,
+} from "./documents.ts";
 import { CALLS, callFronted } from "./fronted.ts";
+import { livePastDays, type Reporting } from "./past-days.ts";
 import type { Provider } from "./provider.ts";
 
 const APPLIED_LIMIT_MS = 30_000;
@@ -70,29 +80,48 @@ export interface LifeOptions {
   readonly issuer: Issuer;
   /** Where the MCP servers and agents are. */
   readonly fronted: string;
+  /** Simulators behind the providers whose usage is reconciled. */
+  readonly reporting: Readonly<Record<Reporting, Simulator>>;
 }
 
-export async function liveOn(owner: Owner, { cluster, providers, issuer, fronted }: LifeOptions): Promise<void> {
+export async function liveOn(
+  owner: Owner,
+  { cluster, providers, issuer, fronted, reporting }: LifeOptions,
+): Promise<void> {
   const { n1 } = cluster;
   const ofProviders = Object.fromEntries(PROVIDERS.map((name) => [name, providers[name].url])) as Addresses;
-  const at: Addresses = { ...ofProviders, fronted };
+  const at: Addresses = {
+    ...ofProviders,
+    fronted,
+    "report of acme-messages": reporting["acme-messages"].url,
+    "report of beta-labs": reporting["beta-labs"].url,
+  };
   const put = (name: string, body: string) => n1.client.call("put_source", { params: { name }, body });
   for (const name of SECRETS) {
-    await n1.client.call("put_secret", { params: { name }, body: { value: `nobody's-${name}` } });
+    await n1.client.call("put_secret", { params: { name }, body: { value: secretOf(name) } });
   }
   await put("default", defaultSource(at, 1));
   const { gateway, admin } = await n1.addresses();
+  const texts = new Map<string, string>();
+  const mint = async (client: AdminClient, { name, profile, team, expiresIn }: KeySpec): Promise<void> => {
+    const body = { name, metadata: { team }, ...(profile && { profile }), ...(expiresIn && { expires_in: expiresIn }) };
+    const { key } = await client.call("create_key", { body });
+    texts.set(name, key ?? "");
+  };
+  const oldest = KEYS.find(({ name }) => name === "status-page");
+  if (oldest !== undefined) await mint(n1.client, oldest);
+  // Long enough for a difference of a few percent to be above the floor.
+  const report = "report ".repeat(300);
+  const ofOldest = (model: string) => ask(gateway, texts.get("status-page") ?? "", model, undefined, report);
+  await livePastDays({ cluster, folder: FOLDER, simulators: reporting, ask: ofOldest });
   const alice = personAt(owner, admin, () => issuer.tokenOf("alice@example.com", "oncall"));
   const bob = personAt(owner, admin, () => issuer.tokenOf("bob@example.com", "finance"));
   await alice.call("put_source", { params: { name: "default" }, body: defaultSource(at, 2) });
   await alice.call("put_source", { params: { name: "team-ml" }, body: teamSource(at) });
   await put("default", defaultSource(at, 3));
 
-  const texts = new Map<string, string>();
-  for (const { name, profile, team, expiresIn } of KEYS) {
-    const body = { name, metadata: { team }, ...(profile && { profile }), ...(expiresIn && { expires_in: expiresIn }) };
-    const { key } = await (team === "research" ? alice : n1.client).call("create_key", { body });
-    texts.set(name, key ?? "");
+  for (const spec of KEYS) {
+    if (!texts.has(spec.name)) await mint(spec.team === "research" ? alice : n1.client, spec);
   }
   await alice.call("put_secret", { params: { name: "GAMMA_API_KEY" }, body: { value: "nobody's-either" } });
   const elsewhere = await Promise.all([cluster.n2, cluster.n3].map((node) => node.addresses()));
@@ -134,9 +163,11 @@ const serves = ({ gateway }: NodeAddresses): Promise<boolean> =>
     () => false,
   );
 
-async function ask(gateway: string, key: string, model: string, tokens?: number): Promise<void> {
+const USUAL = "What is on today?";
+
+async function ask(gateway: string, key: string, model: string, tokens?: number, words = USUAL): Promise<void> {
   const isMessages = /^(messages|gamma)-/.test(model);
-  const content = `What is on today?${tokens === undefined ? "" : ` [billed ${tokens}]`}`;
+  const content = `${words}${tokens === undefined ? "" : ` [billed ${tokens}]`}`;
   const response = await fetch(`${gateway}${isMessages ? "/v1/messages" : "/v1/chat/completions"}`, {
     method: "POST",
     headers: {
@@ -147,7 +178,8 @@ async function ask(gateway: string, key: string, model: string, tokens?: number)
     body: JSON.stringify({ model, max_tokens: 200, messages: [{ role: "user", content }] }),
   });
   const answer = await response.text();
-  if (tokens !== undefined && !response.ok) throw new Error(`${model} answered ${response.status}: ${answer}`);
+  if ((tokens !== undefined || words !== USUAL) && !response.ok)
+    throw new Error(`${model} answered ${response.status}: ${answer}`);
 }
 
 /** Requests between two calls of servers and agents. */

@@ -15,9 +15,10 @@ import { buildProgram } from "../e2e/cluster/support/program.ts";
 import { atEnd, type Owner } from "../e2e/support/wait.ts";
 import { writeCases } from "./cases.ts";
 import { type DemoCluster, exportTrail, FOLDER, GATEWAY, socketOf, startCluster } from "./cluster.ts";
-import { PROVIDERS, type ProviderName } from "./documents.ts";
+import { PROVIDERS, type ProviderName, secretOf } from "./documents.ts";
 import { startFronted } from "./fronted.ts";
 import { liveOn } from "./life.ts";
+import { startReporting } from "./past-days.ts";
 import { type Provider, startProvider } from "./provider.ts";
 import { SHOTS, type Shot, SMALL } from "./shots.ts";
 
@@ -72,11 +73,17 @@ async function main(names: readonly string[]): Promise<void> {
     const issuer = await startIssuer(owner);
     const simulator = await startSimulator({ host: "127.0.0.1", port: 0 });
     atEnd(owner, () => simulator.close());
-    const started = PROVIDERS.map(async (name) => [name, await startProvider(owner, simulator)] as const);
+    const adminKey = secretOf("USAGE_ADMIN_KEY");
+    const reporting = {
+      "acme-messages": await startReporting(owner, adminKey),
+      "beta-labs": await startReporting(owner, adminKey),
+    };
+    const behind = (name: ProviderName) => Object.entries(reporting).find(([it]) => it === name)?.[1] ?? simulator;
+    const started = PROVIDERS.map(async (name) => [name, await startProvider(owner, behind(name))] as const);
     const providers = Object.fromEntries(await Promise.all(started)) as Record<ProviderName, Provider>;
     const fronted = await startFronted(owner);
     const cluster = await startCluster(owner, issuer);
-    await liveOn(owner, { cluster, providers, issuer, fronted });
+    await liveOn(owner, { cluster, providers, issuer, fronted, reporting });
     await exportTrail();
     await writeCases(FOLDER);
     for (const shot of shots) {

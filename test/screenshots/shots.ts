@@ -161,7 +161,7 @@ const WHOLE: readonly Shot[] = [
   view("mcp", /!FAILING[\s\S]*org\.example[\s\S]*bad +\d/, "MCP servers, the failing one first"),
   view("a2a", /planner[\s\S]*last 15m +\d/, "A2A agents, and what their calls took"),
   view("guardrails", /acted addresses .* [1-9]\d*/, "Guardrails in force, and what each did"),
-  view("reconcile", /No provider is audited|DAY/, "Metered usage against the reports of providers"),
+  view("reconcile", /DAY[\s\S]*apart/, "Metered usage against the reports of providers"),
   view("controls", /iso-27001/, "Controls that rules carry, and how often they were served"),
   view("artifacts", /unused/, "Files of models on a node"),
   {
