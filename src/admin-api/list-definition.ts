@@ -13,7 +13,7 @@ export const LIST_GROUPS = {
 } as const;
 
 interface Presentation<Column extends string> {
-  /** What the list contains and in which order, in one sentence that begins with "Lists". */
+  /** Content and order of the list, in one sentence that begins with "Lists". */
   readonly help: string;
   /** Columns whose values together belong to one row. */
   readonly identity: readonly Column[];
@@ -48,7 +48,7 @@ export const LIST_QUERY = object("How a list is read.", {
     }),
   ),
   wait: optional(
-    text("With `index`: answer after this long at the latest, with what there is; 30s when left out.", {
+    text("With `index`: longest wait for a change before the present rows are answered; 30s if it is left out.", {
       format: "duration",
       "x-max-duration": "5m",
     }),

@@ -65,7 +65,7 @@ export function openApiDocument({ version, serverUrl }: OpenApiOptions): OpenApi
           type: "http",
           scheme: "bearer",
           description:
-            "A token of an issuer of the node file. The local socket knows its caller and takes none; nor does a loopback listener without an issuer.",
+            "A token of an issuer of the node file. The local socket knows its caller and takes no token, and a loopback listener without an issuer takes none either.",
         },
       },
     },

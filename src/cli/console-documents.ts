@@ -32,7 +32,7 @@ export function createDocumentPorts(io: Io): ConsolePorts["documents"] {
     },
     async write({ file, text, after }, signal) {
       if (file === undefined) throw new Error("no file owns the document");
-      // What reads documents is not loaded before the first frame.
+      // The modules that read documents are loaded after the first frame.
       const { openDeployment } = await import("./packs/document.ts");
       const { otherWhy } = await import("./console-trials/owner.ts");
       const opened = await openDeployment(file, true, { ...io, signal });

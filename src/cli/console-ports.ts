@@ -124,7 +124,7 @@ function createMemory(io: Io): ConsolePorts["memory"] {
       const kept = (await isAbsent(file)) ? "" : await readBounded(file, MAX_MEMORY_BYTES);
       await writeWhole(await fileTarget(file), bytesOf(next(kept)));
     } catch {
-      // What cannot be remembered is still on the screen; a read-only home is not the operator's fault.
+      // A write that fails is ignored: the value is still on the screen, and a read-only home is not the operator's fault.
     }
   }
   return {

@@ -4,7 +4,7 @@ export interface EnvironmentVariable {
   readonly name: string;
   /** Default in words; empty if there is none. */
   readonly default: string;
-  /** What it does, in full sentences. */
+  /** Meaning of the variable, in full sentences. */
   readonly meaning: string;
   /** Part of the program that reads it. */
   readonly of: keyof typeof ENVIRONMENT_GROUPS;

@@ -11,7 +11,7 @@
 import { nearest, parseDuration } from "../base/index.ts";
 
 interface FlagCommon {
-  /** What it does, in a line for the help text, without a full stop. */
+  /** Meaning of the flag, in a line for the help text, without a full stop. */
   readonly meaning: string;
   /** Placeholder of the value in the usage: `PATH`, `ADDR`. `PATH` and `FILE` are completed with file names. */
   readonly value?: string;

@@ -1,6 +1,6 @@
 /**
- * What a verb may touch of the process: streams, environment, time and the wish to be stopped. A verb is given an `Io`
- * and never reads `process`, so a test runs it with buffers.
+ * Access of a verb to the process: streams, environment, time and the signal to stop. A verb gets an `Io` and never reads
+ * `process`, so a test can run it with buffers.
  *
  * Data goes to stdout, words to stderr. Exit statuses: design decisions, section 5.
  */
@@ -12,9 +12,8 @@ import { isatty } from "node:tty";
 import { nonBlockingStream } from "../base/index.ts";
 
 /**
- * 0 done; 1 the thing asked about is not so, or failed; 2 usage; 3 the gateway could not be reached; of the daemon:
- * 10 configuration, 11 storage fault, 12 cannot listen; 130 interrupted; of the console also 129 and 143, when its terminal
- * is closed or it is told to end.
+ * Exit status. 0: done; 1: the answer is no, or it failed; 2: usage; 3: the gateway could not be reached; 130: interrupted.
+ * Daemon: 10 configuration, 11 storage fault, 12 cannot listen. Console: 129 terminal closed, 143 terminated.
  */
 export type ExitStatus = 0 | 1 | 2 | 3 | 10 | 11 | 12 | 129 | 130 | 143;
 
@@ -90,8 +89,8 @@ export function processIo(onSecondSignal: () => void): ProcessIo {
 
   const stdout = once(() => {
     const stream = nonBlockingStream(DESCRIPTORS.stdout) ?? process.stdout;
-    // The reader of a pipe may leave first (`gateway … | head`). That is no fault: whoever still produces is told to
-    // stop, and nothing is printed about it.
+    // The reader of a pipe may leave first (`gateway … | head`). That is not an error: the verb is stopped, and nothing is
+    // printed about it.
     stream.on("error", (error: NodeJS.ErrnoException) =>
       stop.abort(error.code === "EPIPE" ? new Interrupted("closed stdout") : new OutputLost(error)),
     );
@@ -99,7 +98,7 @@ export function processIo(onSecondSignal: () => void): ProcessIo {
   });
   const stderr = once(() => {
     const stream = nonBlockingStream(DESCRIPTORS.stderr) ?? process.stderr;
-    // A daemon outlives whoever read its log.
+    // A daemon continues after the reader of its log has ended.
     stream.on("error", () => undefined);
     return stream;
   });

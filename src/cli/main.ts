@@ -1,5 +1,5 @@
 /**
- * Where the command line becomes a verb, and the only place where the process is ended.
+ * Entry point of the program: finds the verb of the command line and runs it. Only this file ends the process.
  *
  * Loaded at every start, so it imports the flag parser, the table of verbs and nothing else; `gateway version` must
  * cost no more than twice an empty Node process.
@@ -32,8 +32,8 @@ const SIGNALS: ReadonlyMap<ExitStatus, NodeJS.Signals> = new Map([
 ]);
 
 /**
- * A status that tells of a signal is left to that signal: whoever waits for the process then sees the truth, and Node, which
- * gives up with an assertion when it restores a terminal that is gone, is not asked to.
+ * Ends the process. For a status that stands for a signal, the process sends itself that signal, so that its parent sees the
+ * true cause. That also avoids an assertion of Node, which fails to restore a terminal that is gone.
  */
 function endProcess(status: ExitStatus): void {
   const ended = nativeCallsEnded(NATIVE_CALLS_MS);
@@ -66,7 +66,7 @@ export async function execute(args: readonly string[], io: Io): Promise<ExitStat
   }
 }
 
-/** `gateway keys` alone asks what there is to do with keys. */
+/** Returns whether the arguments are only the name of a group, such as `gateway keys`, whose help is then printed. */
 function isGroup(args: readonly string[]): boolean {
   const [first] = args;
   return args.length === 1 && first !== undefined && isGroupWord(first);

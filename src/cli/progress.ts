@@ -65,7 +65,7 @@ export function sizeText(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
   let at = 0;
   let value = bytes;
-  // What would be rounded to 1000 of a unit is 1.00 of the next.
+  // A value that would be rounded to 1000 of a unit is shown as 1.00 of the next.
   while (value >= 999.5 && at < UNITS.length - 1) {
     value /= 1_000;
     at += 1;

@@ -351,5 +351,5 @@ export const completionFlags = {
   },
 } as const satisfies FlagTable;
 
-/** Of verbs that have none. */
+/** Flags of verbs that have none. */
 export const noFlags = {} as const satisfies FlagTable;

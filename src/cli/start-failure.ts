@@ -21,7 +21,7 @@ export const whyNotBound = ({ code, message }: NodeJS.ErrnoException): string =>
 export function startFailure(error: unknown): { readonly status: ExitStatus; readonly message: string } {
   if (error instanceof GatewayError) return { status: 1, message: error.message };
   const { code, message, cause } = error as NodeJS.ErrnoException;
-  // Whoever says which listener it was has the system's error as the cause.
+  // An error that names the listener has the system's error as its cause.
   const why = CANNOT_BIND.get(code ?? (cause as NodeJS.ErrnoException | undefined)?.code ?? "");
   if (why !== undefined) return { status: CANNOT_LISTEN, message: `cannot listen: ${why} (${message})` };
   const { name } = error as Error;

@@ -30,7 +30,7 @@ function drained(stream: Writable, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** What is in the stream until its end; over `limit` bytes it is a usage error, which names it as `what`. */
+/** Reads a stream to its end. Throws `UsageError`, which calls it `what`, if it has more than `limit` bytes. */
 export async function readAll(stream: Readable, limit: number, what: string, signal: AbortSignal): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;

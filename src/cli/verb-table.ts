@@ -42,7 +42,7 @@ export * from "./verb.ts";
 
 const NONE: Positionals = { usage: "", min: 0, max: 0 };
 
-/** What the bare command does; its name is empty. */
+/** Verb of the bare command; its name is empty. */
 export const DAEMON = {
   name: "",
   group: "run",
@@ -370,7 +370,7 @@ export type Entry = typeof DAEMON | (typeof ENTRIES)[number];
 /** The verb that the first words of a command line name, and what follows them. Throws `UsageError` for none. */
 export function findVerb(args: readonly string[]): { readonly verb: Entry; readonly rest: readonly string[] } {
   const [first, second] = args;
-  // What every program is asked; it is no flag of the daemon's, which would go on to serve.
+  // People try these flags on every program. They are not flags of the daemon, which would start to serve.
   if (first === "-version" || first === "--version") return findVerb(["version", ...args.slice(1)]);
   if (first === undefined || first.startsWith("-")) return { verb: DAEMON, rest: args };
   const two = `${first} ${second}`;

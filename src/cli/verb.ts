@@ -1,4 +1,4 @@
-/** What a verb of the command line is described by. */
+/** Description of a verb of the command line. */
 
 import type { FlagTable } from "./flags.ts";
 
@@ -13,11 +13,11 @@ export const SCHEMAS = ["node", "deployment"] as const;
 
 /** The positional arguments a verb takes. */
 export interface Positionals {
-  /** As in the usage line: `bash|zsh|fish`, `[VERB]`, `FILE...`. */
+  /** Text of the usage line: `bash|zsh|fish`, `[VERB]`, `FILE...`. */
   readonly usage: string;
   readonly min: number;
   readonly max: number;
-  /** What a shell offers for them. */
+  /** Values that a shell offers for them. */
   readonly words?: "shells" | "schemas" | "verbs" | "operations" | "lists" | "conditions";
   /** Names of the running gateway that a shell offers: asked for by `gateway completion -names`. */
   readonly names?: NameKind;
@@ -37,7 +37,7 @@ export const NAME_KINDS = [
 ] as const;
 export type NameKind = (typeof NAME_KINDS)[number];
 
-/** What verbs are for, in the order of the list of verbs. */
+/** Purposes of verbs, in the order of the list of verbs. */
 export const GROUPS = {
   run: "Run a gateway",
   operate: "Watch a running gateway",
@@ -52,7 +52,7 @@ export interface Verb {
   readonly group: keyof typeof GROUPS;
   /** One line, for the list of verbs. */
   readonly summary: string;
-  /** What the help of the verb says beneath its usage. */
+  /** Text below the usage in the help of the verb. */
   readonly description: string;
   readonly flags: FlagTable;
   readonly positionals: Positionals;

@@ -20,7 +20,9 @@ export const certificates = defineList({
     issuer: nullable(text("Who issued it.")),
     not_before: nullable(time("Since when it is valid.")),
     not_after: nullable(time("When it expires.")),
-    next_renewal: nullable(time("When it is renewed; null: there is none yet, or whoever keeps the files does it.")),
+    next_renewal: nullable(
+      time("When it is renewed; null if there is none yet, or if the files are renewed by others."),
+    ),
     step: nullable(text("What is being done for a newer one; null: nothing just now.")),
     last_error: nullable(text("Why there is no newer one; null: nothing has failed since the last.")),
     last_error_at: nullable(time("When that was found last.")),

@@ -9,7 +9,7 @@ export const refusals = defineList({
   row: object("Requests that a node refused in the last hour, told together by caller, code and cause.", {
     node: text("Node that refused them."),
     caller_kind: choice(
-      "Who was refused; `unrecognised`: the credential was none that is accepted, `others`: callers beyond those that are told one by one.",
+      "Kind of caller that was refused; `unrecognised`: its credential is not accepted; `others`: callers beyond those that are listed singly.",
       ["key", "agent", "user", "anonymous", "unrecognised", "others"],
     ),
     caller: nullable(
@@ -33,8 +33,8 @@ export const refusals = defineList({
     ),
     last_minute: integer("Refused in the last 60 seconds."),
     last_hour: integer("Refused in the last 60 minutes."),
-    first_at: time("When the first was refused that is told here."),
-    last_at: time("When the last was."),
+    first_at: time("When the first request of this row was refused."),
+    last_at: time("When the last request of this row was refused."),
     last_request: text("Id of the last request, as its answer carried it."),
   }),
   identity: ["node", "caller_kind", "caller", "code", "cause", "cause_name", "first_at"],

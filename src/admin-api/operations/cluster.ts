@@ -51,8 +51,8 @@ export const clusterOperations = {
     help: "Hands leadership over, to the most advanced voter unless one is named.",
     params: NOTHING,
     query: NOTHING,
-    body: jsonBody(object("To whom.", { to: optional(nodeId) })),
-    answer: answers(object("Who leads.", { leader: text("Node id.") })),
+    body: jsonBody(object("Node to hand leadership to.", { to: optional(nodeId) })),
+    answer: answers(object("The new leader.", { leader: text("Node id.") })),
     records: ["leader"],
     codes: WRITE_CODES,
   },
@@ -64,7 +64,7 @@ export const clusterOperations = {
     resource: { kind: "Cluster", name: "snapshot" },
     help: "Answers an archive of the whole state, its secrets sealed.",
     params: NOTHING,
-    query: object("From whom.", {
+    query: object("Node that takes the snapshot.", {
       stale: optional(flag("Also from a node that does not lead, which may lack the newest writes.")),
     }),
     body: NO_BODY,

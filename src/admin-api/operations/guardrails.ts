@@ -125,7 +125,7 @@ const rehearsal = object("What guardrails would make of the texts. Findings hold
       ),
     }),
   ),
-  more: integer("Findings that are left out; 500 of each list are told."),
+  more: integer("Number of findings that are left out; each list has at most 500."),
 });
 
 export const guardrailOperations = {

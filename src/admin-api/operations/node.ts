@@ -68,7 +68,7 @@ export const nodeStatus = object("The node that is asked.", {
         serial: nullable(text("Hex; null: there is none yet.")),
         not_after: nullable(time("When it expires.")),
         next_renewal: nullable(
-          time("When it is renewed; null: there is none yet, or whoever keeps the files does it."),
+          time("When it is renewed; null if there is none yet, or if the files are renewed by others."),
         ),
         last_error: nullable(text("Why there is no newer one.")),
       }),

@@ -30,7 +30,7 @@ export const rehearsalResult = object(
     served: integer("Refused requests that would be served."),
     other_provider: integer("Requests that would go to another provider."),
     other_guardrail: integer("Requests on which other guardrail rules would act."),
-    unknown: integer("Requests of which it cannot be told."),
+    unknown: integer("Requests whose outcome is unknown."),
     changes: list(
       "By outcome and cause, the most requests first.",
       object("Requests that would end otherwise.", {
@@ -44,7 +44,7 @@ export const rehearsalResult = object(
       }),
     ),
     reasons: list(
-      "Why it cannot be told, the most requests first.",
+      "Why outcomes are unknown, the reason with the most requests first.",
       object("A reason.", { reason: text("In words."), requests }),
     ),
     examples: nullable(

@@ -50,14 +50,14 @@ export const secretOperations = {
     path: "/secrets/rewrap",
     group: "write",
     resource: { kind: "Table", name: "secrets" },
-    help: "Wraps the data keys anew after a change of the cluster secret or of kek_file.",
+    help: "Wraps the data keys again after a change of the cluster secret or of kek_file.",
     params: NOTHING,
     query: NOTHING,
     body: NO_BODY,
     answer: answers(
       object("What was wrapped.", {
         kek: text("Id of the wrapping key now in use."),
-        data_keys: integer("Data keys wrapped anew; 0 when all were."),
+        data_keys: integer("Data keys that were wrapped again; 0 if all were wrapped by the present key."),
       }),
     ),
     records: ["kek", "data_keys"],

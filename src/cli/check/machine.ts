@@ -133,7 +133,7 @@ export function portAnswer(
         : {
             verdict: "fail",
             subject,
-            words: `${text} is in use: \`ss -ltnp 'sport = :${port}'\` tells by whom; end it, or name another`,
+            words: `${text} is in use: \`ss -ltnp 'sport = :${port}'\` shows the process; stop it, or name another address`,
           };
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":

@@ -83,7 +83,7 @@ async function askPicker(subject: string, picker: Picker, { timeoutMs, signal }:
       client.waitForReady(Date.now() + timeoutMs, (error) => (error === undefined ? ready() : failed(error))),
     );
     const took = Math.round(performance.now() - startedAt);
-    const how = picker.skipsVerification ? ", whoever it is: `insecure_skip_verify`" : "";
+    const how = picker.skipsVerification ? "; its certificate is not verified (`insecure_skip_verify`)" : "";
     return { verdict: "ok", subject, words: `${picker.address} answered in ${took} ms${how}` };
   } catch {
     const hint = picker.isEncrypted && !picker.skipsVerification ? ", or its certificate is not trusted" : "";

@@ -40,7 +40,7 @@ async function ask(
     const words = `of ${whose}, answered in ${Math.round(performance.now() - startedAt)} ms`;
     return { verdict: "ok", subject, words };
   } catch {
-    // It rejects only with the reason of its signal.
+    // The probe rejects only with the reason of its signal.
     return { verdict: "fail", subject, words: `no answer within ${formatDuration(timeoutMs)}` };
   } finally {
     dialler.close();

@@ -10,7 +10,7 @@ export interface Mark {
 }
 
 export interface EvalCase {
-  /** As the operator wrote it. */
+  /** Path as the operator wrote it. */
   readonly file: string;
   /** Line number from 1; for a sentence, its first line. */
   readonly line: number;

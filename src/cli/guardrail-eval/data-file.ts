@@ -21,7 +21,7 @@ const HEAD_BYTES = 4096;
 const PIECE_BYTES = 1 << 20;
 
 export interface DataFile {
-  /** As the operator wrote it. */
+  /** Path as the operator wrote it. */
   readonly name: string;
   readonly isJsonLines: boolean;
   /** Starts from the beginning each time. */

@@ -8,7 +8,7 @@ export interface Agreement {
   rows: number;
   /** Rows in which the same was found. */
   agreed: number;
-  /** Of those, rows without findings in either. */
+  /** Number of these rows without findings in either language. */
   emptyAgreed: number;
   /** Findings of the reference that the language has not, and the reverse. */
   lost: number;

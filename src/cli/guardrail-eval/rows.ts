@@ -12,7 +12,7 @@ import type { Line } from "./lines.ts";
 export interface Row {
   readonly file: string;
   readonly line: number;
-  /** By language. */
+  /** Cases by language. */
   readonly cases: ReadonlyMap<string, EvalCase>;
 }
 

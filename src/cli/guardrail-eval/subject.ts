@@ -30,7 +30,7 @@ export interface Subject {
   readonly lowered: Ensemble | undefined;
   /** Policy of a caller without a profile. */
   readonly policy: GuardrailPolicy;
-  /** As configured, or 0. */
+  /** Configured threshold, or 0. */
   readonly scoreThreshold: number;
   readonly rehearse: Rehearse;
   /** Names of the profiles. */
@@ -52,7 +52,7 @@ interface Judge {
 export type CompiledSubject =
   | {
       readonly kind: "compiled";
-      /** As configured, with why each finding was made. */
+      /** Configuration under test; it explains each finding. */
       readonly subject: Subject;
       readonly warnings: readonly string[];
     }
@@ -67,7 +67,7 @@ export async function compileSubject(path: string, io: Io, { sweeps = false } = 
   return await compileRead(await readGuardrailsAt(path, io.env), io, { sweeps });
 }
 
-/** Of a deployment document that is at hand; what it names beside itself is looked for in the folder of `path`. */
+/** Compiles a deployment document that is already in memory. Files that it names are looked up in the folder of `path`. */
 export async function compileSubjectIn(
   document: { readonly path: string; readonly name: string; readonly text: string },
   io: Io,

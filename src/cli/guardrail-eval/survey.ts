@@ -39,7 +39,7 @@ export function scopeOf({ types, labels }: Pick<Survey, "types" | "labels">, wan
   return { types: both, labels: both };
 }
 
-/** Of `-types`: a name that no case marks may be a slip. */
+/** Returns warnings about names of `-types` that no case marks, since they may be misspelled. */
 export function unmarkedWarnings({ types, labels }: Survey, wanted: readonly string[]): readonly string[] {
   const known = [...types, ...labels];
   return wanted

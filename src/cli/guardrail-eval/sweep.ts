@@ -14,7 +14,7 @@ import { count, createTally, isMarked, type Outcome, SCORES, type ScoreKind, typ
 import { createTurns, type Turned } from "./turning.ts";
 import { bestOf, faultsOf } from "./wrong.ts";
 
-/** Thresholds and cases are gone through in turns of the loop of about this long, so that whoever shares it is not kept waiting. */
+/** Time of one slice of a sweep, in milliseconds. Between slices the event loop can do other work. */
 const TURN_MS = 8;
 
 export interface SweepOptions {
@@ -28,7 +28,7 @@ export interface SweepOptions {
 
 export interface Step {
   readonly threshold: number;
-  /** It is a decile of the seen scores. */
+  /** True if the threshold is a decile of the scores that were seen. */
   readonly isQuantile: boolean;
   readonly tally: Tally;
 }
@@ -38,7 +38,7 @@ export interface Swept {
   readonly steps: readonly Step[];
   /** Null: nothing is marked. */
   readonly averagePrecision: Readonly<Record<ScoreKind, number | null>>;
-  /** Undefined: it was not asked for. */
+  /** `undefined` if it was not requested. */
   readonly turned: Turned | undefined;
 }
 
@@ -53,7 +53,7 @@ interface Kept {
   readonly case: EvalCase;
   readonly index: number;
   readonly outcome: Outcome;
-  /** Undefined: nothing was found at any score. */
+  /** `undefined` if nothing was found at any score. */
   readonly raw: Raw | undefined;
 }
 
@@ -154,7 +154,7 @@ function addScored(
   }
 }
 
-/** Of each finding, how many marks it overlaps that none of a higher score does. */
+/** Returns for each finding how many marks it overlaps that no finding with a higher score overlaps. */
 function firstMet(marks: readonly Mark[], found: readonly CaseFinding[]): readonly number[] {
   const firsts = found.map(() => 0);
   for (const { type, start, end } of marks) {

@@ -17,7 +17,7 @@ export const SCORES = ["exact", "overlap", "labels"] as const;
 
 export type ScoreKind = (typeof SCORES)[number];
 
-/** What is marked in one case and what was found in it, under their final names. */
+/** Marks and findings of one case, under their final names. */
 export interface Outcome {
   readonly spans: readonly Mark[] | undefined;
   readonly labels: ReadonlySet<string> | undefined;
@@ -46,7 +46,7 @@ export const createTally = (): Tally => ({
   falseAlarms: 0,
 });
 
-/** What is out of scope does not count. */
+/** Adds a case to the tally. Marks and findings that are out of scope do not count. */
 export function count(tally: Tally, { spans, labels, findings }: Outcome, scope: Scope): void {
   if (spans !== undefined) {
     const marks = spans.filter(({ type }) => scope.types(type));

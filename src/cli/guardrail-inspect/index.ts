@@ -1,3 +1,3 @@
-/** What guardrails make of a text, for people. */
+/** Output of `gateway guardrails inspect` for people. */
 
 export { inspectionLines, type ShownAs } from "./report.ts";

@@ -11,7 +11,7 @@ export interface ShownAs {
   readonly isColoured: boolean;
 }
 
-/** Of what does not count; -json has all. */
+/** Maximum number of removed findings that are shown; -json has all. */
 const MOST_REMOVED = 25;
 
 const column = (name: string, isNumeric = false): TextColumn => ({ name, isNumeric });

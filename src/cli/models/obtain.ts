@@ -93,7 +93,7 @@ async function fetchModel(store: OpenStore, { model, parts }: ModelNeed, io: Io)
   }
 }
 
-/** Of a user's programs (XDG base directories, "Basics"); a relative place is to be ignored. */
+/** Returns the cache folder of the user (XDG base directories, "Basics"); a relative path is ignored. */
 function ownCache({ env }: Pick<Io, "env">): string | undefined {
   const named = env["XDG_CACHE_HOME"];
   if (named !== undefined && isAbsolute(named)) return join(named, "gateway", "models");

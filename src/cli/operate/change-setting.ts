@@ -2,7 +2,7 @@
 import { isMap, isSeq, parseDocument } from "yaml";
 import { clip, UsageError } from "../flags.ts";
 
-/** What may be set, by the section of the document and the name of the setting. */
+/** Settings that `-set` can change, by section of the document and name. */
 const SETTINGS: Readonly<Record<string, Readonly<Record<string, (text: string) => unknown>>>> = {
   profiles: {
     budget: (text) => (text === "" ? undefined : text),

@@ -114,7 +114,7 @@ interface Preview {
   readonly isRefused: boolean;
 }
 
-/** What a document or an earlier revision would change, as a page. Writes nothing. */
+/** Returns what a document or an earlier revision would change, as a page. Writes nothing. */
 async function previewOf(
   it: Opened,
   source: string,
@@ -154,7 +154,7 @@ export const diff = {
   },
 };
 
-/** What the document would have made of the last hour, in a line, where that can be told. */
+/** Writes one line about the effect that the document would have had on the last hour, if that is known. */
 async function writeEffect(
   { called }: Opened,
   source: string,

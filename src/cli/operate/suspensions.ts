@@ -10,7 +10,7 @@ import type { liftFlags, suspendFlags } from "./flags.ts";
 import { unknownName } from "./known-name.ts";
 import { withGateway } from "./with-gateway.ts";
 
-/** What the dialogs look at: who is suspended, where requests go then, and how many nodes there are. */
+/** Lists that the dialogs need: suspensions, where requests go then, and the nodes. */
 const NEEDS: readonly Need[] = [
   { id: "list_suspensions" },
   { id: "list_backends" },
@@ -31,7 +31,7 @@ const NAMES_IN = {
   a2a: "list_a2a_agents",
 } as const satisfies Partial<Record<SuspensionKind, Need["id"]>>;
 
-/** What an API without `duration` takes for a suspension that does not end by itself. */
+/** Duration of a suspension that does not end by itself. */
 const UNTIL_LIFTED = "until lifted";
 
 interface Subject {

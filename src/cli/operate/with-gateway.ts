@@ -1,4 +1,4 @@
-/** What the verbs of an incident share: the gateway they call, and how a failed call ends the verb. */
+/** Shared parts of the verbs for incidents: the gateway that they call, and how a failed call ends the verb. */
 
 import { setMaxListeners } from "node:events";
 import { type AdminClient, type AdminDoor, createAdminClient } from "../../admin-api/index.ts";

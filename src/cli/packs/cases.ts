@@ -17,13 +17,13 @@ export async function runCases(pack: Pack, baseOf: BaseOf, io: Io, onCase?: OnCa
   const made = await compileTrial(pack, baseOf, io);
   if (made.kind === "refused") return made;
   const { compiled, deployment } = made;
-  // What a model finds is given by the cases.
+  // The cases contain the findings of models, so models are not loaded.
   const snapshot =
     compiled.kind === "awaits" ? { ...compiled.rest, guardrails: compiled.guardrails } : compiled.snapshot;
   return runSuites([tests], subjectOf(snapshot, deployment.document), io.signal, onCase);
 }
 
-/** What it builds on first. */
+/** Returns the pack after the packs that it builds on. */
 export function inOrder(pack: Pack, baseOf: BaseOf): readonly Pack[] {
   const bases = pack.buildsOn.flatMap((id) => {
     const base = baseOf(id);

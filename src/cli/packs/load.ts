@@ -13,7 +13,7 @@ import { type Io, resolvePath } from "../io.ts";
 export interface Packs {
   /** In the order in which they were named. */
   readonly named: readonly Pack[];
-  /** Of those named, and those that come with the program. */
+  /** Finds a base pack among the named ones and those that come with the program. */
   readonly baseOf: BaseOf;
 }
 
@@ -21,7 +21,7 @@ export interface Packs {
 export const isDirectory = (name: string): boolean => /^\.|[/\\]/.test(name);
 
 export interface LoadedEach {
-  /** What could be had, in the order in which it was named. */
+  /** Packs that were loaded, in the order in which they were named. */
   readonly loaded: readonly { readonly name: string; readonly pack: Pack }[];
   readonly baseOf: BaseOf;
   /** Lines for a person, by name: why it could not. */

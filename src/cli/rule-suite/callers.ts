@@ -12,7 +12,7 @@ export interface Caller {
 }
 
 export interface ResolvedCaller {
-  /** Undefined when there is a fault; its path is below the caller, or below the case that has none. */
+  /** `undefined` if there is a fault. The fault's path is below the caller, or below the case if it has no caller. */
   readonly caller: Caller | undefined;
   readonly faults: readonly Fault[];
 }

@@ -1,4 +1,4 @@
-/** What a case expects, with the rules and providers that it names looked up. */
+/** Expectation of a case, with the rules and providers that it names looked up. */
 
 import type { Layer } from "../../server/core/policy/index.ts";
 import type { Profile } from "../../server/snapshot/index.ts";
@@ -62,7 +62,7 @@ function ruleFaults(wanted: NamedRule, profile: Profile, { governance }: Subject
 
 const spelled = ({ name }: Profile): string => (name === undefined ? "a caller without a profile" : `profile ${name}`);
 
-/** As lines of output have it: `(deployment)`, `(profile staff)`. */
+/** Returns the layer's name in lines of output: `(deployment)`, `(profile staff)`. */
 export const layerName = (layer: Layer): string =>
   layer.kind === "deployment" ? "(deployment)" : `(profile ${layer.profile})`;
 

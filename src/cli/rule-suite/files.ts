@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { MAX_DOCUMENT_BYTES } from "../../server/core/config/index.ts";
 
 const MAX_FILES = 1_000;
-/** Of all files together. */
+/** Maximum size of all files together. */
 const MAX_BYTES = 16 << 20;
 
 export type Found =

@@ -76,7 +76,7 @@ export function guardrailCase(
 
 type GivenFindings = NonNullable<RehearsalQuestion["given"]>;
 
-/** Undefined: nothing is given. */
+/** Returns the given findings by detector; `undefined` if none are given. */
 function givenIn(given: GivenText): GivenFindings | undefined {
   const byDetector = Object.entries(given).map(
     ([name, findings]) =>
@@ -126,7 +126,7 @@ function isAsExpected(rehearsal: Rehearsal, { expect, rule, message, rewritten, 
   );
 }
 
-/** What became of the text; where that was not expected, what was found in it and what does not count. */
+/** Describes the outcome for the text; if it was not expected, also what was found in it and what was removed. */
 export function guardrailWords({ rehearsal, passes }: GuardrailJudgement): string {
   const { decision, rule, message, segments, findings, removed } = rehearsal;
   const acted = actedIn(rehearsal);

@@ -1,8 +1,7 @@
 /**
- * What becomes of a case, by the rules that the gateway runs and in its order: access rules at the provider that the
- * request is about to be sent to, then the profile's `allowed_models`. Of a request that is routed to a provider the
- * failover candidates are judged each for itself; one that the caller may not use is passed over. Suspensions, budgets and
- * what a channel is capable of are no part of it.
+ * Judges a case by the rules and in the order of the gateway: access rules at the provider that the request is about to be
+ * sent to, then the profile's `allowed_models`. Failover candidates of a request are judged one by one; those that the caller
+ * may not use are skipped. Suspensions, budgets and capabilities of channels are not considered.
  */
 
 import type { Decision, Layer, RuleError, Verdict } from "../../server/core/policy/index.ts";

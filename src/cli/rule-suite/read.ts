@@ -120,7 +120,7 @@ function subjectFaults(it: CaseText, path: Path, problem: ProblemAt): readonly P
 function expectationFaults({ expect, message, reaches, request }: CaseText, path: Path, problem: ProblemAt) {
   const faults: Problem[] = [];
   if (message !== undefined && expect !== "deny") {
-    faults.push(problem([...path, "message"], "only a request that a rule denies is told a message"));
+    faults.push(problem([...path, "message"], "only a request that a rule denies gets a message"));
   }
   if (reaches !== undefined && (expect !== "allow" || request === undefined || hopOf(request) !== "llm")) {
     faults.push(problem([...path, "reaches"], "only a request to a model that is allowed reaches providers"));

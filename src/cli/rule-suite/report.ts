@@ -5,7 +5,7 @@ import { type Expected, layerName } from "./expected.ts";
 import { expectedGuardrailWords, type GuardrailJudgement, guardrailWords } from "./guardrail-cases.ts";
 import type { Judgement, Outcome } from "./judge.ts";
 
-/** Where a case fails its place is told, and what was expected. Without a line end. */
+/** Returns the line of a case. If it fails, the line has its place and what was expected. Without a line end. */
 export function judgementLine(judgement: Judgement | GuardrailJudgement): string {
   const { case: it, passes } = judgement;
   const subject = `${it.suite}: ${it.name}`;

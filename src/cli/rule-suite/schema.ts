@@ -19,7 +19,7 @@ import {
   text,
 } from "../../server/core/config/index.ts";
 
-/** What a person reads and a line of output holds. */
+/** Maximum length of a name: a person reads it, and it must fit a line of output. */
 const MAX_NAME_LENGTH = 256;
 const MAX_CASES = 10_000;
 const MAX_TEXT_LENGTH = 131_072;
@@ -143,7 +143,7 @@ const oneCase = object("A request and what becomes of it.", {
     ),
   ),
   by: orText(by),
-  message: text("What the caller is told, exactly."),
+  message: text("Message that the caller gets, exactly."),
   reaches: list(
     "Providers that it may be sent to, in order: the one it is routed to, then those of its failover that the rules admit.",
     filled("Name of a provider."),

@@ -1,4 +1,4 @@
-/** What suites are run against, and how a name that it does not have is told of. */
+/** Configuration that suites are run against, and messages about names that it does not have. */
 
 import { nearest } from "../../base/index.ts";
 import type { Snapshot } from "../../server/snapshot/index.ts";
@@ -10,7 +10,7 @@ export interface Subject extends Pick<Snapshot, "governance" | "guardrails" | "b
   readonly peers: readonly string[] | undefined;
 }
 
-/** What is wrong, at a path below what was looked at. */
+/** Problem at a path below the checked value. */
 export interface Fault {
   readonly path: readonly (string | number)[];
   readonly message: string;

@@ -37,7 +37,7 @@ export async function browserGrant(provider: Provider, offer: Offer, io: Io): Pr
       state,
       ...(nonce === undefined ? {} : { nonce }),
     });
-    // Listening before the browser is told, which may come back at once.
+    // Listens before the browser opens, since it may return at once.
     const arrived = arrival(callback.wait.bind(undefined, state), io);
     // Awaited below; an interruption while the browser starts rejects it earlier.
     arrived.catch(() => undefined);

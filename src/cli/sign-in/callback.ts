@@ -1,6 +1,6 @@
 /**
- * Where the browser comes back to: a listener on a free port of 127.0.0.1, open for one answer (RFC 8252 sections 7.3
- * and 8.3).
+ * Redirect target of the browser: a listener on a free port of 127.0.0.1, open for one answer (RFC 8252 sections 7.3 and
+ * 8.3).
  *
  * Only `GET /callback` with the state of this sign-in is that answer; everything else is a 404 and changes nothing, so
  * that no page the user happens to have open can end or forge a sign-in. `Host` must name the listener, which keeps a

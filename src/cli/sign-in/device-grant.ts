@@ -61,7 +61,7 @@ function invite(device: DeviceAuthorizationResponse, { stderr }: Io): void {
   const complete = webAddress(device.verification_uri_complete ?? "");
   const address = webAddress(device.verification_uri);
   if (address === undefined) throw new SignInError("the identity provider names no web address to enter the code at");
-  const shortcut = complete === undefined ? "" : `\nor straight to\n\n  ${complete}\n`;
+  const shortcut = complete === undefined ? "" : `\nor directly to\n\n  ${complete}\n`;
   stderr.write(
     `On any device with a browser, go to\n\n  ${address}\n\nand enter the code\n\n  ${printable(device.user_code, 60)}\n` +
       `${shortcut}\nWaiting.\n`,

@@ -1,6 +1,6 @@
 /**
- * What is kept of a sign-in, and its text in the file. The version grows when a field changes its meaning; what an older
- * or newer program wrote is then no sign-in to this one.
+ * Stored sign-in, and its text in the file. The version grows when a field changes its meaning; a file of an older or newer
+ * program is then ignored by this one.
  */
 
 export type TokenKind = "id" | "access";
@@ -8,7 +8,7 @@ export type TokenKind = "id" | "access";
 export interface SignIn {
   /** The gateway, as `parseGatewayUrl` spells it. */
   readonly url: string;
-  /** Of the gateway's list of issuers. */
+  /** Name in the gateway's list of issuers. */
   readonly issuerName: string;
   readonly issuer: string;
   readonly clientId: string;
@@ -20,7 +20,7 @@ export interface SignIn {
   /** Milliseconds since 1970; undefined where the provider did not say. */
   readonly expiresAt: number | undefined;
   readonly refreshToken: string | undefined;
-  /** Who signed in, for people to read. */
+  /** Name of the person who signed in, for people to read. */
   readonly who: string;
 }
 
@@ -81,7 +81,7 @@ function readFields(fields: unknown): SignIn | undefined {
   return { url, issuerName, issuer, clientId, tokenKind, resource, token, expiresAt, refreshToken, who };
 }
 
-/** What can stand in a header without changing the request. */
+/** Returns whether the text can be sent in a header without changing the request. */
 export function isBearerToken(text: string): boolean {
   return /^[\x21-\x7e]{1,65536}$/.test(text);
 }

@@ -22,7 +22,7 @@ export const STALE_MS = 60_000;
 /** Above what a renewal takes at most (discovery and one request, ten seconds each). */
 const WAIT_MS = 30_000;
 const LOOK_MS = 50;
-/** A lock without its words has just been created; after this many looks whoever did it was killed in between. */
+/** Number of checks after which an empty lock file is stale: its creator was killed before it wrote to it. */
 const WORDLESS_LOOKS = 40;
 
 export interface Lock {

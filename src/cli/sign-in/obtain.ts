@@ -32,7 +32,7 @@ export async function obtain(url: string, offer: Offer, way: "browser" | "device
   };
 }
 
-/** As a person would recognise it; empty when the tokens name nobody. */
+/** Returns a name that a person recognizes; empty if the tokens contain none. */
 function nameOf({ id_token, access_token }: TokenEndpointResponse): string {
   for (const token of [id_token, access_token]) {
     const claims = token === undefined ? undefined : claimsOf(token);

@@ -39,8 +39,8 @@ export function requestedParameters({ scopes, extra }: Offer): Readonly<Record<s
 }
 
 /**
- * The one of them that the token endpoint is told too: there `resource` decides for whom the access token is (RFC 8707
- * section 2.2).
+ * Returns the parameter that is sent to the token endpoint as well: `resource`, which decides the audience of the access token
+ * (RFC 8707 section 2.2).
  */
 export function resourceOf({ extra }: Offer): { readonly resource: string } | Record<string, never> {
   const { resource } = extra;

@@ -79,7 +79,7 @@ function boundedFetch(signal: AbortSignal): (url: string, options: CustomFetchOp
   };
 }
 
-/** What the provider's refusal or silence is to the user. `unknown` in, since libraries throw what they like. */
+/** Converts a refusal or failure of the provider to an error for the user. Takes `unknown`, since libraries throw anything. */
 export function asSignInError(oidc: OpenIdClient, issuer: string, error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted || error instanceof SignInError) return error;
   const who = `the identity provider ${printable(issuer)}`;

@@ -207,7 +207,7 @@ function syncDirectory(directory: string): void {
   } catch {}
 }
 
-/** What a process that was killed while it wrote has left: it holds tokens. Only the holder of the lock may ask. */
+/** Removes files that a process left when it was killed while writing: they contain tokens. Call it only with the lock held. */
 function removeLeftovers(path: string): void {
   const directory = dirname(path);
   const begin = `${basename(path)}.`;

@@ -22,8 +22,8 @@ const ATTEMPTS = 3;
 
 export interface TokenSource {
   /**
-   * Undefined when there is no sign-in. `renew`: the token handed out last was not accepted. Rejects with `SignInError`
-   * when there is a sign-in and it yields no token; the message says what to do.
+   * Resolves to `undefined` if there is no sign-in. `renew`: the last token was not accepted. Rejects with `SignInError` if a
+   * sign-in yields no token; the message says what to do.
    */
   token(options?: { readonly renew?: boolean }): Promise<string | undefined>;
 }

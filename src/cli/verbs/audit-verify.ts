@@ -62,7 +62,7 @@ function readHeads(io: Io, file: string): readonly WitnessedHead[] {
   }
 }
 
-/** Of `-`, or of the file of that name. */
+/** Reads stdin for `-`, otherwise the named file. */
 export function inputOf(io: Io, file: string): TrailInput {
   if (file === "-") return { name: "stdin", chunks: named("stdin", untilAborted(stdinOf(io, "the trail"), io.signal)) };
   const name = printable(file);
@@ -85,7 +85,7 @@ async function* named(name: string, chunks: AsyncIterable<Uint8Array | string>):
   }
 }
 
-/** What was found, a line each; quietly the findings alone. */
+/** Yields the lines of a report; with `isQuiet` only the findings. */
 export function* reportLines(
   { chains, findings, unlisted, cutShort }: TrailReport,
   isQuiet = false,
@@ -120,7 +120,7 @@ function* controlLines({ controls, uncounted, findings }: TrailReport): Generato
 
 /** A crash repeats records, and collectors repeat and reorder them; their numbers and links say all the same what came when. */
 const NOT_JUDGED =
-  "repeated and misplaced records are told, not judged: the order of a chain is that of its signed numbers";
+  "repeated and misplaced records are counted but are no fault: the order of a chain is that of its signed numbers";
 
 function chainLine(chain: ChainReport): string {
   const { node, kid, first, last, records, copies, misplaced, firstMisplaced, ephemeral, isVerified } = chain;
@@ -173,7 +173,7 @@ function count(number: number, one: string, many = `${one}s`): string {
   return `${number.toLocaleString("en-US")} ${number === 1 ? one : many}`;
 }
 
-/** What a hostile trail or file name must not do to a terminal. */
+/** Replaces characters by which a hostile trail or file name could control a terminal. */
 function printable(text: string): string {
   return text.replace(/[^\x20-\x7e\u00a0-\u{10ffff}]/gu, "?").slice(0, 300);
 }
@@ -182,7 +182,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Of a failed system call its code alone: the path is named already. */
+/** Returns only the code of a failed system call, since the path is named already. */
 function reasonOf(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : messageOf(error);
 }

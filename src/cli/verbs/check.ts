@@ -93,7 +93,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
     env: io.env,
     clock: systemClock,
     instruments: createInstruments(),
-    // What it would tell is told as answers.
+    // Log lines would repeat the answers.
     log: nullLog,
   });
   const nameServers = nameServersIn(io.env, "GATEWAY_DNS_SERVERS");
@@ -111,7 +111,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   const limits = { timeoutMs: Math.min(options.timeout, MAX_TIMEOUT_MS), signal: io.signal };
   tell(await absentModelAnswers(node, path, limits));
   await askAll(probes, limits, io, (answer) => tell([answer])).finally(() => presenter.close());
-  // Cut short it has checked nothing; whoever ended it knows.
+  // An interrupted run has no result.
   io.signal.throwIfAborted();
   return failures === 0 ? 0 : 1;
 }
@@ -132,7 +132,7 @@ async function modelAnswers({ compiled: { prepare } }: LoadedNode, signal: Abort
     : problems.map(formatProblem).map(problemAnswer);
 }
 
-/** Where errors are, the loader's lines are both; it marks warnings behind the place, and the path of the key. */
+/** Turns a line of the loader into an answer. The loader marks warnings after the place and the path of the key. */
 function problemAnswer(words: string): Answer {
   const isWarning = /^.*?(?::\d+:\d+: (?:[^ ]*: )?|: catalog_overlay_paths: )warning: /.test(words);
   return { verdict: isWarning ? "note" : "fail", subject: "configuration", words };
@@ -170,7 +170,7 @@ function clearWaiting(io: Io): void {
   showWaiting("", io);
 }
 
-/** What the node half leaves out, as what the gateway will do. */
+/** Returns notes about settings that the node file leaves out, and what the gateway then does. */
 function nodeAnswers(node: LoadedNode, path: string): readonly Answer[] {
   const { nodeFile, compiled } = node;
   const { defaultProvider } = compiled.snapshot;
@@ -212,7 +212,7 @@ function proxyAnswers({ nodeFile, compiled, deployment }: LoadedNode, env: Io["e
   ];
 }
 
-/** What there is of each kind; providers also where there are none. */
+/** Counts the configured objects of each kind, in words. Providers are named even if there are none. */
 function contentsOf({ compiled }: LoadedNode): string {
   const { providers, governance, guardrails, fronted } = compiled.snapshot;
   const { profiles, budgets, policies } = governance;

@@ -36,7 +36,7 @@ interface Place {
   readonly path: string;
   readonly flags: FlagTable;
   readonly words: readonly Word[];
-  /** What follows one of `words`, where that depends on it. */
+  /** Words that may follow one of `words`. */
   readonly after: ReadonlyMap<string, readonly string[]>;
   /** Whether names of files follow the flags. */
   readonly takesFiles: boolean;
@@ -118,12 +118,12 @@ function operationWords(): Pick<Place, "words" | "after"> {
   return { words: [...methods, ...reads], after };
 }
 
-/** Of names of one word or two, each once. */
+/** Returns the first words of names that have one word or two, each once. */
 function firstWords(names: readonly string[]): readonly string[] {
   return [...new Set(names.map((name) => name.split(" ")[0] ?? ""))];
 }
 
-/** What may be the value of a flag: one of some words, a file, or anything. Undefined for a flag that takes none. */
+/** Returns the values of a flag: some words, a file, or anything; `undefined` for a flag that takes none. */
 function valuesOf(flag: Flag): "file" | "any" | readonly string[] | undefined {
   if (flag.kind === "boolean") return undefined;
   if (flag.value === "PATH" || flag.value === "FILE") return "file";
@@ -195,7 +195,7 @@ complete -F _gateway gateway
 }
 
 function zsh(all: readonly Place[]): string {
-  // What stands in double quotes below would be read as the shell's own.
+  // The shell would interpret these characters within the double quotes below.
   const plain = (text: string) => text.replace(/[`$"]/g, "").replace(/[[\]\\:]/g, "\\$&");
   const pairs = all.filter(({ path }) => path.includes(" ")).map(({ path }) => `    ${quote(path)}) depth=2 ;;`);
   const offers = all.map(({ path, flags, words, after, takesFiles, names: kind }) => {

@@ -17,7 +17,7 @@ import type { consoleFlags } from "../specs.ts";
 
 type Options = FlagsOf<typeof consoleFlags>;
 
-/** As a shell tells of a process that the signal ended. */
+/** Exit status by the signal that ended the console, as shells report it. */
 const STATUS_OF = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const satisfies Record<string, ExitStatus>;
 
 export async function run(options: Options, _: readonly string[], io: Io): Promise<ExitStatus> {
@@ -36,7 +36,7 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
   if (options.context === undefined) chooseDoors(options, io);
   const { NO_SETTINGS, openConsole } = await import("../../console/index.ts");
   const { path = "", read } = await findSettings(io);
-  // Who is called at night gets a console whatever the file says; what is wrong with it is told there.
+  // A broken settings file does not keep the console from opening; the console reports what is wrong with it.
   const settings = read.kind === "good" ? read.value : NO_SETTINGS;
   const theme = await chooseTheme(options.theme, settings, io);
   const contexts = await contextsOf(settings.contexts, io);

@@ -49,7 +49,7 @@ export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[
   }
 }
 
-/** What is opened belongs to `owner`. */
+/** Starts the parts of `gateway dev`. `owner` closes everything that is opened. */
 async function runDevGateway(options: FlagsOf<typeof devFlags>, io: Io, log: Log, owner: Lifetime): Promise<DevNode> {
   const { startSimulator } = await import("../../simulator/index.ts");
   const simulator = owner.own("simulator", await startSimulator({ host: "127.0.0.1", port: 0 }), (it) => it.close());

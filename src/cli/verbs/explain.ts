@@ -36,7 +36,7 @@ export function run(options: Options, [id = ""]: readonly string[], io: Io): Pro
   });
 }
 
-/** What the verb prints, a line each, and what it says where no node knows the request; for the console. */
+/** Returns the lines that the verb prints, also if no node knows the request. The console shows the same. */
 export async function explanationOf(client: AdminClient, id: string, signal: AbortSignal): Promise<readonly string[]> {
   const { rows, unanswered, records } = await knownOf(client, id, signal);
   const missing = unanswered.map(unansweredWords);

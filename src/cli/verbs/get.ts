@@ -76,7 +76,7 @@ function askedOf(list: ListSpec, names: readonly string[], options: Options, now
   };
 }
 
-/** Rows of several nodes cannot be told apart without their node. */
+/** Adds the column `node` if rows are of several nodes. */
 function withNode(
   narrow: readonly ColumnSpec[],
   all: readonly ColumnSpec[],

@@ -47,7 +47,7 @@ import { joined } from "../streams.ts";
 
 type Options = FlagsOf<typeof guardrailsEvalFlags>;
 
-/** What is found is kept, with its text, until the last threshold. */
+/** Maximum size of the texts of a sweep: findings are kept with their texts until the last threshold. */
 const MAX_SWEPT_BYTES = 256 << 20;
 
 export async function run(options: Options, paths: readonly string[], io: Io): Promise<ExitStatus> {
@@ -70,7 +70,7 @@ interface Asked {
   readonly paths: readonly string[];
   readonly options: Options;
   readonly names: Names;
-  /** Of `-types`. */
+  /** Names given by `-types`. */
   readonly wanted: readonly string[];
 }
 
@@ -169,7 +169,7 @@ async function compareLanguages(
   return languages.failed;
 }
 
-/** What the first pass warned of is not told again. */
+/** Ignores warnings, since the first pass printed them. */
 const ignore: Warn = () => undefined;
 
 async function* flat(files: readonly DataFile[], { limit }: Options, warn: Warn): AsyncGenerator<EvalCase> {

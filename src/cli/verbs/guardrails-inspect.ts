@@ -23,7 +23,7 @@ type Options = FlagsOf<typeof guardrailsInspectFlags>;
 
 /** Above what detectors are granted by default. */
 const TIME_LIMIT_MS = 120_000;
-/** Of UTF-8: a character has four at most. */
+/** Maximum size in UTF-8, in which a character has at most four bytes. */
 const MAX_TEXT_BYTES = 4 * MAX_REHEARSED_LENGTH;
 
 export async function run(options: Options, [given = ""]: readonly string[], io: Io): Promise<ExitStatus> {

@@ -1,8 +1,8 @@
 /**
- * `gateway logout`: forgets the sign-in at a gateway on this machine, or lists what there is. Source: specification
- * document 1, "logout".
+ * `gateway logout`: deletes the sign-in at a gateway from this machine, or lists the sign-ins. Source: specification document
+ * 1, "logout".
  *
- * Nothing is said to the identity provider: the token stays valid there until it expires, which the user is told.
+ * The identity provider is not contacted: the token stays valid there until it expires, and the output says so.
  * Status 1: the gateway was named on the command line and there is no sign-in to it.
  */
 
@@ -58,7 +58,7 @@ async function logout({ all, list }: LogoutOptions, named: string | undefined, i
   return 0;
 }
 
-/** Under the lock, since a renewal under way would write it anew. */
+/** Removes a sign-in with the lock held, since a renewal in progress would write it again. */
 function remove(store: Store, path: string, io: Io): Promise<boolean> {
   return underLock(store.lockPath(path), io, () => store.remove(path));
 }

@@ -53,7 +53,7 @@ export async function run(options: Options, [repo = ""]: readonly string[], io: 
   return 0;
 }
 
-/** By the schema, so that what is printed is accepted as it is. */
+/** Checks the arguments by the schema, so that the printed configuration is accepted unchanged. */
 function checkArguments({ revision, model, endpoint }: Options, repo: string, name: string): void {
   if (revision === "") throw new UsageError("flag '-revision' is empty");
   const hub = { repo, revision: "0".repeat(40), model, endpoint };
@@ -102,7 +102,7 @@ function entryOf(pin: Pin, { revision, endpoint }: Options, { repo, name, now }:
   return `${lines.join("\n")}\n`;
 }
 
-/** As YAML reads it back: a commit of digits alone is a text. References of the configuration are kept from being read. */
+/** Writes a scalar that YAML reads back as the same text, even a commit of digits alone. References are escaped. */
 const scalar = (text: string): string => stringify(text.replaceAll("${", "$$${"), { lineWidth: 0 }).trimEnd();
 
 const tell = (io: Io, words: string): void => void io.stderr.write(`${escapeControls(words)}\n`);

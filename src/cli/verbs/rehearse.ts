@@ -87,7 +87,7 @@ function* textLines(result: RehearsalResult, since: string, io: Io): Generator<s
       requests,
       callersText(callers),
     ]),
-    ...result.reasons.map(({ reason, requests }) => ["cannot be told", reason, requests, ""]),
+    ...result.reasons.map(({ reason, requests }) => ["unknown", reason, requests, ""]),
   ];
   if (rows.length > 0) {
     yield "\n";

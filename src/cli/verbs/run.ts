@@ -124,7 +124,7 @@ async function runConfigMode(path: string, io: Io, log: Log, tee: LogTee, held: 
 async function runFrom(path: string, io: Io, log: Log, tee: LogTee, hangups: Hangups): Promise<ExitStatus> {
   const documents = await readNode(path, io.env);
   const { nodeFile } = documents;
-  // What is stored serves when the document on disk is broken; a node that has stored nothing has nothing else.
+  // A node that has stored a configuration serves it when the document on disk is broken; a new node has no other.
   const { data_dir: kept } = nodeFile?.cluster ?? {};
   const dataDir = kept === undefined ? undefined : beside(path, kept);
   const isNew = dataDir === undefined || !existsSync(join(dataDir, "raft"));

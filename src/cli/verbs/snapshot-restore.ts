@@ -64,7 +64,7 @@ export interface RestoreOptions {
 }
 
 export interface RestoredArchive {
-  /** What was restored, in words. */
+  /** Description of what was restored. */
   readonly summary: string;
   /** Names of what `withoutSecrets` left out. */
   readonly secretsLeftOut: readonly string[];
@@ -104,7 +104,7 @@ export interface ArchiveSource {
   open(): AsyncIterable<Uint8Array>;
   /** Bytes; undefined where nobody knows. */
   readonly size: number | undefined;
-  /** Each `open` begins anew. */
+  /** True if each `open` reads from the beginning. */
   readonly isRepeatable: boolean;
 }
 

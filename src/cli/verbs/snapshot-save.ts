@@ -2,7 +2,7 @@
  * `gateway snapshot save FILE`: the archive of the cluster's state into a file, or to stdout (`-`). Source: specification
  * document 1, "gateway snapshot save".
  *
- * A file appears whole or not at all. On stdout a broken archive is told by the status alone.
+ * A file appears whole or not at all. On stdout only the exit status shows that an archive is incomplete.
  */
 
 import {
@@ -27,7 +27,7 @@ type Options = FlagsOf<typeof snapshotSaveFlags>;
 
 /** Until the archive begins: the node takes a snapshot of its state first. */
 const TIME_LIMIT_MS = 300_000;
-/** Of a node that does not lead, and of a cluster in which nobody does. */
+/** Codes of a node that does not lead, and of a cluster without a leader. */
 const LEADERLESS: ReadonlySet<string> = new Set(["conflict", "no_leader"]);
 
 export async function run(options: Options, [name = ""]: readonly string[], io: Io): Promise<ExitStatus> {
@@ -65,7 +65,7 @@ export interface SaveOptions {
   write(parts: AsyncIterable<Uint8Array>): Promise<void>;
 }
 
-/** What was saved, in words. */
+/** Saves the archive and returns a description of it. */
 export async function saveArchive(door: AdminDoor, options: SaveOptions): Promise<string> {
   const { isStale, signal, progress, write } = options;
   const transport = openTransport(door);

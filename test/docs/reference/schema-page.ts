@@ -49,11 +49,14 @@ function typeOf(schema: JsonSchema): string {
     case undefined:
       return "any value";
     default:
-      return String(schema["type"]);
+      return wordOf(schema["type"]);
   }
 }
 
-const plural = (type: unknown): string => (type === undefined ? "any values" : `${String(type)}s`);
+/** Returns the first type: a choice whose values YAML may read as numbers has two. */
+const wordOf = (type: unknown): string => String(Array.isArray(type) ? type[0] : type);
+
+const plural = (type: unknown): string => (type === undefined ? "any values" : `${wordOf(type)}s`);
 
 /** Returns limits as they are written for people. */
 function limitsOf(schema: JsonSchema): readonly string[] {
@@ -69,7 +72,7 @@ function limitsOf(schema: JsonSchema): readonly string[] {
     return value === undefined ? [] : [`${say} ${String(value)}${unit === "" ? "" : ` ${unit}`}`];
   });
   return [
-    ...(choices === undefined ? [] : [`one of ${choices.map(code).join(", ")}`]),
+    ...(choices === undefined ? [] : [`one of ${[...new Set(choices.map(code))].join(", ")}`]),
     ...words,
     ...(Number(schema["minItems"] ?? 0) > 0 ? ["not empty"] : []),
     ...(schema["uniqueItems"] === true ? ["without duplicates"] : []),
