@@ -8,7 +8,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeFile } from "./write-file.mjs";
 
-/** Platforms on which src/server/admin/doors/peer.ts asks who is connected. */
+/** Platforms on which src/server/admin/listeners/peer-credentials.ts asks who is connected. */
 const PLATFORMS = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"];
 
 export const KOFFI_PACKAGES = PLATFORMS.map((platform) => `@koromix/koffi-${platform}`);

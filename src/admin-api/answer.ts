@@ -45,7 +45,7 @@ export function refusalOf(status: number, body: string): AdminError {
   }
   const { error } = (parsed ?? {}) as { readonly error?: { code?: unknown; message?: unknown; details?: unknown } };
   if (typeof error?.code !== "string" || typeof error.message !== "string") {
-    return new AdminError(status, "unintelligible", `The answer (${status}) is no error of the admin API.`);
+    return new AdminError(status, "unintelligible", `The answer (${status}) is not an error of the admin API.`);
   }
   return new AdminError(status, error.code, error.message, { details: error.details });
 }

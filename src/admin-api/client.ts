@@ -7,8 +7,8 @@
  */
 
 import type { OutgoingHttpHeaders } from "node:http";
+import type { AdminAddress } from "./admin-address.ts";
 import { readJson, readText, throwIfRefused } from "./answer.ts";
-import type { AdminDoor } from "./door.ts";
 import type { Operation } from "./operation.ts";
 import {
   OPERATIONS,
@@ -22,7 +22,7 @@ import { BASE_PATH } from "./paths.ts";
 import { type AdminAnswer, type CallOptions, openTransport, type RequestBody } from "./transport.ts";
 
 export interface ClientOptions {
-  readonly door: AdminDoor;
+  readonly door: AdminAddress;
   /** Default time limit of a call; a blocking read must set one above its `wait`. */
   readonly timeLimitMs?: number;
 }

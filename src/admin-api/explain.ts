@@ -1,6 +1,6 @@
 /** Explains a failed call: what failed, why, and what to try. The verbs print it on stderr, the console shows it. */
 
-import { type AdminDoor, doorName } from "./door.ts";
+import { type AdminAddress, addressText } from "./admin-address.ts";
 import type { AdminError } from "./errors.ts";
 
 export interface Explanation {
@@ -12,16 +12,16 @@ export interface Explanation {
 }
 
 /** Explains an error. Foreign text is included unchanged; the display must escape control characters. */
-export function explain({ status, code, message, cause, details }: AdminError, door: AdminDoor): Explanation {
+export function explain({ status, code, message, cause, details }: AdminError, door: AdminAddress): Explanation {
   switch (code) {
     case "unreachable":
       return { ...whyUnreachable(cause, door), isUnreachable: true };
     case "timeout":
-      return { words: `${doorName(door)}: ${message}`, isUnreachable: true };
+      return { words: `${addressText(door)}: ${message}`, isUnreachable: true };
     case "unintelligible":
       return {
-        words: `${doorName(door)}: ${message}`,
-        remedy: "the door of a gateway's admin API; something else answers here",
+        words: `${addressText(door)}: ${message}`,
+        remedy: "the address of a gateway's admin API; another server answers here",
         isUnreachable: false,
       };
     case "unauthenticated": {
@@ -35,7 +35,7 @@ export function explain({ status, code, message, cause, details }: AdminError, d
     case "no_leader":
     case "busy": {
       const isUnknown = (details as { readonly outcome?: unknown } | undefined)?.outcome === "unknown";
-      const remedy = isUnknown ? "first whether it was done, then again" : "again in a moment";
+      const remedy = isUnknown ? "again, after checking whether it was already done" : "again in a moment";
       return { words: `${status} ${code}: ${message}`, remedy, isUnreachable: false };
     }
     default:
@@ -43,10 +43,10 @@ export function explain({ status, code, message, cause, details }: AdminError, d
   }
 }
 
-function whyUnreachable(cause: unknown, door: AdminDoor): Omit<Explanation, "isUnreachable"> {
+function whyUnreachable(cause: unknown, door: AdminAddress): Omit<Explanation, "isUnreachable"> {
   const code = codeOf(cause);
   const [why, remedy] = door.kind === "socket" ? ofSocket(code) : ofNetwork(code, door.url);
-  const words = `cannot reach ${doorName(door)}: ${why ?? (cause instanceof Error ? cause.message : String(cause))}`;
+  const words = `cannot reach ${addressText(door)}: ${why ?? (cause instanceof Error ? cause.message : String(cause))}`;
   return remedy === undefined ? { words } : { words, remedy };
 }
 
@@ -59,12 +59,12 @@ function ofSocket(code: string | undefined): Why {
       return ["there is no such socket", "-socket with the path that `admin.local_socket` of the node file names"];
     case "EACCES":
     case "EPERM":
-      return ["permission denied", "the same command as the user that runs the gateway"];
+      return ["permission denied", "the same command as the user who runs the gateway"];
     case "EINVAL":
     case "ENAMETOOLONG":
       return ["its path is too long for a socket"];
     case "ECONNREFUSED":
-      return ["nobody listens on it", "starting the gateway whose socket it is"];
+      return ["no process listens on it", "starting the gateway that owns the socket"];
     case "ECONNRESET":
     case "EPIPE":
       return ["the connection ended unexpectedly", "again, and see the gateway's log"];

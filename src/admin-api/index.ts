@@ -5,11 +5,11 @@
  * - `operations/`: operations of the admin API, a file for each kind of resource
  */
 
+export * from "./admin-address.ts";
 export { readJson, readText, refusalOf, throwIfRefused } from "./answer.ts";
 export { AUDIT_EVENT_RULES } from "./audit-events.ts";
 export { bodyShapeOf, type SentAs } from "./body-shape.ts";
 export { type AdminClient, type CallInput, type ClientOptions, createAdminClient, type RawOptions } from "./client.ts";
-export * from "./door.ts";
 export { AdminError } from "./errors.ts";
 export { type Explanation, explain } from "./explain.ts";
 export { LIST_GROUPS, type ListDefinition } from "./list-definition.ts";

@@ -11,7 +11,7 @@ import { Agent, type IncomingHttpHeaders, type IncomingMessage, type OutgoingHtt
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { anySignal } from "../base/index.ts";
-import { type AdminDoor, doorName, type TokenSource } from "./door.ts";
+import { type AdminAddress, addressText, type TokenSource } from "./admin-address.ts";
 import { AdminError } from "./errors.ts";
 
 /** A function returns the same bytes at each call, so that its request can be repeated. */
@@ -38,7 +38,7 @@ export interface CallOptions {
 }
 
 export interface Transport {
-  readonly door: AdminDoor;
+  readonly door: AdminAddress;
   /** Makes one exchange. The time limit covers the answer's head and `read`, but not an answer that `read` returns. */
   exchange<T>(request: AdminRequest, read: (answer: AdminAnswer) => T | Promise<T>, options?: CallOptions): Promise<T>;
   /** Closes idle connections, and aborts exchanges in progress. */
@@ -64,7 +64,7 @@ type Dial = (options: {
   signal: AbortSignal;
 }) => Promise<ReturnType<typeof request>>;
 
-export function openTransport(door: AdminDoor, { timeLimitMs: ownLimit }: TransportOptions = {}): Transport {
+export function openTransport(door: AdminAddress, { timeLimitMs: ownLimit }: TransportOptions = {}): Transport {
   const wire = door.kind === "socket" ? overSocket(door.path) : overNetwork(new URL(door.url));
   const tokens = door.kind === "url" && door.token !== undefined ? sharedTokens(door.token) : undefined;
   // One controller per exchange: a long-lived signal keeps something of each signal derived from it (Node 20).
@@ -115,8 +115,8 @@ export function openTransport(door: AdminDoor, { timeLimitMs: ownLimit }: Transp
           throw new AdminError(0, "timeout", `The gateway gave no answer within ${timeLimitMs} ms.`, { cause: error });
         }
         if (error instanceof AdminError) throw error;
-        if (signal.aborted) throw new AdminError(0, "aborted", "The call was given up.", { cause: error });
-        const message = `The gateway at ${doorName(door)} could not be reached.`;
+        if (signal.aborted) throw new AdminError(0, "aborted", "The call was aborted.", { cause: error });
+        const message = `The gateway at ${addressText(door)} could not be reached.`;
         throw new AdminError(0, "unreachable", message, { cause: error });
       } finally {
         clearTimeout(limit);

@@ -4,7 +4,7 @@
  */
 
 import { spawn } from "node:child_process";
-import type { AdminDoor } from "../admin-api/index.ts";
+import type { AdminAddress } from "../admin-api/index.ts";
 import { escapeControls } from "../base/index.ts";
 import type { Io } from "./io.ts";
 
@@ -16,7 +16,7 @@ const GRACE_MS = 2_000;
 
 export interface RunOptions {
   readonly io: Io;
-  readonly door: AdminDoor;
+  readonly door: AdminAddress;
   readonly signal: AbortSignal;
   readonly timeLimitMs?: number;
 }

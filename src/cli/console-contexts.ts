@@ -1,8 +1,8 @@
 /** Gateways by name: those of the settings, and those that a sign-in is kept of, by their host. */
 
-import type { AdminDoor } from "../admin-api/index.ts";
+import type { AdminAddress } from "../admin-api/index.ts";
 import type { NamedEndpoint } from "../console/index.ts";
-import { chooseDoors } from "./door.ts";
+import { chooseAddresses } from "./choose-address.ts";
 import { UsageError } from "./flags.ts";
 import type { Io } from "./io.ts";
 
@@ -34,7 +34,7 @@ export function doorsOf(
   name: string,
   contexts: readonly NamedEndpoint[],
   io: Io,
-): readonly [AdminDoor, ...AdminDoor[]] {
+): readonly [AdminAddress, ...AdminAddress[]] {
   const found = contexts.find((one) => one.name === name);
   if (found === undefined) {
     const names = contexts.map((one) => one.name).join(", ");
@@ -42,6 +42,6 @@ export function doorsOf(
   }
   const { endpoint: door } = found;
   return door.kind === "socket"
-    ? chooseDoors({ socket: door.path, url: undefined }, io)
-    : chooseDoors({ socket: undefined, url: door.urls.join(",") }, io);
+    ? chooseAddresses({ socket: door.path, url: undefined }, io)
+    : chooseAddresses({ socket: undefined, url: door.urls.join(",") }, io);
 }

@@ -6,7 +6,7 @@
 
 import { stat } from "node:fs/promises";
 import type { ConsolePorts } from "../console/index.ts";
-import { tryApart } from "./console-trials/apart.ts";
+import { runInChild } from "./console-trials/run-in-child.ts";
 import { UsageError } from "./flags.ts";
 import { type Io, resolvePath } from "./io.ts";
 
@@ -14,12 +14,12 @@ const SILENT = { onProgress: () => undefined };
 
 export function createDocumentPorts(io: Io): ConsolePorts["documents"] {
   return {
-    packs: (document, own, signal) => tryApart<"packs">({ kind: "packs", document, own }, io, { signal, ...SILENT }),
-    tryPack: (document, names, options) => tryApart<"pack">({ kind: "pack", document, names }, io, options),
+    packs: (document, own, signal) => runInChild<"packs">({ kind: "packs", document, own }, io, { signal, ...SILENT }),
+    tryPack: (document, names, options) => runInChild<"pack">({ kind: "pack", document, names }, io, options),
     tryThreshold: (document, to, signal) =>
-      tryApart<"threshold">({ kind: "threshold", document, ...to }, io, { signal, ...SILENT }),
+      runInChild<"threshold">({ kind: "threshold", document, ...to }, io, { signal, ...SILENT }),
     async withRaisedVersion(before, after) {
-      const { raisedVersion } = await import("./console-trials/owner.ts");
+      const { raisedVersion } = await import("./console-trials/owned-document.ts");
       return raisedVersion(before, after);
     },
     async stampOf(file) {
@@ -34,7 +34,7 @@ export function createDocumentPorts(io: Io): ConsolePorts["documents"] {
       if (file === undefined) throw new Error("no file owns the document");
       // The modules that read documents are loaded after the first frame.
       const { openDeployment } = await import("./packs/document.ts");
-      const { otherWhy } = await import("./console-trials/owner.ts");
+      const { otherWhy } = await import("./console-trials/owned-document.ts");
       const opened = await openDeployment(file, true, { ...io, signal });
       const why = otherWhy(opened, file, text);
       if (why !== undefined) throw new UsageError(why);

@@ -16,7 +16,7 @@ import { follow } from "./follow.ts";
 import { type Io, resolvePath } from "./io.ts";
 import { sizeText } from "./progress.ts";
 import { stateHome } from "./state-home.ts";
-import { fileTarget, writeWhole } from "./whole-file.ts";
+import { fileTarget, writeWhole } from "./write-atomically.ts";
 
 /** The gateway takes no larger one. */
 const MAX_DOCUMENT_BYTES = 4 << 20;

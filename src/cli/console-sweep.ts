@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { parseDocument } from "yaml";
 import type { JobOptions, OwnedDocument, SweepAnswer, SweepResult, TurningCase } from "../console/index.ts";
-import { detectorThreshold } from "./console-trials/owner.ts";
+import { detectorThreshold } from "./console-trials/owned-document.ts";
 import { clip, type FlagsOf, parseFlags, UsageError } from "./flags.ts";
 import {
   casesOf,
@@ -33,7 +33,7 @@ import {
 } from "./guardrail-eval/index.ts";
 import type { Io } from "./io.ts";
 import { guardrailsEvalFlags } from "./specs.ts";
-import { splitWords } from "./split-words.ts";
+import { splitWords } from "./split-command-line.ts";
 
 const { detector, kind, types, parallel, limit, rename } = guardrailsEvalFlags;
 /** Flags of the verb that select what is scored; the document is the one in force, the report is the view's. */

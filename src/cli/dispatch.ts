@@ -4,7 +4,7 @@
  */
 
 import { type FlagsOf, type FlagTable, parseFlags, UsageError } from "./flags.ts";
-import { holdHangups } from "./hangups.ts";
+import { holdSighup } from "./hold-sighup.ts";
 import type { ExitStatus, Io } from "./io.ts";
 import type { Entry, Positionals } from "./verb-table.ts";
 
@@ -20,7 +20,7 @@ type Loaders = { readonly [Name in keyof FlagsByName]: () => Promise<VerbModule<
 
 const LOADERS: Loaders = {
   async ""() {
-    const held = holdHangups();
+    const held = holdSighup();
     const { run } = await import("./verbs/run.ts");
     return { run: (options, positionals, io) => run(options, positionals, io, held) };
   },

@@ -1,6 +1,6 @@
 /** Flags of the verbs of guardrails. */
 
-import { doorFlags } from "./door-flags.ts";
+import { addressFlags } from "./address-flags.ts";
 import type { FlagTable } from "./flags.ts";
 
 export const guardrailsEvalFlags = {
@@ -16,43 +16,47 @@ export const guardrailsEvalFlags = {
     value: "KIND",
     choices: ["user", "system", "assistant", "tool_result", "output"],
     default: "user",
-    meaning: "kind of segment of a case that names none",
+    meaning: "kind of segment for cases without one",
   },
   types: {
     kind: "string",
     value: "TYPE[,...]",
-    defaultText: "those that the data mark",
-    meaning: "entity types or labels that are scored",
+    defaultText: "those of the data",
+    meaning: "entity types or labels to score",
   },
   sweep: {
     kind: "boolean",
-    meaning: "with thresholds lowered: average precision, and the figures at every 0.05 and at quantiles of the scores",
+    meaning:
+      "also report average precision, and the figures at thresholds in steps of 0.05 and at quantiles of the scores",
   },
-  errors: { kind: "integer", value: "N", min: 0, max: 100_000, default: 10, meaning: "wrong cases to print" },
-  parallel: { kind: "integer", value: "N", min: 1, max: 256, default: 1, meaning: "cases inspected at once" },
-  limit: { kind: "integer", value: "N", min: 0, default: 0, meaning: "cases of each file that are scored; 0: all" },
+  errors: { kind: "integer", value: "N", min: 0, max: 100_000, default: 10, meaning: "number of wrong cases to print" },
+  parallel: { kind: "integer", value: "N", min: 1, max: 256, default: 1, meaning: "number of cases inspected at once" },
+  limit: { kind: "integer", value: "N", min: 0, default: 0, meaning: "number of cases to score in each file; 0: all" },
   json: { kind: "boolean", meaning: "print the report as JSON" },
-  invariance: { kind: "boolean", meaning: "read the data as one meaning a row in several languages" },
+  invariance: {
+    kind: "boolean",
+    meaning: "read the data as rows of translations, and compare the findings of the languages",
+  },
   reference: {
     kind: "string",
     value: "LANG",
     default: "en",
-    meaning: "with -invariance: the language that the others are read against",
+    meaning: "with -invariance: language that the others are compared with",
   },
-  verdicts: { kind: "boolean", meaning: "with -json: what is marked and what was found in every case" },
+  verdicts: { kind: "boolean", meaning: "with -json: also print the labels and findings of every case" },
   rename: {
     kind: "strings",
     value: "FROM=TO",
-    meaning: "rename a type, beside PER, PERS, LOC, GPE, ORG and MIS to their long names; may be repeated",
+    meaning: "rename a type, in addition to PER, PERS, LOC, GPE, ORG and MIS; may be repeated",
   },
 } as const satisfies FlagTable;
 
 export const guardrailsInspectFlags = {
-  ...doorFlags,
+  ...addressFlags,
   config: {
     kind: "string",
     value: "PATH",
-    meaning: "deployment document, or a node file that names one; in place of a gateway that runs",
+    meaning: "deployment document, or a node file that names one, instead of a running gateway",
   },
   profile: { kind: "string", value: "NAME", defaultText: "none", meaning: "profile of the caller" },
   kind: {
@@ -60,13 +64,13 @@ export const guardrailsInspectFlags = {
     value: "KIND",
     choices: ["system", "user", "assistant", "tool_args", "tool_result", "output", "header", "query"],
     default: "user",
-    meaning: "what the text is; output: of an answer, all others of a request",
+    meaning: "kind of the text; output is part of an answer, all others of a request",
   },
-  model: { kind: "string", value: "NAME", meaning: "model that is asked for, as rules read it" },
-  json: { kind: "boolean", meaning: "print all of it as JSON, as the admin API answers" },
+  model: { kind: "string", value: "NAME", meaning: "requested model, for rules that read it" },
+  json: { kind: "boolean", meaning: "print the answer of the admin API as JSON" },
 } as const satisfies FlagTable;
 
 export const guardrailsListFlags = {
-  ...doorFlags,
+  ...addressFlags,
   json: { kind: "boolean", meaning: "print the rows as JSON" },
 } as const satisfies FlagTable;

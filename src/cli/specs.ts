@@ -5,7 +5,7 @@
  * Source: specification document 1, "Command line"; design decisions, section 9.
  */
 
-import { doorFlags } from "./door-flags.ts";
+import { addressFlags } from "./address-flags.ts";
 import type { FlagTable } from "./flags.ts";
 
 export * from "./guardrail-flags.ts";
@@ -183,7 +183,7 @@ export const clusterRecoverFlags = {
 } as const satisfies FlagTable;
 
 export const adminFlags = {
-  ...doorFlags,
+  ...addressFlags,
   d: { kind: "string", value: "BODY", meaning: "request body; @FILE reads a file, @- reads stdin" },
   "if-match": {
     kind: "integer",
@@ -195,7 +195,7 @@ export const adminFlags = {
 } as const satisfies FlagTable;
 
 export const consoleFlags = {
-  socket: doorFlags.socket,
+  socket: addressFlags.socket,
   url: {
     kind: "string",
     value: "URL[,...]",
@@ -232,7 +232,7 @@ export const consoleFlags = {
 } as const satisfies FlagTable;
 
 export const queryFlags = {
-  ...doorFlags,
+  ...addressFlags,
   o: {
     kind: "string",
     value: "FORMAT",
@@ -258,7 +258,7 @@ export const queryFlags = {
 } as const satisfies FlagTable;
 
 export const snapshotSaveFlags = {
-  ...doorFlags,
+  ...addressFlags,
   stale: {
     kind: "boolean",
     meaning: "take it from the queried node even if it is not the leader and may be slightly behind",
@@ -266,7 +266,7 @@ export const snapshotSaveFlags = {
 } as const satisfies FlagTable;
 
 export const snapshotRestoreFlags = {
-  ...doorFlags,
+  ...addressFlags,
   "without-secrets": {
     kind: "boolean",
     meaning:

@@ -36,7 +36,7 @@ import {
   versionFlags,
 } from "./specs.ts";
 import { type Positionals, SCHEMAS, SHELLS, type Verb } from "./verb.ts";
-import { VERBS_ELSEWHERE } from "./verbs-elsewhere.ts";
+import { VERBS_OF_OTHER_TOOLS } from "./verbs-of-other-tools.ts";
 
 export * from "./verb.ts";
 
@@ -383,7 +383,7 @@ export function findVerb(args: readonly string[]): { readonly verb: Entry; reado
     const hint = second === undefined ? "" : didYouMean(second, followers);
     throw new UsageError(`'${clip(first)}' is followed by ${followers.join(" or ")}${hint}`);
   }
-  const elsewhere = Object.hasOwn(VERBS_ELSEWHERE, first) ? VERBS_ELSEWHERE[first] : undefined;
+  const elsewhere = Object.hasOwn(VERBS_OF_OTHER_TOOLS, first) ? VERBS_OF_OTHER_TOOLS[first] : undefined;
   if (elsewhere !== undefined) throw new UsageError(`there is no verb '${clip(first)}': ${elsewhere}`);
   const names = VERBS.map(({ name }) => name);
   throw new UsageError(`unknown verb '${clip(first)}'${didYouMean(first, names)}`);

@@ -6,7 +6,7 @@
  * (operator console reference, A3).
  */
 
-import type { AdminDoor } from "../admin-api/index.ts";
+import type { AdminAddress } from "../admin-api/index.ts";
 import { Lifetime, pause, systemClock } from "../base/index.ts";
 import { drawScreen } from "./draw/draw-screen.ts";
 import { eventsOfMouse } from "./draw/mouse-targets.ts";
@@ -44,7 +44,7 @@ import { stepWorkbench } from "./workbench/step-workbench.ts";
 
 export interface ConsoleOptions {
   /** Admin endpoints of the nodes of one cluster, tried in this order. */
-  readonly endpoints: readonly [AdminDoor, ...AdminDoor[]];
+  readonly endpoints: readonly [AdminAddress, ...AdminAddress[]];
   readonly ports: ConsolePorts;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly isReadOnly: boolean;
@@ -315,7 +315,7 @@ function signalled({ reason }: AbortSignal): ConsoleEnd {
   return { kind: "signal", signal: by === "SIGTERM" || by === "SIGINT" ? by : "SIGHUP" };
 }
 
-function endpointOf(endpoint: AdminDoor): ConsoleEndpoint {
+function endpointOf(endpoint: AdminAddress): ConsoleEndpoint {
   return endpoint.kind === "socket"
     ? { endpoint, name: `unix:${endpoint.path}`, flags: `-socket ${quoted(endpoint.path)}` }
     : { endpoint, name: endpoint.url, flags: `-url ${quoted(endpoint.url)}` };

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createDocumentPorts } from "../../src/cli/console-documents.ts";
-import { withScalar } from "../../src/cli/console-trials/owner.ts";
+import { withScalar } from "../../src/cli/console-trials/owned-document.ts";
 import type { OwnedDocument } from "../../src/console/index.ts";
 import { builtInPackIds } from "../../src/server/node/index.ts";
 import { atEnd } from "../e2e/support/wait.ts";

@@ -6,7 +6,7 @@ import { TABLES } from "../../src/admin-api/index.ts";
 import { parseFlags, UsageError } from "../../src/cli/flags.ts";
 import { execute } from "../../src/cli/main.ts";
 import { ALL_LISTS, columnsOf, listNamed, type Row } from "../../src/cli/operate/lists.ts";
-import { conditionOf } from "../../src/cli/operate/where.ts";
+import { conditionOf } from "../../src/cli/operate/row-conditions.ts";
 import { bufferIo } from "./buffers.ts";
 
 test("every list of the admin API can be got, with columns that it has", () => {

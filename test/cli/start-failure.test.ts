@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { startFailure } from "../../src/cli/start-failure.ts";
-import { placeSocket } from "../../src/server/admin/doors/socket-path.ts";
+import { placeSocket } from "../../src/server/admin/listeners/socket-path.ts";
 import { unwritable } from "../../src/server/audit/audit-error.ts";
 import { listenLocally } from "../e2e/support/ports.ts";
 

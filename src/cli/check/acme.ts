@@ -8,7 +8,7 @@ import { anySignal, formatDuration, parseAddress, systemClock } from "../../base
 import type { NodeFile } from "../../server/core/config/index.ts";
 import { acmeSettingsOf } from "../../server/node/index.ts";
 import { type AcmeSettings, AttemptFailed, type DnsProvider, openAuthority } from "../../server/tls/index.ts";
-import type { Answer, Limits, Probe } from "./answer.ts";
+import type { Answer, Limits, Probe } from "./probe.ts";
 
 interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -68,7 +68,7 @@ async function askAuthority({ ca, roots, eab, proxies }: AcmeSettings, signal: A
     const { requiresEab, terms, renewalInfo, skewMs = 0 } = await authority.directory(signal);
     const tookMs = Math.round(performance.now() - startedAt);
     if (requiresEab && eab === undefined) {
-      return { verdict: "fail", words: `${ca} makes accounts only with a binding that it issues: set tls.eab` };
+      return { verdict: "fail", words: `${ca} requires external account binding: set tls.eab` };
     }
     const minutes = Math.round(Math.abs(skewMs) / MINUTE_MS);
     const skew = `the clock of this machine is ${minutes} min ${skewMs > 0 ? "behind" : "ahead of"} that of ${ca}`;
@@ -76,8 +76,8 @@ async function askAuthority({ ca, roots, eab, proxies }: AcmeSettings, signal: A
       return { verdict: "fail", words: `${skew}; nothing is ordered until it is right` };
     const words = [
       `${ca} answered in ${tookMs} ms`,
-      eab === undefined ? "accounts need no binding" : "accounts are bound by tls.eab",
-      renewalInfo === undefined ? "it tells no renewal information" : "it tells renewal information",
+      eab === undefined ? "no external account binding is required" : "accounts are bound by tls.eab",
+      renewalInfo === undefined ? "no renewal information" : "renewal information is available",
       terms === undefined ? "it names no terms of service" : `an order agrees to ${terms}`,
     ].join("; ");
     return Math.abs(skewMs) > NOTED_SKEW_MS

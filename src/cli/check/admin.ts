@@ -4,8 +4,8 @@ import { type IssuerOptions, probeIssuer } from "../../server/auth/index.ts";
 import type { NodeFile } from "../../server/core/config/index.ts";
 import { beside, issuersOf, readPolicy } from "../../server/node/index.ts";
 import { isExposed } from "../sign-in/index.ts";
-import type { Answer, Limits, Probe } from "./answer.ts";
-import { auditDirOf } from "./places.ts";
+import { auditDirOf } from "./directories.ts";
+import type { Answer, Limits, Probe } from "./probe.ts";
 
 const note = (words: string): Answer => ({ verdict: "note", subject: "node", words });
 
@@ -19,7 +19,7 @@ export function doorAnswers(nodeFile: NodeFile, path: string): readonly Answer[]
   if (socket === undefined && listen === "") return [note("serves no admin API: no `admin`"), trail];
   const callers =
     issuers.length === 0
-      ? "whoever reaches this machine's loopback, without a token"
+      ? "every caller on this machine, without a token"
       : `callers with a token of ${issuers.map(({ issuer }) => issuer).join(", ")}`;
   return [
     ...(socket === undefined ? [] : [note(`serves the admin API on the socket ${beside(path, socket)}`)]),
@@ -61,7 +61,7 @@ export async function libraryAnswers({ admin }: NodeFile): Promise<readonly Answ
   const subject = "library koffi";
   try {
     await openPeerCredentials();
-    return [{ verdict: "ok", subject, words: "tells who calls on the admin socket" }];
+    return [{ verdict: "ok", subject, words: "identifies the callers of the admin socket" }];
   } catch (error) {
     return [{ verdict: "fail", subject, words: error instanceof Error ? error.message : String(error) }];
   }

@@ -4,7 +4,7 @@
  */
 import type { AuthRules, IssuerBinding } from "../../server/auth/index.ts";
 import type { Governance } from "../../server/snapshot/index.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer } from "./probe.ts";
 
 const note = (words: string): Answer => ({ verdict: "note", subject: "node", words });
 

@@ -4,7 +4,7 @@ import { systemClock } from "../../base/index.ts";
 import type { NodeFile } from "../../server/core/config/index.ts";
 import { certificateFilesOf } from "../../server/node/index.ts";
 import { expiryStage, readCertificateFiles } from "../../server/tls/index.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer } from "./probe.ts";
 
 const SUBJECT = "certificate";
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -6,7 +6,7 @@ import { anySignal } from "../../base/index.ts";
 import type { Credential, Presenter } from "../../server/credentials/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
-import type { Probe } from "./answer.ts";
+import type { Probe } from "./probe.ts";
 
 /** Returns one probe per entry; for a signing one, one per API that it is used for. */
 export function credentialProbes({ compiled: { snapshot } }: LoadedNode, presenter: Presenter): readonly Probe[] {
@@ -24,7 +24,7 @@ export function credentialProbes({ compiled: { snapshot } }: LoadedNode, present
     return {
       subject,
       async ask({ signal, timeoutMs }) {
-        if (isSealed(credential)) return { verdict: "note", subject, words: "not asked: it is sealed in the cluster" };
+        if (isSealed(credential)) return { verdict: "note", subject, words: "not tested: it is sealed in the cluster" };
         const limit = anySignal([signal, AbortSignal.timeout(timeoutMs)]);
         return { subject, ...(await presenter.rehearse(credential, limit)) };
       },

@@ -7,8 +7,8 @@ import { anySignal } from "../../base/index.ts";
 import { type LoadedNode, openModelCallsAlone } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
 import type { Io } from "../io.ts";
-import type { Answer, Limits, Probe } from "./answer.ts";
 import { isSealed } from "./credentials.ts";
+import type { Answer, Limits, Probe } from "./probe.ts";
 
 type Snapshot = LoadedNode["compiled"]["snapshot"];
 type Asked = NonNullable<LoadedNode["compiled"]["probes"]>[number];
@@ -27,7 +27,7 @@ async function ask(
   { timeoutMs, signal }: Limits,
 ): Promise<Answer> {
   if (presents.includes(STAND_IN) || asksSealed(provider, snapshot)) {
-    return { verdict: "note", subject, words: "not asked: what it is asked with is sealed in the cluster" };
+    return { verdict: "note", subject, words: "not tested: its credential is sealed in the cluster" };
   }
   const calls = openModelCallsAlone(snapshot, env);
   const limit = AbortSignal.timeout(timeoutMs);

@@ -11,8 +11,8 @@ import { type ForwardProxies, proxyConnector } from "../../server/forward-proxy/
 import type { LoadedNode } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
 import { type Fronted, fetchDocument } from "../../server/upstream/index.ts";
-import type { Answer, Limits, Probe } from "./answer.ts";
 import { isSealed } from "./credentials.ts";
+import type { Answer, Limits, Probe } from "./probe.ts";
 
 export function frontedProbes(
   { compiled: { snapshot } }: LoadedNode,
@@ -33,7 +33,7 @@ async function ask(
 ): Promise<Answer> {
   const { channel, path, cardUrl = "" } = fronted;
   if (isSealed(channel.credential) || `${channel.origin}${path}${cardUrl}`.includes(STAND_IN)) {
-    return { verdict: "note", subject, words: "not asked: what it is asked with is sealed in the cluster" };
+    return { verdict: "note", subject, words: "not tested: its credential is sealed in the cluster" };
   }
   const pools = new Map<string, Pool>();
   const pool = (origin: string): Pool => {
@@ -111,7 +111,7 @@ async function askServer(
   if (answer.kind === "failed") return fail(answer.problem);
   const { status } = answer;
   if ((status === 401 || status === 403) && isCallers) {
-    const words = `${shownUrl} answered ${status}: it is called as the caller, whom there is none of here`;
+    const words = `${shownUrl} answered ${status}: it is called with the caller's credential, and this check has none`;
     return { verdict: "note", subject, words };
   }
   if (status === 401 || status === 403) {

@@ -2,7 +2,7 @@
 
 import { installCommand } from "../../base/index.ts";
 import type { Deployment } from "../../server/core/config/index.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer } from "./probe.ts";
 
 /** Returns nothing if no detector uses it. */
 export async function prefilterAnswers(document: Deployment | undefined): Promise<readonly Answer[]> {

@@ -5,7 +5,7 @@
 import { parseAddress } from "../../base/index.ts";
 import { settingsLine } from "../../server/inspector/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer } from "./probe.ts";
 
 /** Returns whether there is nothing to route, so that no data listener is opened. */
 export function onlyInspects({ nodeFile, compiled }: LoadedNode): boolean {
@@ -24,12 +24,12 @@ export function inspectorAnswers(node: LoadedNode): readonly Answer[] {
   return [
     ...(onlyInspects(node) ? [note("only inspects, and opens no data listener: nothing is routed")] : []),
     ...(cluster.data_dir === undefined ? [note("keeps its state in memory: no `cluster.data_dir`")] : []),
-    note(`serves the inspector on ${listen} in plaintext, to whoever reaches it`),
+    note(`serves the inspector on ${listen} in plaintext, to every client that reaches it`),
     ...(isEveryInterface(listen)
       ? [note(`${listen} is every interface: let the private network of the peers alone reach it`)]
       : []),
     peers(`the filter of a peer must have ${settingsLine(extproc)}`),
-    peers("the filter of a peer must have failure_mode_allow: false, or what fails here goes on uninspected"),
+    peers("the filter of a peer must have failure_mode_allow: false, or failures here let traffic pass uninspected"),
     ...(extproc.request_body_mode === "streamed" || extproc.inspect_responses === "streamed"
       ? [peers(timeWords(node))]
       : []),
@@ -37,12 +37,12 @@ export function inspectorAnswers(node: LoadedNode): readonly Answer[] {
       ? [peers("a request whose body ends in trailers is refused with 501: `request_body_mode: duplex` inspects them")]
       : []),
     ...(extproc.inspect_responses === "streamed"
-      ? [peers("what a rule denies of a response is denied after its status has left, since its body is streamed")]
+      ? [peers("a denied response ends after its status was sent, since its body is streamed")]
       : []),
     ...(guardrails.of(undefined) === undefined && guardrails.inForce.detectors.length > 0
       ? [
           peers(
-            "no detector is in force for who has no profile, which is all that a proxy tells of: nothing is inspected",
+            "no detector applies to callers without a profile, and callers of a proxy have none: nothing is inspected",
           ),
         ]
       : []),

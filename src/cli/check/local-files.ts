@@ -7,8 +7,8 @@ import { X509Certificate } from "node:crypto";
 import { statSync } from "node:fs";
 import type { NodeFile } from "../../server/core/config/index.ts";
 import { beside, ConfigurationRefused, keySourcesOf, readTextSync } from "../../server/node/index.ts";
-import type { Answer } from "./answer.ts";
 import { certificateAnswers } from "./certificates.ts";
+import type { Answer } from "./probe.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

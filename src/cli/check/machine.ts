@@ -10,7 +10,7 @@ import { allottedCores, allottedMemory, parseAddress } from "../../base/index.ts
 import type { NodeFile } from "../../server/core/config/index.ts";
 import { DEFAULT_ADMISSION } from "../../server/memory/index.ts";
 import { countIn, neededMemory, workersIn } from "../../server/node/index.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer } from "./probe.ts";
 
 const MIB = 1 << 20;
 const GIB = 1 << 30;

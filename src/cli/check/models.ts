@@ -7,7 +7,7 @@ import { ModelError, openModelStore } from "../../server/models/index.ts";
 import { type LoadedNode, modelCacheOf } from "../../server/node/index.ts";
 import { buildOf } from "../build.ts";
 import { sizeText } from "../progress.ts";
-import type { Answer, Limits } from "./answer.ts";
+import type { Answer, Limits } from "./probe.ts";
 
 /** `path`: of the node file. Rejects with the signal's reason. */
 export async function absentModelAnswers(

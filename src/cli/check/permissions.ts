@@ -6,7 +6,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { NodeFile } from "../../server/core/config/index.ts";
 import { beside } from "../../server/node/index.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer } from "./probe.ts";
 
 /** Maximum files of a secrets folder that are checked. */
 const MOST_FILES = 1_000;

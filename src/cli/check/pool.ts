@@ -5,7 +5,7 @@ import { loadExtProc } from "../../server/ext-proc/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
 import { connectPicker, createNames, fencedAs } from "../../server/upstream/index.ts";
-import type { Answer, Limits, Probe } from "./answer.ts";
+import type { Answer, Limits, Probe } from "./probe.ts";
 
 type Provider = LoadedNode["compiled"]["snapshot"]["providers"][number];
 type Pool = NonNullable<Provider["pool"]>;
@@ -47,7 +47,7 @@ export const memberLookup =
 const sealed = (subject: string): Answer => ({
   verdict: "note",
   subject,
-  words: "not asked: its address is sealed in the cluster",
+  words: "not tested: its address is sealed in the cluster",
 });
 
 async function askName(

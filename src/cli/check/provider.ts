@@ -6,10 +6,10 @@ import { type ForwardProxies, openProxyAgent } from "../../server/forward-proxy/
 import type { LoadedNode } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
 import { failureWords } from "../../server/upstream/index.ts";
-import type { Answer, Limits, Probe } from "./answer.ts";
 import { clockFault } from "./clock.ts";
 import { isSealed } from "./credentials.ts";
 import { memberLookup } from "./pool.ts";
+import type { Answer, Limits, Probe } from "./probe.ts";
 
 type Provider = LoadedNode["compiled"]["snapshot"]["providers"][number];
 type Channel = Provider["channels"][number];
@@ -50,7 +50,7 @@ async function askProvider(
   const url = channel.origin + path;
   const headers = [...provider.addedHeaders];
   if (isSealed(credential) || `${url}\n${headers.join("\n")}`.includes(STAND_IN)) {
-    return { verdict: "note", subject, words: "not asked: what it is asked with is sealed in the cluster" };
+    return { verdict: "note", subject, words: "not tested: its credential is sealed in the cluster" };
   }
   if (channel.dialect === "messages") headers.push("anthropic-version", "2023-06-01");
   const asked = { method: "GET", path, host, headers, body: null };
@@ -83,7 +83,7 @@ function judge(subject: string, words: string, status: number, hasCredential: bo
   if (status === 401 || status === 403) {
     return hasCredential
       ? { verdict: "fail", subject, words: `${words}: it refuses the credential` }
-      : { verdict: "ok", subject, words: `${words}: it wants a credential, which clients bring themselves` };
+      : { verdict: "ok", subject, words: `${words}: it requires a credential, which clients send themselves` };
   }
   if (status >= 500) return { verdict: "fail", subject, words };
   if (status === 404 || status === 405) return { verdict: "ok", subject, words: `${words}: it lists no models` };

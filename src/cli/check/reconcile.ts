@@ -7,7 +7,7 @@ import type { LoadedNode } from "../../server/node/index.ts";
 import { fetchReport, windowAt } from "../../server/reconcile/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
 import type { Audited } from "../../server/snapshot/index.ts";
-import type { Answer, Limits, Probe } from "./answer.ts";
+import type { Answer, Limits, Probe } from "./probe.ts";
 
 const DAY_MS = 86_400_000;
 const MAX_REPORT_BYTES = 8 << 20;
@@ -26,7 +26,7 @@ async function ask(
   { timeoutMs, signal }: Limits,
 ): Promise<Answer> {
   if (`${audited.adminKey}${audited.baseUrl}`.includes(STAND_IN)) {
-    return { verdict: "note", subject, words: "not asked: what it is asked with is sealed in the cluster" };
+    return { verdict: "note", subject, words: "not tested: its credential is sealed in the cluster" };
   }
   const dialler = openGuardedDialler({ connectMs: timeoutMs, maxAnswerBytes: MAX_REPORT_BYTES, proxies });
   const limit = AbortSignal.timeout(timeoutMs);

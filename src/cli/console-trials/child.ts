@@ -35,7 +35,7 @@ async function answerTo({ asked, cwd }: ToTrial): Promise<FromTrial> {
   io.signal.addEventListener("abort", end);
   try {
     // A chunk of its own: paths of what comes with the program are taken from there.
-    const { carryOut } = await import("./try.ts");
+    const { carryOut } = await import("./run-trial.ts");
     return { kind: "done", answer: await carryOut(asked, io, progress()) };
   } catch (error) {
     return { kind: error instanceof UsageError ? "refused" : "failed", words: wordsOf(error) };

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Lifetime, Log } from "../../base/index.ts";
-import { isColoured } from "../colours.ts";
+import { isColored } from "../color.ts";
 import type { FlagsOf } from "../flags.ts";
 import type { Io } from "../io.ts";
 import { devFlags } from "../specs.ts";
@@ -59,7 +59,7 @@ export async function runDevInspector(
     ...{ dir, nodePath, envoyPath, bootstrap, launcher: launcherFor(io.env) ?? "gateway" },
     moved: Object.values(found).flatMap(({ moved }) => moved ?? []),
   };
-  io.stdout.write(words(addresses, isColoured(io)));
+  io.stdout.write(words(addresses, isColored(io)));
   return node;
 }
 
@@ -88,11 +88,11 @@ interface Printed {
   readonly moved: readonly string[];
 }
 
-function words(printed: Printed, isColoured: boolean): string {
+function words(printed: Printed, isColored: boolean): string {
   const { inspector, metrics, envoy, envoyAdmin, upstream, dir, nodePath, envoyPath, bootstrap, launcher, moved } =
     printed;
-  const bold = (text: string): string => (isColoured ? `\u001b[1m${text}\u001b[22m` : text);
-  const dim = (text: string): string => (isColoured ? `\u001b[2m${text}\u001b[22m` : text);
+  const bold = (text: string): string => (isColored ? `\u001b[1m${text}\u001b[22m` : text);
+  const dim = (text: string): string => (isColored ? `\u001b[2m${text}\u001b[22m` : text);
   const curl = (content: string): string =>
     `curl -i ${envoy}/v1/chat/completions -H 'content-type: application/json' -d '{"model":"sim-chat","messages":[{"role":"user","content":"${content}"}]}'`;
   return `

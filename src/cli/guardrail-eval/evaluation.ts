@@ -2,14 +2,14 @@
 
 import type { SegmentKind } from "../../server/core/guardrails/index.ts";
 import type { EvalCase, Mark } from "./cases.ts";
-import { countFailures, type FailedCases } from "./failed.ts";
+import { countFailures, type FailedCases } from "./failure-counts.ts";
 import { askDetectors, type CaseFinding, findingsIn, removedIn, type Turn } from "./inspect.ts";
-import type { Names } from "./names.ts";
 import type { Subject } from "./subject.ts";
 import type { Scope } from "./survey.ts";
 import { createSweep, type Sweep, type SweepOptions } from "./sweep.ts";
 import { count, createTally, type Outcome, type Tally } from "./tally.ts";
-import { explained, faultsOf, type Near, type WrongCase } from "./wrong.ts";
+import type { Names } from "./type-names.ts";
+import { explained, faultsOf, type Near, type WrongCase } from "./wrong-cases.ts";
 
 export interface EvaluationOptions {
   readonly subject: Subject;

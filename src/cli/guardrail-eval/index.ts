@@ -3,14 +3,14 @@
 export { DataError, type EvalCase, type Mark } from "./cases.ts";
 export { sentencesOf } from "./conll.ts";
 export { casesOf, type DataFile, openData } from "./data-file.ts";
-export { eachOf } from "./each.ts";
 export { createEvaluation, type EvaluationOptions } from "./evaluation.ts";
-export type { FailedCases } from "./failed.ts";
+export type { FailedCases } from "./failure-counts.ts";
+export { eachOf } from "./for-each-parallel.ts";
 export { type Agreement, type Bag, compareRow } from "./invariance.ts";
 export { caseOf, type Warn } from "./json-lines.ts";
 export { createLanguages, languagesLines, languagesReport } from "./languages.ts";
 export { type Line, linesOf, MAX_LINE_BYTES } from "./lines.ts";
-export { type Names, namesOf } from "./names.ts";
+export { checkDetector, failedWords, progressWords, warner } from "./messages.ts";
 export { type FiguresByKind, figuresByKind, reportOf } from "./report.ts";
 export { reportLines } from "./report-text.ts";
 export { type Row, rowsOf } from "./rows.ts";
@@ -19,6 +19,6 @@ export { compileSubject, compileSubjectIn, judgeWords, type Subject, spentWords 
 export { type Scope, type Survey, scopeOf, surveyOf, unmarkedWarnings } from "./survey.ts";
 export type { Step, SweepOptions, Swept } from "./sweep.ts";
 export { count, createTally, isMarked, type Outcome, SCORES, type ScoreKind, type Tally, totalOf } from "./tally.ts";
-export type { Side, Turned, Turning } from "./turning.ts";
-export { checkDetector, failedWords, progressWords, warner } from "./words.ts";
-export { type Faults, faultsOf } from "./wrong.ts";
+export type { Side, Turned, Turning } from "./threshold-changes.ts";
+export { type Names, namesOf } from "./type-names.ts";
+export { type Faults, faultsOf } from "./wrong-cases.ts";

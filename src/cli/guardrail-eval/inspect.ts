@@ -12,8 +12,8 @@ import {
 } from "../../server/core/guardrails/index.ts";
 import { removedFrom } from "../../server/snapshot/index.ts";
 import type { Mark } from "./cases.ts";
-import type { Names } from "./names.ts";
 import type { Subject } from "./subject.ts";
+import type { Names } from "./type-names.ts";
 
 export interface Turn {
   readonly text: string;

@@ -3,7 +3,7 @@
 import { escapeControls } from "../../base/index.ts";
 import { tableLines } from "../table-text.ts";
 import { type EvaluationOptions, outcomeOf } from "./evaluation.ts";
-import { countFailures, type FailedCases } from "./failed.ts";
+import { countFailures, type FailedCases } from "./failure-counts.ts";
 import { askDetectors, findingsIn } from "./inspect.ts";
 import { type Agreement, type Bag, compareRow } from "./invariance.ts";
 import { counted, figure } from "./report-text.ts";

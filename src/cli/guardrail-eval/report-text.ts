@@ -2,7 +2,7 @@
 
 import { escapeControls } from "../../base/index.ts";
 import { utf16Offsets } from "../../server/core/guardrails/index.ts";
-import { REMOVED_WORDS } from "../guardrail-words.ts";
+import { REMOVED_WORDS } from "../guardrail-text.ts";
 import { type TextColumn, tableLines } from "../table-text.ts";
 import type { Mark } from "./cases.ts";
 import type { Evaluation } from "./evaluation.ts";
@@ -11,7 +11,7 @@ import { type FiguresByKind, figuresByKind, typesOf } from "./report.ts";
 import { type Figures, macroF1 } from "./scoring.ts";
 import type { Swept } from "./sweep.ts";
 import { isMarked, SCORES, type ScoreKind, type Tally } from "./tally.ts";
-import type { Near, WrongCase } from "./wrong.ts";
+import type { Near, WrongCase } from "./wrong-cases.ts";
 
 /** Characters of a text on either side of what is shown of it. */
 const AROUND = 40;

@@ -6,7 +6,7 @@ import type { CaseFinding } from "./inspect.ts";
 import { type Figures, figuresOf, NO_COUNTS } from "./scoring.ts";
 import type { Swept } from "./sweep.ts";
 import { isMarked, SCORES, type ScoreKind, type Tally, totalOf } from "./tally.ts";
-import type { WrongCase } from "./wrong.ts";
+import type { WrongCase } from "./wrong-cases.ts";
 
 export type FiguresByKind = Readonly<Record<ScoreKind, Figures | null>>;
 

@@ -3,7 +3,7 @@
 import { utf8Length } from "../../server/core/guardrails/index.ts";
 import { didYouMean } from "../flags.ts";
 import type { EvalCase } from "./cases.ts";
-import type { Names } from "./names.ts";
+import type { Names } from "./type-names.ts";
 
 export interface Survey {
   readonly cases: number;

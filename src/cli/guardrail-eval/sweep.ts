@@ -6,13 +6,13 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { EvalCase, Mark } from "./cases.ts";
 import { type CaseFinding, findingsIn, type Raw } from "./inspect.ts";
-import type { Names } from "./names.ts";
 import { averagePrecision, decilesOf, matchByOverlap, matchExactly, type Scored, STEPS } from "./scoring.ts";
 import type { Subject } from "./subject.ts";
 import type { Scope } from "./survey.ts";
 import { count, createTally, isMarked, type Outcome, SCORES, type ScoreKind, type Tally, totalOf } from "./tally.ts";
-import { createTurns, type Turned } from "./turning.ts";
-import { bestOf, faultsOf } from "./wrong.ts";
+import { createTurns, type Turned } from "./threshold-changes.ts";
+import type { Names } from "./type-names.ts";
+import { bestOf, faultsOf } from "./wrong-cases.ts";
 
 /** Time of one slice of a sweep, in milliseconds. Between slices the event loop can do other work. */
 const TURN_MS = 8;

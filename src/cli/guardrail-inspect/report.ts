@@ -2,13 +2,13 @@
 
 import { escapeControls, escapeControlsOfLines } from "../../base/index.ts";
 import type { Rehearsal } from "../../server/core/guardrails/index.ts";
-import { finderWords, REMOVED_WORDS, scoreWords, unaskedWords } from "../guardrail-words.ts";
+import { finderWords, REMOVED_WORDS, scoreWords, unaskedWords } from "../guardrail-text.ts";
 import { type TextColumn, tableLines } from "../table-text.ts";
 
 export interface ShownAs {
   /** Cells of the terminal; undefined: unlimited. */
   readonly width: number | undefined;
-  readonly isColoured: boolean;
+  readonly isColored: boolean;
 }
 
 /** Maximum number of removed findings that are shown; -json has all. */
@@ -20,10 +20,10 @@ const FOUND = [column("type"), column("score", true), column("bytes", true), col
 const REMOVED = [column("type"), column("score", true), column("bytes", true), column("by"), column("removed")];
 
 /** Lines, each with its line end. */
-export function* inspectionLines(rehearsal: Rehearsal, { width, isColoured }: ShownAs): Generator<string> {
-  const bold = (text: string): string => (isColoured ? `\u001b[1m${text}\u001b[22m` : text);
+export function* inspectionLines(rehearsal: Rehearsal, { width, isColored }: ShownAs): Generator<string> {
+  const bold = (text: string): string => (isColored ? `\u001b[1m${text}\u001b[22m` : text);
   const { findings, shadow, removed, failures, skipped, segments, message, more } = rehearsal;
-  yield `${bold("decision")}  ${decisionWords(rehearsal, isColoured)}\n`;
+  yield `${bold("decision")}  ${decisionWords(rehearsal, isColored)}\n`;
   if (message !== null) yield `${bold("message")}   ${escapeControls(message)}\n`;
   for (const { detector, kind, refuses } of failures) {
     const what = refuses ? "the message is refused for it" : "the message goes on without it";
@@ -66,13 +66,13 @@ export function* inspectionLines(rehearsal: Rehearsal, { width, isColoured }: Sh
   }
 }
 
-function decisionWords({ decision, decisions, segments, rule }: Rehearsal, isColoured: boolean): string {
+function decisionWords({ decision, decisions, segments, rule }: Rehearsal, isColored: boolean): string {
   const isRewritten = segments.some(({ rewritten }) => rewritten);
   const word = decision === "allow" && isRewritten ? "allow, rewritten" : decision;
   const colour = decision !== "allow" ? 31 : isRewritten ? 33 : 32;
   const by = decisions.map((one) => `${one.rule}=${one.action}`);
   const acted = by.length > 0 ? `  by ${by.join(", ")}` : rule === null ? "" : `  by ${rule}`;
-  return `${isColoured ? `\u001b[${colour}m${word}\u001b[39m` : word}${escapeControls(acted)}`;
+  return `${isColored ? `\u001b[${colour}m${word}\u001b[39m` : word}${escapeControls(acted)}`;
 }
 
 const rowOf = (finding: Rehearsal["findings"][number]): readonly string[] => [

@@ -5,7 +5,7 @@ import { clip, type FlagsOf } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import { contextOf, loadConsole, runChange } from "./change.ts";
 import type { ackFlags, unackFlags } from "./flags.ts";
-import { unknownName } from "./known-name.ts";
+import { unknownName } from "./unknown-name.ts";
 import { withGateway } from "./with-gateway.ts";
 
 export const ack = {

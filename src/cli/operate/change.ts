@@ -3,13 +3,13 @@
  * terminal (or `-yes`), then what holds after it: on which nodes, at which raft index. Secrets alone go to stdout.
  */
 
-import type { AdminDoor } from "../../admin-api/index.ts";
+import type { AdminAddress } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import type { Context, Data, Dialog, FieldValues, Line, Need } from "../../console/index.ts";
 import { UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
-import { agreed } from "./ask.ts";
-import { settledWords } from "./settled.ts";
+import { appliedText } from "./applied-nodes.ts";
+import { askToConfirm } from "./prompt.ts";
 import type { Called } from "./with-gateway.ts";
 
 export type ConsoleModule = typeof import("../../console/index.ts");
@@ -43,7 +43,7 @@ export async function contextOf(
   return contextWith(data, door, io);
 }
 
-function contextWith(data: Data, door: AdminDoor, io: Io): Context {
+function contextWith(data: Data, door: AdminAddress, io: Io): Context {
   return {
     data,
     now: io.now(),
@@ -82,7 +82,7 @@ export async function runChange(change: Change, called: Called, io: Io, console:
     unsettled: new Map(),
     async job(request) {
       if (request.kind !== "put_document" || change.document === undefined)
-        throw new Error("this change needs the console");
+        throw new Error("this change is only possible in the console");
       return await console.putDocument(called.client, request, change.document, io.signal);
     },
     onProgress: (progress) => io.stderr.write(`${progress}\n`),
@@ -90,7 +90,7 @@ export async function runChange(change: Change, called: Called, io: Io, console:
   });
   if (secret !== undefined) io.stdout.write(`${secret}\n`);
   io.stderr.write(`${words}\n`);
-  io.stderr.write(`${await settledWords(called, io.signal)}\n`);
+  io.stderr.write(`${await appliedText(called, io.signal)}\n`);
   return 0;
 }
 
@@ -111,9 +111,9 @@ function wordsOf(dialog: Dialog, values: FieldValues, context: Context, console:
 async function confirmed({ confirm }: Dialog, values: FieldValues, io: Io): Promise<boolean> {
   const does = `${confirm.does.charAt(0).toUpperCase()}${confirm.does.slice(1)}`;
   if (confirm.kind === "yes") {
-    return await agreed({ prompt: `${does}? [y/N] `, isYes: (answer) => /^y(es)?$/i.test(answer.trim()) }, io);
+    return await askToConfirm({ prompt: `${does}? [y/N] `, isYes: (answer) => /^y(es)?$/i.test(answer.trim()) }, io);
   }
   const expected = confirm.expected(values);
   const prompt = `${does}? To confirm, ${confirm.label} (${escapeControls(expected)}): `;
-  return await agreed({ prompt, isYes: (answer) => answer.trim() === expected }, io);
+  return await askToConfirm({ prompt, isYes: (answer) => answer.trim() === expected }, io);
 }

@@ -13,10 +13,10 @@ import type { ExitStatus, Io } from "../io.ts";
 import { readAll, stdinOf } from "../streams.ts";
 import { tableLines } from "../table-text.ts";
 import { effectLine } from "../verbs/rehearse.ts";
-import { agreed } from "./ask.ts";
 import { type ConsoleModule, contextOf, loadConsole, runChange } from "./change.ts";
 import type { configApplyFlags, configDiffFlags, configRollbackFlags, plainFlags } from "./flags.ts";
-import { unknownName } from "./known-name.ts";
+import { askToConfirm } from "./prompt.ts";
+import { unknownName } from "./unknown-name.ts";
 import { type Called, withGateway } from "./with-gateway.ts";
 
 const NEEDS: readonly Need[] = [{ id: "list_sources" }, { id: "get_config" }, { id: "list_cluster_members" }];
@@ -282,7 +282,7 @@ export const reload = {
 
 export const edit = {
   run: (options: FlagsOf<typeof plainFlags>, [named]: readonly string[], io: Io): Promise<ExitStatus> => {
-    if (!io.isTerminal("stdin")) throw new UsageError("stdin is no terminal: use gateway config apply FILE");
+    if (!io.isTerminal("stdin")) throw new UsageError("stdin is not a terminal: use gateway config apply FILE");
     return opened("config edit", options, io, async (it) => {
       const source = sourceOf(named, it);
       if (missingSource("config edit", source, it, io)) return 1;
@@ -315,6 +315,6 @@ async function editDocument(it: Opened, source: string, document: string, io: Io
     const status = await applyDocument(it, applied, io);
     if (status === 0) return 0;
     const again = { prompt: "Edit it again? [Y/n] ", isYes: (answer: string) => !/^n/i.test(answer.trim()) };
-    if (!(await agreed(again, io))) return 1;
+    if (!(await askToConfirm(again, io))) return 1;
   }
 }

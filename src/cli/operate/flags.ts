@@ -1,6 +1,6 @@
 /** Flags of the verbs that read and change a running gateway. They may stand before or after the arguments. */
 
-import { doorFlags } from "../door-flags.ts";
+import { addressFlags } from "../address-flags.ts";
 import type { FlagTable } from "../flags.ts";
 
 /** Formats of `gateway get`. */
@@ -20,7 +20,7 @@ const source = {
 } as const;
 
 export const getFlags = {
-  ...doorFlags,
+  ...addressFlags,
   o: {
     kind: "string",
     value: "FORMAT",
@@ -46,20 +46,20 @@ export const getFlags = {
 } as const satisfies FlagTable;
 
 export const statusFlags = {
-  ...doorFlags,
+  ...addressFlags,
   o: { kind: "string", value: "FORMAT", choices: ["text", "json"], default: "text", meaning: "text or json" },
   watch: { kind: "boolean", meaning: "print it again after every change, until interrupted" },
 } as const satisfies FlagTable;
 
 export const explainFlags = {
-  ...doorFlags,
+  ...addressFlags,
   o: { kind: "string", value: "FORMAT", choices: ["text", "json"], default: "text", meaning: "text or json" },
 } as const satisfies FlagTable;
 
 const DEFAULT_SINCE_MS = 3_600_000;
 
 export const rehearseFlags = {
-  ...doorFlags,
+  ...addressFlags,
   source,
   since: {
     kind: "duration",
@@ -81,7 +81,7 @@ export const rehearseFlags = {
 const DEFAULT_WAIT_MS = 60_000;
 
 export const waitFlags = {
-  ...doorFlags,
+  ...addressFlags,
   timeout: {
     kind: "duration",
     value: "DURATION",
@@ -91,7 +91,7 @@ export const waitFlags = {
 } as const satisfies FlagTable;
 
 export const stepDownFlags = {
-  ...doorFlags,
+  ...addressFlags,
   linger: {
     kind: "duration",
     value: "DURATION",
@@ -101,7 +101,7 @@ export const stepDownFlags = {
 } as const satisfies FlagTable;
 
 export const suspendFlags = {
-  ...doorFlags,
+  ...addressFlags,
   reason: { kind: "string", value: "TEXT", required: true, meaning: "reason; callers see it in their error" },
   for: {
     kind: "duration",
@@ -112,10 +112,10 @@ export const suspendFlags = {
   yes,
 } as const satisfies FlagTable;
 
-export const liftFlags = { ...doorFlags, "if-exists": ifExists, yes } as const satisfies FlagTable;
+export const liftFlags = { ...addressFlags, "if-exists": ifExists, yes } as const satisfies FlagTable;
 
 export const mintFlags = {
-  ...doorFlags,
+  ...addressFlags,
   profile: { kind: "string", value: "NAME", defaultText: "none", meaning: "profile whose limits apply to the key" },
   expires: {
     kind: "duration",
@@ -126,12 +126,12 @@ export const mintFlags = {
   metadata: { kind: "strings", value: "NAME=VALUE", meaning: "text that access rules can read; may be repeated" },
 } as const satisfies FlagTable;
 
-export const rotateFlags = { ...doorFlags, yes } as const satisfies FlagTable;
-export const removeFlags = { ...doorFlags, "if-exists": ifExists, yes } as const satisfies FlagTable;
-export const plainFlags = doorFlags;
+export const rotateFlags = { ...addressFlags, yes } as const satisfies FlagTable;
+export const removeFlags = { ...addressFlags, "if-exists": ifExists, yes } as const satisfies FlagTable;
+export const plainFlags = addressFlags;
 
 export const ackFlags = {
-  ...doorFlags,
+  ...addressFlags,
   reason: {
     kind: "string",
     value: "TEXT",
@@ -141,15 +141,15 @@ export const ackFlags = {
   for: { kind: "duration", value: "DURATION", required: true, meaning: "time after which the alert is shown again" },
 } as const satisfies FlagTable;
 
-export const unackFlags = { ...doorFlags, "if-exists": ifExists } as const satisfies FlagTable;
+export const unackFlags = { ...addressFlags, "if-exists": ifExists } as const satisfies FlagTable;
 
-export const configDiffFlags = { ...doorFlags, source } as const satisfies FlagTable;
+export const configDiffFlags = { ...addressFlags, source } as const satisfies FlagTable;
 
 export const configApplyFlags = {
-  ...doorFlags,
+  ...addressFlags,
   source,
   "dry-run": { kind: "boolean", meaning: "print what it would change, and write nothing" },
   yes,
 } as const satisfies FlagTable;
 
-export const configRollbackFlags = { ...doorFlags, source, yes } as const satisfies FlagTable;
+export const configRollbackFlags = { ...addressFlags, source, yes } as const satisfies FlagTable;

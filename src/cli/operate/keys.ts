@@ -7,9 +7,9 @@ import type { ExitStatus, Io } from "../io.ts";
 import { readAll, stdinOf } from "../streams.ts";
 import { type ConsoleModule, contextOf, loadConsole, runChange } from "./change.ts";
 import type { mintFlags, plainFlags, removeFlags, rotateFlags } from "./flags.ts";
-import { unknownName } from "./known-name.ts";
 import { columnsOf, listNamed } from "./lists.ts";
 import { recordLines } from "./rows-text.ts";
+import { unknownName } from "./unknown-name.ts";
 import { withGateway } from "./with-gateway.ts";
 
 const NEEDS: readonly Need[] = [

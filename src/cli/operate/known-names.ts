@@ -4,7 +4,7 @@
  */
 
 import { type AdminClient, createAdminClient } from "../../admin-api/index.ts";
-import { chooseDoor } from "../door.ts";
+import { chooseAddress } from "../choose-address.ts";
 import { clip, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import { NAME_KINDS, type NameKind } from "../verb-table.ts";
@@ -43,7 +43,7 @@ const READERS: Readonly<Record<NameKind, (client: AdminClient, io: Io) => Promis
   acknowledgements: async (client) => (await client.call("list_acknowledgements")).items.map(({ name }) => name),
   async alerts(client, io) {
     const console = await import("../../console/index.ts");
-    const options = { client, endpoint: chooseDoor({ socket: undefined, url: undefined }, io), signal: io.signal };
+    const options = { client, endpoint: chooseAddress({ socket: undefined, url: undefined }, io), signal: io.signal };
     const data = await console.readOnce(console.attentionNeeds(), { ...options, now: () => io.now() });
     const context = { data, subject: undefined, isReadOnly: true, isAscii: true, endpointFlags: "" };
     return console.attentionOf({ ...context, tail: undefined, verification: undefined }).map(({ id }) => id);
@@ -57,7 +57,10 @@ export async function printNames(kind: string, io: Io): Promise<ExitStatus> {
   if (!isKind(kind)) throw new UsageError(`no names of '${clip(kind)}', only of ${NAME_KINDS.join(", ")}`);
   let client: AdminClient | undefined;
   try {
-    client = createAdminClient({ door: chooseDoor({ socket: undefined, url: undefined }, io), timeLimitMs: LIMIT_MS });
+    client = createAdminClient({
+      door: chooseAddress({ socket: undefined, url: undefined }, io),
+      timeLimitMs: LIMIT_MS,
+    });
     const names = await READERS[kind](client, io);
     for (const name of [...new Set(names)]) if (/^[!-~]+$/.test(name)) io.stdout.write(`${name}\n`);
     return 0;

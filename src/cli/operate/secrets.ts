@@ -4,10 +4,10 @@ import type { Need } from "../../console/index.ts";
 import { clip, type FlagsOf, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import { readAll } from "../streams.ts";
-import { typedUnseen } from "./ask.ts";
 import { contextOf, loadConsole, runChange } from "./change.ts";
 import type { getFlags, plainFlags, removeFlags } from "./flags.ts";
-import { unknownName } from "./known-name.ts";
+import { promptHidden } from "./prompt.ts";
+import { unknownName } from "./unknown-name.ts";
 import { withGateway } from "./with-gateway.ts";
 
 const NEEDS: readonly Need[] = [{ id: "list_secrets" }, { id: "list_cluster_members" }];
@@ -43,7 +43,7 @@ export const list = {
 /** Value of stdin without its last line end. */
 async function secretValue(name: string, io: Io): Promise<string> {
   const typed = io.isTerminal("stdin")
-    ? await typedUnseen(`Value of ${clip(name)} (not shown): `, io)
+    ? await promptHidden(`Value of ${clip(name)} (not shown): `, io)
     : (await readAll(io.stdin, MAX_VALUE_BYTES, "the value", io.signal)).toString("utf8").replace(/\r?\n$/, "");
   if (typed === "") throw new UsageError("the value is empty: nothing was sealed");
   return typed;

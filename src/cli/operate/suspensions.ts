@@ -7,7 +7,7 @@ import { clip, didYouMean, type FlagsOf, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import { contextOf, loadConsole, runChange } from "./change.ts";
 import type { liftFlags, suspendFlags } from "./flags.ts";
-import { unknownName } from "./known-name.ts";
+import { unknownName } from "./unknown-name.ts";
 import { withGateway } from "./with-gateway.ts";
 
 /** Lists that the dialogs need: suspensions, where requests go then, and the nodes. */

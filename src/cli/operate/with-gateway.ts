@@ -1,14 +1,14 @@
 /** Shared parts of the verbs for incidents: the gateway that they call, and how a failed call ends the verb. */
 
 import { setMaxListeners } from "node:events";
-import { type AdminClient, type AdminDoor, createAdminClient } from "../../admin-api/index.ts";
-import { chooseDoor, type DoorFlags } from "../door.ts";
-import { reportFailure } from "../door-failure.ts";
+import { type AdminAddress, type AdminClient, createAdminClient } from "../../admin-api/index.ts";
+import { type AddressFlags, chooseAddress } from "../choose-address.ts";
 import type { ExitStatus, Io } from "../io.ts";
+import { reportFailure } from "../report-failure.ts";
 
 export interface Called {
   readonly client: AdminClient;
-  readonly door: AdminDoor;
+  readonly door: AdminAddress;
 }
 
 /** Limit of one call that is not a blocking read. */
@@ -20,11 +20,11 @@ const MOST_READS = 256;
 /** Runs `work` with a client of the gateway that the flags name; what the API refused is printed, with what to do. */
 export async function withGateway(
   verb: string,
-  flags: DoorFlags,
+  flags: AddressFlags,
   io: Io,
   work: (called: Called) => Promise<ExitStatus>,
 ): Promise<ExitStatus> {
-  const door = chooseDoor(flags, io);
+  const door = chooseAddress(flags, io);
   // Each of the reads that run side by side listens to the one signal of the verb.
   setMaxListeners(MOST_READS, io.signal);
   const client = createAdminClient({ door, timeLimitMs: TIME_LIMIT_MS });

@@ -6,7 +6,7 @@ import { MAX_DOCUMENT_BYTES, type Source } from "../../server/core/config/index.
 import { readRegular, whyUnreadable } from "../file-input.ts";
 import { clip, UsageError } from "../flags.ts";
 import { type Io, resolvePath } from "../io.ts";
-import { type FileTarget, fileTarget, type Kept, writeWhole } from "../whole-file.ts";
+import { type FileTarget, fileTarget, type Kept, writeWhole } from "../write-atomically.ts";
 
 export interface DeploymentFile {
   /** Without a byte order mark; empty where there is no file. */

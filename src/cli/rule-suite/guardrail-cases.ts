@@ -5,7 +5,7 @@
 
 import type { Place } from "../../server/core/config/index.ts";
 import { CATEGORIES, type Rehearsal, type RehearsalQuestion } from "../../server/core/guardrails/index.ts";
-import { finderWords, placeWords, REMOVED_WORDS, unaskedWords } from "../guardrail-words.ts";
+import { finderWords, placeWords, REMOVED_WORDS, unaskedWords } from "../guardrail-text.ts";
 import type { Caller } from "./callers.ts";
 import type { CaseText, GivenText, GuardrailText } from "./schema.ts";
 import { didYouMean, type Fault, type Subject } from "./subject.ts";

@@ -11,10 +11,10 @@ import { anySignal } from "../../base/index.ts";
 import type { Io } from "../io.ts";
 import { openBrowser } from "./browser.ts";
 import { type Arrival, listenForCallback } from "./callback.ts";
-import type { Offer } from "./gateway-door.ts";
+import type { Offer } from "./gateway-requests.ts";
+import { SignInError } from "./messages.ts";
 import { requestedParameters, resourceOf } from "./parameters.ts";
 import { asSignInError, type Provider } from "./provider.ts";
-import { SignInError } from "./words.ts";
 
 /** Passwords are looked up and second factors fetched. */
 const WAIT_MS = 5 * 60_000;

@@ -7,10 +7,10 @@
 import type { DeviceAuthorizationResponse, TokenEndpointResponse } from "openid-client";
 import { anySignal } from "../../base/index.ts";
 import type { Io } from "../io.ts";
-import type { Offer } from "./gateway-door.ts";
+import type { Offer } from "./gateway-requests.ts";
+import { printable, SignInError } from "./messages.ts";
 import { requestedParameters, resourceOf } from "./parameters.ts";
 import { asSignInError, type Provider } from "./provider.ts";
-import { printable, SignInError } from "./words.ts";
 
 /** A code that a provider lets live longer is not waited for longer. */
 const MAX_WAIT_SECONDS = 30 * 60;

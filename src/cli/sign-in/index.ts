@@ -2,10 +2,10 @@
 
 export { hasBrowser } from "./browser.ts";
 export type { SignIn } from "./entry.ts";
-export { type Caller, type Offer, readOffers, whoAmI } from "./gateway-door.ts";
+export { type Caller, type Offer, readOffers, whoAmI } from "./gateway-requests.ts";
 export { type GatewayUrl, isExposed, parseGatewayUrl } from "./gateway-url.ts";
 export { type Lock, underLock } from "./lock.ts";
+export { printable, SignInError, timeText } from "./messages.ts";
 export { obtain } from "./obtain.ts";
 export { type Listed, openStore, type Store, type Stored } from "./store.ts";
 export { type TokenSource, tokenSource } from "./token-source.ts";
-export { printable, SignInError, timeText } from "./words.ts";

@@ -16,7 +16,7 @@ import process, { kill } from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Io } from "../io.ts";
 import { field, text } from "./entry.ts";
-import { codeOf, SignInError } from "./words.ts";
+import { codeOf, SignInError } from "./messages.ts";
 
 export const STALE_MS = 60_000;
 /** Above what a renewal takes at most (discovery and one request, ten seconds each). */

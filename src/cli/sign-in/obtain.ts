@@ -5,9 +5,9 @@ import type { Io } from "../io.ts";
 import { browserGrant } from "./browser-grant.ts";
 import { deviceGrant } from "./device-grant.ts";
 import type { SignIn } from "./entry.ts";
-import type { Offer } from "./gateway-door.ts";
+import type { Offer } from "./gateway-requests.ts";
+import { printable, SignInError } from "./messages.ts";
 import { claimsOf, openProvider, tokensOf } from "./provider.ts";
-import { printable, SignInError } from "./words.ts";
 
 /** Rejects with `SignInError`, or with the reason of `io.signal`. */
 export async function obtain(url: string, offer: Offer, way: "browser" | "device", io: Io): Promise<SignIn> {

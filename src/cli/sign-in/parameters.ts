@@ -3,8 +3,8 @@
  * is written. What the client itself must set cannot be set there.
  */
 
-import type { Offer } from "./gateway-door.ts";
-import { printable, SignInError } from "./words.ts";
+import type { Offer } from "./gateway-requests.ts";
+import { printable, SignInError } from "./messages.ts";
 
 /** Those that decide what comes back, where to, and that it is the answer to this request. */
 const OURS: ReadonlySet<string> = new Set([

@@ -10,7 +10,7 @@
 import type { Configuration, CustomFetchOptions, TokenEndpointResponse } from "openid-client";
 import { anySignal } from "../../base/index.ts";
 import { isBearerToken, isTime, type SignIn, type TokenKind } from "./entry.ts";
-import { failureCode, printable, SignInError, tlsHint } from "./words.ts";
+import { failureCode, printable, SignInError, tlsHint } from "./messages.ts";
 
 export const ANSWER_MS = 10_000;
 /** Key sets of large providers are some 20 KB. */

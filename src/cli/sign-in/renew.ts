@@ -1,8 +1,8 @@
 /** One use of a refresh token (RFC 6749 section 6; OpenID Connect Core, section 12). The caller holds the lock. */
 
 import type { SignIn } from "./entry.ts";
+import { SignInError } from "./messages.ts";
 import { asSignInError, isRefusedGrant, openProvider, type Provider, type Tokens, tokensOf } from "./provider.ts";
-import { SignInError } from "./words.ts";
 
 export interface RenewOptions {
   /** Aborts what comes before the refresh token is sent, and nothing after it. */

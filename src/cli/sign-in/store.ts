@@ -30,7 +30,7 @@ import process from "node:process";
 import type { Io } from "../io.ts";
 import { stateHome } from "../state-home.ts";
 import { formatEntry, parseEntry, type SignIn } from "./entry.ts";
-import { codeOf, SignInError } from "./words.ts";
+import { codeOf, SignInError } from "./messages.ts";
 
 /** Two tokens with many group claims are some 20 KB. */
 const MAX_FILE_BYTES = 256 << 10;

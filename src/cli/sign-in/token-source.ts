@@ -11,9 +11,9 @@ import type { Io } from "../io.ts";
 import type { SignIn } from "./entry.ts";
 import { parseGatewayUrl } from "./gateway-url.ts";
 import { type Lock, underLock } from "./lock.ts";
+import { SignInError } from "./messages.ts";
 import { renewTokens } from "./renew.ts";
 import { openStore, type Store, type Stored } from "./store.ts";
-import { SignInError } from "./words.ts";
 
 /** A token this close to its end may have ended when the gateway reads it. */
 const RENEW_BEFORE_MS = 30_000;

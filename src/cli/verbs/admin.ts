@@ -6,8 +6,8 @@
  */
 
 import {
+  type AdminAddress,
   type AdminAnswer,
-  type AdminDoor,
   BASE_PATH,
   bodyShapeOf,
   openTransport,
@@ -17,11 +17,11 @@ import {
   refusalOf,
 } from "../../admin-api/index.ts";
 import { escapeControlsOfLines } from "../../base/index.ts";
-import { chooseDoor } from "../door.ts";
-import { reportFailure } from "../door-failure.ts";
+import { chooseAddress } from "../choose-address.ts";
 import { type FileInput, readInput } from "../file-input.ts";
 import { clip, didYouMean, type FlagsOf, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
+import { reportFailure } from "../report-failure.ts";
 import type { adminFlags } from "../specs.ts";
 import { readAll, stdinOf, untilAborted, writeAll } from "../streams.ts";
 
@@ -38,7 +38,7 @@ export async function run(options: Options, positionals: readonly string[], io: 
   if (options.d !== undefined && method === "GET") {
     throw new UsageError(`a GET has no body: give the method, as in 'gateway admin -d BODY POST ${clip(path)}'`);
   }
-  const door = chooseDoor(options, io);
+  const door = chooseAddress(options, io);
   const body = options.d === undefined ? undefined : await bodyOf(options.d, method, path, io);
   const transport = openTransport(door);
   try {
@@ -131,7 +131,7 @@ async function print(answer: AdminAnswer, io: Io): Promise<ExitStatus> {
 }
 
 /** The body, which says more than the line on stderr, is data. */
-async function printRefusal(answer: AdminAnswer, door: AdminDoor, io: Io): Promise<ExitStatus> {
+async function printRefusal(answer: AdminAnswer, door: AdminAddress, io: Io): Promise<ExitStatus> {
   const body = await readText(answer);
   const isTerminal = io.isTerminal("stdout");
   await writeAll(io.stdout, [isTerminal ? forTerminal(body) : body], io.signal);

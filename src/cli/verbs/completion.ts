@@ -11,8 +11,8 @@ import { OPERATIONS } from "../../admin-api/index.ts";
 import { compiledCatalog } from "../../server/core/catalog/index.ts";
 import { type Flag, type FlagsOf, type FlagTable, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
-import { CONDITION_NAMES } from "../operate/conditions.ts";
 import { ALL_LISTS } from "../operate/lists.ts";
+import { CONDITION_NAMES } from "../operate/wait-conditions.ts";
 import { type completionFlags, noFlags } from "../specs.ts";
 import { DAEMON, HELP_TOPICS, type NameKind, type Positionals, SCHEMAS, SHELLS, VERBS } from "../verb-table.ts";
 

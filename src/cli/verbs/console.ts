@@ -7,10 +7,10 @@
 
 import { appendFileSync, openSync } from "node:fs";
 import type { ConsoleEnd, RecordFile } from "../../console/index.ts";
+import { chooseAddresses } from "../choose-address.ts";
 import { aboutDoor, contextsOf, doorsOf } from "../console-contexts.ts";
 import { createPorts } from "../console-ports.ts";
 import { chooseTheme, faultLine, findSettings } from "../console-settings.ts";
-import { chooseDoors } from "../door.ts";
 import { type FlagsOf, UsageError } from "../flags.ts";
 import { type ExitStatus, type Io, resolvePath } from "../io.ts";
 import type { consoleFlags } from "../specs.ts";
@@ -33,7 +33,7 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
   if (options.context !== undefined && (options.socket !== undefined || options.url !== undefined)) {
     throw new UsageError("-context is given with -socket or -url; give one");
   }
-  if (options.context === undefined) chooseDoors(options, io);
+  if (options.context === undefined) chooseAddresses(options, io);
   const { NO_SETTINGS, openConsole } = await import("../../console/index.ts");
   const { path = "", read } = await findSettings(io);
   // A broken settings file does not keep the console from opening; the console reports what is wrong with it.
@@ -41,7 +41,7 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
   const theme = await chooseTheme(options.theme, settings, io);
   const contexts = await contextsOf(settings.contexts, io);
   let { context } = options;
-  let doors = context === undefined ? chooseDoors(options, io) : doorsOf(context, contexts, io);
+  let doors = context === undefined ? chooseAddresses(options, io) : doorsOf(context, contexts, io);
   const record = options.record === undefined ? undefined : openRecord(resolvePath(io, options.record), io);
   let end: ConsoleEnd;
   for (;;) {

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createAdminClient } from "../../admin-api/index.ts";
 import { createLogger, Lifetime, type Log, parseLogLevel } from "../../base/index.ts";
 import { checkAddress } from "../check-address.ts";
-import { isColoured } from "../colours.ts";
+import { isColored } from "../color.ts";
 import { freeAddress, portOf, publicUrl } from "../dev/addresses.ts";
 import { DEV_PROFILE, writeDevFiles } from "../dev/files.ts";
 import { runDevInspector } from "../dev/inspector.ts";
@@ -77,7 +77,7 @@ async function runDevGateway(options: FlagsOf<typeof devFlags>, io: Io, log: Log
     launcher: launcherFor(io.env),
     moved: [data, metrics].flatMap(({ moved }) => moved ?? []),
   };
-  io.stdout.write(welcome(addresses, isColoured(io), options.more));
+  io.stdout.write(welcome(addresses, isColored(io), options.more));
   return node;
 }
 

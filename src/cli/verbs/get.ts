@@ -8,7 +8,6 @@ import { escapeControls } from "../../base/index.ts";
 import { type FlagsOf, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import type { Format, getFlags } from "../operate/flags.ts";
-import { unknownName } from "../operate/known-name.ts";
 import {
   ALL_LISTS,
   type ColumnSpec,
@@ -19,8 +18,9 @@ import {
   nameOf,
   type Row,
 } from "../operate/lists.ts";
+import { type Condition, columnNamed, conditionOf } from "../operate/row-conditions.ts";
 import { linesOf, pick, recordLines } from "../operate/rows-text.ts";
-import { type Condition, columnNamed, conditionOf } from "../operate/where.ts";
+import { unknownName } from "../operate/unknown-name.ts";
 import { type Called, withGateway } from "../operate/with-gateway.ts";
 import { joined, writeAll } from "../streams.ts";
 import { tableLines } from "../table-text.ts";

@@ -9,13 +9,13 @@
 import { createAdminClient, MAX_REHEARSED_LENGTH } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import type { Rehearsal } from "../../server/core/guardrails/index.ts";
-import { isColoured } from "../colours.ts";
-import { chooseDoor } from "../door.ts";
-import { reportFailure } from "../door-failure.ts";
+import { chooseAddress } from "../choose-address.ts";
+import { isColored } from "../color.ts";
 import { clip, didYouMean, type FlagsOf, UsageError } from "../flags.ts";
 import { compileSubject, judgeWords, type Subject } from "../guardrail-eval/index.ts";
 import { inspectionLines } from "../guardrail-inspect/index.ts";
 import { type ExitStatus, type Io, resolvePath } from "../io.ts";
+import { reportFailure } from "../report-failure.ts";
 import type { guardrailsInspectFlags } from "../specs.ts";
 import { joined, readAll, stdinOf, writeAll } from "../streams.ts";
 
@@ -36,7 +36,7 @@ export async function run(options: Options, [given = ""]: readonly string[], io:
   if (typeof rehearsal === "number") return rehearsal;
   const lines = options.json
     ? [`${JSON.stringify(rehearsal, null, 2)}\n`]
-    : inspectionLines(rehearsal, { width: io.columns(), isColoured: isColoured(io) });
+    : inspectionLines(rehearsal, { width: io.columns(), isColored: isColored(io) });
   await writeAll(io.stdout, joined(lines), io.signal);
   return rehearsal.decision === "allow" ? 0 : 1;
 }
@@ -58,7 +58,7 @@ async function textOf(given: string, io: Io): Promise<string> {
 /** A gateway that runs. */
 async function ask(options: Options, text: string, io: Io): Promise<Rehearsal | ExitStatus> {
   const { profile, model, kind } = options;
-  const door = chooseDoor(options, io);
+  const door = chooseAddress(options, io);
   const client = createAdminClient({ door, timeLimitMs: TIME_LIMIT_MS });
   const body = {
     segments: [{ kind, text }],

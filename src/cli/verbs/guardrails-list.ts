@@ -5,11 +5,11 @@
 
 import { createAdminClient, type GuardrailRecord } from "../../admin-api/index.ts";
 import { escapeControlsOfLines, formatDuration } from "../../base/index.ts";
-import { isColoured } from "../colours.ts";
-import { chooseDoor } from "../door.ts";
-import { reportFailure } from "../door-failure.ts";
+import { chooseAddress } from "../choose-address.ts";
+import { isColored } from "../color.ts";
 import type { FlagsOf } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
+import { reportFailure } from "../report-failure.ts";
 import type { guardrailsListFlags } from "../specs.ts";
 import { joined, writeAll } from "../streams.ts";
 import { type TextColumn, tableLines } from "../table-text.ts";
@@ -21,7 +21,7 @@ export async function run(
   _: readonly string[],
   io: Io,
 ): Promise<ExitStatus> {
-  const door = chooseDoor(options, io);
+  const door = chooseAddress(options, io);
   const client = createAdminClient({ door, timeLimitMs: TIME_LIMIT_MS });
   try {
     const { items } = await client.call("list_guardrails", {}, { signal: io.signal });
@@ -75,7 +75,7 @@ const RULES: readonly Shown[] = [
 ];
 
 function* linesOf(items: readonly GuardrailRecord[], io: Io): Generator<string> {
-  const bold = (line: string): string => (isColoured(io) ? `\u001b[1m${line.trimEnd()}\u001b[22m\n` : line);
+  const bold = (line: string): string => (isColored(io) ? `\u001b[1m${line.trimEnd()}\u001b[22m\n` : line);
   if (items.length === 0) yield "There are no guardrails.\n";
   for (const [kind, columns] of [
     ["detector", DETECTORS],

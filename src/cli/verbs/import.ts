@@ -20,7 +20,7 @@ import {
 import { type ExitStatus, type Io, resolvePath } from "../io.ts";
 import type { importFlags } from "../specs.ts";
 import { joined, readAll, stdinOf, writeAll } from "../streams.ts";
-import { fileTarget, writeWhole } from "../whole-file.ts";
+import { fileTarget, writeWhole } from "../write-atomically.ts";
 
 type Options = FlagsOf<typeof importFlags>;
 

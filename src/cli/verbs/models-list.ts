@@ -3,7 +3,7 @@
 import { escapeControls } from "../../base/index.ts";
 import type { FlagsOf } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
-import { stockOf } from "../models/stock.ts";
+import { stockOf } from "../models/cache-inventory.ts";
 import { sizeText } from "../progress.ts";
 import type { modelsListFlags } from "../specs.ts";
 import { tableLines } from "../table-text.ts";

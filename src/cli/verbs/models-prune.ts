@@ -9,7 +9,7 @@ import { escapeControls } from "../../base/index.ts";
 import { ModelError, removeUnused } from "../../server/models/index.ts";
 import type { FlagsOf } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
-import { stockOf } from "../models/stock.ts";
+import { stockOf } from "../models/cache-inventory.ts";
 import { sizeText } from "../progress.ts";
 import type { modelsPruneFlags } from "../specs.ts";
 

@@ -19,10 +19,10 @@ import {
   readJson,
 } from "../../admin-api/index.ts";
 import { escapeControlsOfLines } from "../../base/index.ts";
-import { chooseDoor } from "../door.ts";
-import { reportFailure } from "../door-failure.ts";
+import { chooseAddress } from "../choose-address.ts";
 import { clip, type FlagsOf, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
+import { reportFailure } from "../report-failure.ts";
 import type { queryFlags } from "../specs.ts";
 import { joined, readAll, stdinOf, writeAll } from "../streams.ts";
 import { tableLines } from "../table-text.ts";
@@ -36,7 +36,7 @@ const MAX_SQL_BYTES = 1 << 20;
 
 export async function run(options: Options, positionals: readonly string[], io: Io): Promise<ExitStatus> {
   const sql = await sqlOf(options, positionals, io);
-  const door = chooseDoor(options, io);
+  const door = chooseAddress(options, io);
   const transport = openTransport(door);
   const call = { signal: io.signal, timeLimitMs: TIME_LIMIT_MS };
   try {
@@ -172,5 +172,5 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 function unintelligible({ status }: AdminAnswer): AdminError {
-  return new AdminError(status, "unintelligible", `The answer (${status}) is none to a query.`);
+  return new AdminError(status, "unintelligible", `The answer (${status}) is not an answer to a query.`);
 }

@@ -25,7 +25,7 @@ import {
 import { buildOf } from "../build.ts";
 import { checkAddress } from "../check-address.ts";
 import { type FlagsOf, UsageError } from "../flags.ts";
-import { type HeldHangups, holdHangups } from "../hangups.ts";
+import { type HeldSighup, holdSighup } from "../hold-sighup.ts";
 import { type ExitStatus, type Io, resolvePath, untilAborted } from "../io.ts";
 import { openServiceManager, type ServiceManager, type Watched } from "../service-manager.ts";
 import type { runFlags } from "../specs.ts";
@@ -40,7 +40,7 @@ export async function run(
   options: Options,
   _: readonly string[],
   io: Io,
-  held: HeldHangups = holdHangups(),
+  held: HeldSighup = holdSighup(),
 ): Promise<ExitStatus> {
   const { config, configSchema, openapi, testRules: suite } = options;
   const reloads = config !== undefined && !configSchema && !openapi && suite === undefined;
@@ -112,7 +112,7 @@ async function runFlagMode(options: Options, io: Io, log: Log, tee: LogTee): Pro
   });
 }
 
-async function runConfigMode(path: string, io: Io, log: Log, tee: LogTee, held: HeldHangups): Promise<ExitStatus> {
+async function runConfigMode(path: string, io: Io, log: Log, tee: LogTee, held: HeldSighup): Promise<ExitStatus> {
   const hangups = hangupsOf(log, held);
   try {
     return await runFrom(path, io, log, tee, hangups);
@@ -170,7 +170,7 @@ interface Hangups {
   close(): void;
 }
 
-function hangupsOf(log: Log, held: HeldHangups): Hangups {
+function hangupsOf(log: Log, held: HeldSighup): Hangups {
   let reload: (() => Promise<void>) | undefined;
   let isWaiting = false;
   let turn = Promise.resolve();

@@ -7,20 +7,20 @@
  */
 
 import {
+  type AdminAddress,
   type AdminAnswer,
-  type AdminDoor,
   AdminError,
   ARCHIVE_TYPE,
   BASE_PATH,
   openTransport,
   readJson,
 } from "../../admin-api/index.ts";
-import { chooseDoor } from "../door.ts";
-import { reportFailure } from "../door-failure.ts";
+import { chooseAddress } from "../choose-address.ts";
 import { readInput } from "../file-input.ts";
 import { clip, type FlagsOf, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import { counted, type Progress, progressOf, sizeText } from "../progress.ts";
+import { reportFailure } from "../report-failure.ts";
 import type { snapshotRestoreFlags } from "../specs.ts";
 import { untilAborted } from "../streams.ts";
 
@@ -33,7 +33,7 @@ const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 
 export async function run(options: Options, [name = ""]: readonly string[], io: Io): Promise<ExitStatus> {
   const source = await archiveIn(name, io);
-  const door = chooseDoor(options, io);
+  const door = chooseAddress(options, io);
   const progress = progressOf(io, "sent", source.size);
   let isSent = false;
   const onSent = (): void => {
@@ -72,7 +72,7 @@ export interface RestoredArchive {
 }
 
 export async function restoreArchive(
-  door: AdminDoor,
+  door: AdminAddress,
   { open, isRepeatable }: ArchiveSource,
   { withoutSecrets, signal, progress, onSent }: RestoreOptions,
 ): Promise<RestoredArchive> {

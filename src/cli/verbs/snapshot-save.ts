@@ -6,22 +6,22 @@
  */
 
 import {
+  type AdminAddress,
   type AdminAnswer,
-  type AdminDoor,
   AdminError,
   ARCHIVE_TYPE,
   BASE_PATH,
   openTransport,
   throwIfRefused,
 } from "../../admin-api/index.ts";
-import { chooseDoor } from "../door.ts";
-import { reportFailure } from "../door-failure.ts";
+import { chooseAddress } from "../choose-address.ts";
 import { type FlagsOf, UsageError } from "../flags.ts";
 import { type ExitStatus, type Io, resolvePath } from "../io.ts";
 import { counted, type Progress, progressOf, sizeText } from "../progress.ts";
+import { reportFailure } from "../report-failure.ts";
 import type { snapshotSaveFlags } from "../specs.ts";
 import { writeAll } from "../streams.ts";
-import { fileTarget, writeWhole } from "../whole-file.ts";
+import { fileTarget, writeWhole } from "../write-atomically.ts";
 
 type Options = FlagsOf<typeof snapshotSaveFlags>;
 
@@ -36,7 +36,7 @@ export async function run(options: Options, [name = ""]: readonly string[], io: 
     throw new UsageError("an archive is not for a terminal: give a file name, or send stdout elsewhere");
   }
   const target = name === "-" ? undefined : await fileTarget(resolvePath(io, name));
-  const door = chooseDoor(options, io);
+  const door = chooseAddress(options, io);
   const progress = progressOf(io, "saved");
   const write = async (parts: AsyncIterable<Uint8Array>): Promise<void> => {
     if (target === undefined) await writeAll(io.stdout, parts, io.signal);
@@ -66,7 +66,7 @@ export interface SaveOptions {
 }
 
 /** Saves the archive and returns a description of it. */
-export async function saveArchive(door: AdminDoor, options: SaveOptions): Promise<string> {
+export async function saveArchive(door: AdminAddress, options: SaveOptions): Promise<string> {
   const { isStale, signal, progress, write } = options;
   const transport = openTransport(door);
   try {

@@ -5,11 +5,11 @@
 
 import { type AdminClient, AdminError, createAdminClient, explain } from "../../admin-api/index.ts";
 import { escapeControls, formatDuration, pause } from "../../base/index.ts";
-import { chooseDoor } from "../door.ts";
+import { chooseAddress } from "../choose-address.ts";
 import { clip, didYouMean, type FlagsOf, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
-import { CONDITION_NAMES, type ConditionName } from "../operate/conditions.ts";
 import type { waitFlags } from "../operate/flags.ts";
+import { CONDITION_NAMES, type ConditionName } from "../operate/wait-conditions.ts";
 
 /** Interval between two looks. */
 const STEP_MS = 250;
@@ -54,7 +54,7 @@ export async function run(options: FlagsOf<typeof waitFlags>, names: readonly st
       `'${clip(name)}' is no condition${didYouMean(name, CONDITION_NAMES)}; there are ${CONDITION_NAMES.join(", ")}`,
     );
   }
-  const door = chooseDoor(options, io);
+  const door = chooseAddress(options, io);
   const client = createAdminClient({ door });
   const deadline = performance.now() + options.timeout;
   let isReached = false;

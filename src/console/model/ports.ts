@@ -3,13 +3,13 @@
  * storage. Every rejection is an `Error` whose message can be shown.
  */
 
-import type { AdminClient, AdminDoor } from "../../admin-api/index.ts";
+import type { AdminAddress, AdminClient } from "../../admin-api/index.ts";
 import type { DocumentChange, OwnedDocument, PackFacts, PackTrial, Trial } from "./documents.ts";
 import type { SweepAnswer } from "./sweep.ts";
 import type { Line } from "./text.ts";
 
 export interface ConsoleEndpoint {
-  readonly endpoint: AdminDoor;
+  readonly endpoint: AdminAddress;
   /** Name shown in the identity line. */
   readonly name: string;
   /** Flags on a command line: `-socket PATH` or `-url URL`, quoted for a shell where needed. */
@@ -35,9 +35,13 @@ export interface ConsolePorts {
   /** Runs the code of `gateway audit verify`. */
   verifyAudit(file: string, options: JobOptions): Promise<Report>;
   /** Runs the code of `gateway snapshot save`; resolves with a description of what it wrote. */
-  saveSnapshot(endpoint: AdminDoor, file: string, options: JobOptions & { readonly isStale: boolean }): Promise<string>;
+  saveSnapshot(
+    endpoint: AdminAddress,
+    file: string,
+    options: JobOptions & { readonly isStale: boolean },
+  ): Promise<string>;
   /** Runs the code of `gateway snapshot restore`. */
-  restoreSnapshot(endpoint: AdminDoor, file: string, options: JobOptions): Promise<string>;
+  restoreSnapshot(endpoint: AdminAddress, file: string, options: JobOptions): Promise<string>;
   /** Runs the code of `gateway explain`; if no node knows the request, the lines say so. */
   explainRequest(client: AdminClient, id: string, signal: AbortSignal): Promise<readonly Line[]>;
   /**
@@ -109,7 +113,7 @@ export interface ConsolePorts {
    */
   runCommand(
     argv: readonly string[],
-    endpoint: AdminDoor,
+    endpoint: AdminAddress,
     signal: AbortSignal,
   ): Promise<{ readonly words: string; readonly lines: readonly Line[] }>;
   /** Reads the text of the metrics page. Rejects after five seconds at the latest. */

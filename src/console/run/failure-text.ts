@@ -1,9 +1,9 @@
 /** Message of a failed call: one line without control characters. */
 
-import { type AdminDoor, AdminError, explain } from "../../admin-api/index.ts";
+import { type AdminAddress, AdminError, explain } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 
-export function wordsOf(error: unknown, endpoint: AdminDoor): string {
+export function wordsOf(error: unknown, endpoint: AdminAddress): string {
   if (error instanceof AdminError) {
     const { words, remedy } = explain(error, endpoint);
     return escapeControls(remedy === undefined ? words : `${words}; try: ${remedy}`);

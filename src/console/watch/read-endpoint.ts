@@ -1,6 +1,13 @@
 /** One GET request to an admin endpoint and its outcome. Both the wait for the head of the answer and the rest are limited. */
 
-import { type AdminClient, type AdminDoor, AdminError, explain, readText, refusalOf } from "../../admin-api/index.ts";
+import {
+  type AdminAddress,
+  type AdminClient,
+  AdminError,
+  explain,
+  readText,
+  refusalOf,
+} from "../../admin-api/index.ts";
 import type { Failure } from "../model/data.ts";
 
 export type Outcome =
@@ -16,7 +23,7 @@ export type Outcome =
 /** Admin endpoint that is asked, with its client. */
 export interface Peer {
   readonly client: AdminClient;
-  readonly endpoint: AdminDoor;
+  readonly endpoint: AdminAddress;
 }
 
 export interface AskOptions {
@@ -63,7 +70,7 @@ export async function ask(
   }
 }
 
-function outcomeOf(error: AdminError, endpoint: AdminDoor, at: number): Outcome {
+function outcomeOf(error: AdminError, endpoint: AdminAddress, at: number): Outcome {
   const { status, code } = error;
   const failureOf = (message: string): Failure => ({ status, code, message: message.slice(0, MAX_MESSAGE_LENGTH), at });
   const failure = failureOf(error.message);

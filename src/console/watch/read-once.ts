@@ -3,7 +3,7 @@
  * read from every node. The reason of a failed read is kept in its reading; the other reads continue.
  */
 
-import type { AdminClient, AdminDoor } from "../../admin-api/index.ts";
+import type { AdminAddress, AdminClient } from "../../admin-api/index.ts";
 import { type Data, keyOf, type Need, type Readable, type ReadableId, type Reading } from "../model/data.ts";
 import { EVERY_NODE_MS } from "../model/nodes.ts";
 import { foldedNodes } from "./merge-nodes.ts";
@@ -14,7 +14,7 @@ type RemoteNeed = Need<Exclude<ReadableId, OwnId>>;
 
 export interface ReadOnceOptions {
   readonly client: AdminClient;
-  readonly endpoint: AdminDoor;
+  readonly endpoint: AdminAddress;
   readonly signal: AbortSignal;
   /** Milliseconds since 1970. */
   now(): number;

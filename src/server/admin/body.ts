@@ -9,8 +9,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Operation } from "../../admin-api/index.ts";
 import { jsonFault } from "../../base/index.ts";
-import { shown } from "./check.ts";
 import { refusal } from "./refusal.ts";
+import { shown } from "./validate-input.ts";
 
 /** Maximum size of JSON bodies, in bytes. A larger one would not fit into a log entry. */
 export const MAX_JSON_BYTES = 1 << 20;
@@ -89,7 +89,7 @@ export function createBodyReader(maxHeldBytes: number = MAX_HELD_BYTES, limitMs:
           own += chunk.length;
           held += chunk.length;
           if (own > limit) throw tooLong();
-          if (held > maxHeldBytes) throw refusal("busy", "Too many large requests are under way; try again.");
+          if (held > maxHeldBytes) throw refusal("busy", "Too many large requests are in progress; try again.");
           chunks.push(chunk);
         }
       } catch (error) {

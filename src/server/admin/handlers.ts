@@ -1,7 +1,7 @@
 /** Each operation of the table with its handler, and each list with its source: a missing one is a compile error. */
 
 import type { TableName } from "../../admin-api/index.ts";
-import type { Handlers, ListSources } from "./handler.ts";
+import type { Handlers, ListSources } from "./handler-types.ts";
 import { acknowledgementHandlers, acknowledgementList } from "./handlers/acknowledgements.ts";
 import { auditHandlers, auditHeadList } from "./handlers/audit.ts";
 import { backendHandlers, backendList } from "./handlers/backends.ts";

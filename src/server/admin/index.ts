@@ -36,9 +36,9 @@ export { KEPT_REQUESTS } from "../../admin-api/index.ts";
 export { loadPolicy, type PolicyOutcome } from "./access/policy.ts";
 export { createTokenPrincipals, type TokenBinding, type TokenPrincipals } from "./access/token-principal.ts";
 export { type Access, PERMIT_ALL } from "./access/types.ts";
-export { type LocalDoor, type LocalDoorOptions, openLocalDoor } from "./doors/local-door.ts";
-export { type NetworkDoor, type NetworkDoorOptions, openNetworkDoor } from "./doors/network-door.ts";
-export { openPeerCredentials } from "./doors/peer.ts";
+export { type AdminListener, type AdminListenerOptions, openAdminListener } from "./listeners/admin-listener.ts";
+export { type AdminSocket, type AdminSocketOptions, openAdminSocket } from "./listeners/admin-socket.ts";
+export { openPeerCredentials } from "./listeners/peer-credentials.ts";
 export { stored } from "./lists.ts";
 export { type OpenPlane, openPlane } from "./plane.ts";
 export type {

@@ -9,7 +9,7 @@ import type { StateView } from "../cluster/index.ts";
 import { keyRowKey } from "../core/state/index.ts";
 import type { Ports } from "./ports.ts";
 import { refusal } from "./refusal.ts";
-import { TABLE_PREFIX } from "./tables.ts";
+import { TABLE_PREFIX } from "./state-prefixes.ts";
 
 /** Maximum number of names in a message. */
 const MAX_TOLD = 20;

@@ -4,7 +4,7 @@
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { JsonText } from "./handler.ts";
+import { JsonText } from "./handler-types.ts";
 
 /** Number of characters that are gathered before a write. */
 const SLICE_LENGTH = 64 << 10;

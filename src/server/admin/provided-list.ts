@@ -1,7 +1,7 @@
 /** Source of a list whose rows a port provides. */
 
 import { TABLES } from "../../admin-api/index.ts";
-import { mapped } from "./handler.ts";
+import { mapped } from "./handler-types.ts";
 import { counted, type ListSource } from "./lists.ts";
 import type { Ports, ProvidedTable } from "./ports.ts";
 

@@ -2,7 +2,7 @@
 
 import { LISTED_USAGE, type MeasuredTable } from "../../admin-api/index.ts";
 import { parseDuration } from "../../base/index.ts";
-import { gather } from "./everywhere.ts";
+import { gather } from "./gather-nodes.ts";
 import { atMost, narrowed } from "./lists.ts";
 import type { OpenPlane } from "./plane.ts";
 import { refusal } from "./refusal.ts";

@@ -1,6 +1,6 @@
 /** Answer of a rehearsal, as shown to a caller. */
 import type { RehearsalResult } from "../../admin-api/index.ts";
-import type { Call } from "./handler.ts";
+import type { Call } from "./handler-types.ts";
 
 export const DEFAULT_SINCE_MS = 3_600_000;
 

@@ -11,19 +11,19 @@ import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import { BASE_PATH, OPERATIONS, type Operation, type OperationId, PROBE_PATHS } from "../../admin-api/index.ts";
 import type { JsonSchema } from "../../base/index.ts";
-import { permittedTables } from "./access/tables.ts";
-import { receive, writeAsked } from "./call.ts";
-import { check, fromTexts, queryTexts } from "./check.ts";
-import type { Door } from "./doors/door.ts";
-import { signalOf } from "./doors/http.ts";
-import { type Asked, authorize, isPermitted, recorded, resourceOf } from "./govern.ts";
-import type { Call, HandlerPorts, ListId, Reply } from "./handler.ts";
+import { permittedTables } from "./access/permitted-tables.ts";
+import { type Asked, authorize, isPermitted, recorded, resourceOf } from "./authorize.ts";
+import type { Call, HandlerPorts, ListId, Reply } from "./handler-types.ts";
 import { HANDLERS } from "./handlers.ts";
+import type { Authenticator } from "./listeners/authenticator.ts";
+import { signalOf } from "./listeners/http-server.ts";
 import { listPayload, type Payload, valuePayload } from "./payload.ts";
 import type { OpenPlane } from "./plane.ts";
 import { NOBODY } from "./principal.ts";
 import { readList } from "./read-list.ts";
+import { receive, writeAsked } from "./read-request.ts";
 import { refusal } from "./refusal.ts";
+import { check, fromTexts, queryTexts } from "./validate-input.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -47,7 +47,7 @@ interface Admitted {
 
 const admittedOf = (request: FastifyRequest): Admitted => request.getDecorator<Admitted>("admitted");
 
-export function registerRoutes(app: FastifyInstance, plane: OpenPlane, door: Door): void {
+export function registerRoutes(app: FastifyInstance, plane: OpenPlane, authenticator: Authenticator): void {
   app.decorateRequest("admitted", null);
   app.setValidatorCompiler<JsonSchema>(({ schema }) => (value: unknown) => {
     try {
@@ -62,7 +62,7 @@ export function registerRoutes(app: FastifyInstance, plane: OpenPlane, door: Doo
   registerProbes(app, plane);
   for (const [path, operations] of PATHS) {
     const url = BASE_PATH + routerPath(path);
-    for (const [id, operation] of operations) app.route({ url, ...routeOf(plane, door, id, operation) });
+    for (const [id, operation] of operations) app.route({ url, ...routeOf(plane, authenticator, id, operation) });
     const allowed = operations.map(([, { method }]) => method);
     app.route({
       url,
@@ -133,11 +133,16 @@ function splitOnce(text: string): readonly string[] {
   return at < 0 ? [] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-function routeOf(plane: OpenPlane, door: Door, id: OperationId, operation: Operation): Omit<RouteOptions, "url"> {
+function routeOf(
+  plane: OpenPlane,
+  authenticator: Authenticator,
+  id: OperationId,
+  operation: Operation,
+): Omit<RouteOptions, "url"> {
   return {
     method: operation.method,
     ...(operation.body.kind === "json" && { schema: { body: operation.body.schema.json } }),
-    onRequest: (request, reply) => tracked(plane, admitCaller(plane, door, id, operation, request, reply)),
+    onRequest: (request, reply) => tracked(plane, admitCaller(plane, authenticator, id, operation, request, reply)),
     preValidation: (request) => readBody(plane, operation, request),
     handler: (request, reply) => tracked(plane, answer(plane, id, operation, request, reply)),
   };
@@ -155,7 +160,7 @@ function tracked<T>({ underWay }: OpenPlane, work: Promise<T>): Promise<T> {
 
 async function admitCaller(
   { access, ports }: OpenPlane,
-  door: Door,
+  authenticator: Authenticator,
   id: OperationId,
   operation: Operation,
   request: FastifyRequest,
@@ -163,14 +168,15 @@ async function admitCaller(
 ): Promise<void> {
   const texts = pathTexts(operation.path, request.params as Readonly<Record<string, string>>);
   // Authenticates first: to an unknown caller every path of an operation looks the same.
-  const principal = operation.isOpen === true ? undefined : await door.identify(request, reply, signalOf(request));
+  const principal =
+    operation.isOpen === true ? undefined : await authenticator.identify(request, reply, signalOf(request));
   const params = check(operation.params, fromTexts(operation.params, texts), "path");
   const asked = principal && {
     id,
     operation,
     principal,
     resource: resourceOf(operation, params),
-    door: door.name,
+    door: authenticator.name,
     requestId: request.id,
   };
   if (asked !== undefined) await authorize(access, ports.audit, asked);

@@ -67,7 +67,7 @@ test("the authority is asked, and says its terms; each name is looked up", async
   assert.match(lines[0] ?? "", /^note {2}certificate: HTTP-01 asks port 80 of each domain: see that it reaches 127\.0/);
   assert.match(
     lines[1] ?? "",
-    /^ok {4}certificate authority: http:\S+\/dir answered in \d+ ms; accounts need no binding; it tells renewal information; an order agrees to https:\/\/ca\.example\/terms \[2J$/,
+    /^ok {4}certificate authority: http:\S+\/dir answered in \d+ ms; no external account binding is required; renewal information is available; an order agrees to https:\/\/ca\.example\/terms \[2J$/,
   );
   assert.equal(lines[2], "ok    domain gw.example.com: resolves here (127.0.0.1)");
   assert.equal(lines.length, 3);
@@ -93,7 +93,7 @@ test("a binding that is wanted and not set, and a clock that is hours off, fail;
   const eab = { key_id: "kid", mac_key: "c2VjcmV0" };
   const bound = await authority(t, { meta: { externalAccountRequired: true } });
   const cases = [
-    [{ ca: bound }, /^fail .*makes accounts only with a binding that it issues: set tls\.eab$/],
+    [{ ca: bound }, /^fail .*requires external account binding: set tls\.eab$/],
     [{ ca: bound, eab }, /^ok .*accounts are bound by tls\.eab/],
     [{ ca: await authority(t, { aheadMs: 2 * 3_600_000 }) }, /^fail .*machine is 120 min behind that of .*nothing is/],
     [{ ca: await authority(t, { aheadMs: -10 * 60_000 }) }, /^note .*machine is 10 min ahead of that of/],

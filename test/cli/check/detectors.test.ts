@@ -160,7 +160,7 @@ test("what is asked with a secret that the cluster holds is not asked with anoth
   );
   assert.equal(status, 0, out);
   for (const name of ["sealed", "failing-over", "analyzer"]) {
-    const words = `note  detector ${name}: not asked: what it is asked with is sealed in the cluster`;
+    const words = `note  detector ${name}: not tested: its credential is sealed in the cluster`;
     assert.ok(out.split("\n").includes(words), out);
   }
   const paths = [judge, spare, analyzer].map(({ asked }) => asked.map(({ path }) => path));

@@ -75,5 +75,5 @@ test("a key that is refused, a report that is elsewhere, one that cannot be read
 test("a key that is sealed in the cluster is not asked with", async () => {
   const sealed = await check({ admin_key: "${secret:SEALED_ELSEWHERE}" });
   assert.equal(sealed.status, 0, sealed.lines.join());
-  assert.match(sealed.lines.join("\n"), /^note {2}.*not asked: what it is asked with is sealed in the cluster/);
+  assert.match(sealed.lines.join("\n"), /^note {2}.*not tested: its credential is sealed in the cluster/);
 });

@@ -8,7 +8,7 @@ import process from "node:process";
 import { test } from "node:test";
 import { Interrupted } from "../../../src/cli/io.ts";
 import { acquire, STALE_MS, underLock } from "../../../src/cli/sign-in/lock.ts";
-import { SignInError } from "../../../src/cli/sign-in/words.ts";
+import { SignInError } from "../../../src/cli/sign-in/messages.ts";
 import type { Owner } from "../../e2e/support/wait.ts";
 import { makeHome } from "./home.ts";
 

@@ -5,8 +5,8 @@ import process from "node:process";
 import { test } from "node:test";
 import fc from "fast-check";
 import { formatEntry, parseEntry, type SignIn } from "../../../src/cli/sign-in/entry.ts";
+import { SignInError } from "../../../src/cli/sign-in/messages.ts";
 import { openStore } from "../../../src/cli/sign-in/store.ts";
-import { SignInError } from "../../../src/cli/sign-in/words.ts";
 import { bufferIo } from "../buffers.ts";
 import { makeHome, signInOf } from "./home.ts";
 

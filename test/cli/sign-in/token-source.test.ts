@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { Interrupted } from "../../../src/cli/io.ts";
 import type { SignIn } from "../../../src/cli/sign-in/entry.ts";
 import { tokenSource } from "../../../src/cli/sign-in/index.ts";
-import { SignInError } from "../../../src/cli/sign-in/words.ts";
+import { SignInError } from "../../../src/cli/sign-in/messages.ts";
 import { type Grant, type OidcOptions, type OidcServer, startOidc } from "../../e2e/support/oidc.ts";
 import { freePort } from "../../e2e/support/ports.ts";
 import type { Owner } from "../../e2e/support/wait.ts";

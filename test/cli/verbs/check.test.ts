@@ -161,7 +161,7 @@ test("-offline opens no connection and looks at no place", async (t) => {
   const online = await check(files);
   assert.equal(online.status, 1);
   assert.equal(connections, 2);
-  assert.deepEqual(of(online, "ok    library"), ["ok    library koffi: tells who calls on the admin socket"]);
+  assert.deepEqual(of(online, "ok    library"), ["ok    library koffi: identifies the callers of the admin socket"]);
 });
 
 test("-timeout bounds each probe, and answers keep their order", async (t) => {
@@ -211,7 +211,7 @@ test("a probe that is cut short says nothing of what it would have found", async
 const STATUSES: readonly (readonly [status: number, hasKey: boolean, line: RegExp])[] = [
   [200, true, /^ok .* answered 200 in \d+ ms$/],
   [401, true, /^fail .*: it refuses the credential$/],
-  [401, false, /^ok .*: it wants a credential, which clients bring themselves$/],
+  [401, false, /^ok .*: it requires a credential, which clients send themselves$/],
   [404, true, /^ok .*: it lists no models$/],
   [418, true, /^fail .* answered 418 in/],
   [429, true, /^ok .* answered 429 in/],
@@ -248,10 +248,7 @@ test("the doors are told, with where a token could be read on the way", async (t
 
   await files.writeNode({ admin: { listen: "127.0.0.1:9485" } });
   const local = of(await check(files, "-offline"), "note  node: ").join("\n");
-  assert.match(
-    local,
-    /on 127\.0\.0\.1:9485 in plain HTTP to whoever reaches this machine's loopback, without a token$/m,
-  );
+  assert.match(local, /on 127\.0\.0\.1:9485 in plain HTTP to every caller on this machine, without a token$/m);
   assert.match(local, /permits every operation to every admin caller: no `policy_file`$/m);
   assert.doesNotMatch(local, /put TLS in front/);
 

@@ -215,7 +215,7 @@ for (const answer of [null, [], { columns: [], rows: [1], index: 0 }, { columns:
     for (const words of [["select 1"], ["-tables"]]) {
       const io = bufferIo();
       assert.equal(await execute(["query", "-socket", socket, ...words], io), 1);
-      assert.match(io.err(), /is none to a query/);
+      assert.match(io.err(), /is not an answer to a query/);
     }
   });
 }

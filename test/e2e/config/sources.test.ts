@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { send } from "../../server/admin/support/open-door.ts";
+import { send } from "../../server/admin/support/open-admin.ts";
 import { within } from "../support/wait.ts";
 import {
   createOne,

@@ -322,7 +322,7 @@ test("check says of each credential whether there is something to present, and w
     /^ok {4}credential own: its token endpoint gives a token$/m,
     /^fail {2}credential stale: the endpoint answers 40[01] invalid_client$/m,
     /^note {2}credential exchanged: the token endpoint of corp is known; whether it exchanges only a caller can prove$/m,
-    /^note {2}MCP server exchanged: .* answered 401: it is called as the caller, whom there is none of here$/m,
+    /^note {2}MCP server exchanged: .* answered 401: it is called with the caller's credential, and this check has none$/m,
     /^note {2}configuration: .*credentials\[\d+\]\.token_exchange\.issuer: warning: nobody can call what this is for/m,
   ]) {
     assert.match(said, line);

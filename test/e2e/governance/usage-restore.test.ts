@@ -7,7 +7,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { TABLES } from "../../../src/admin-api/index.ts";
-import { faultsOf } from "../../../src/server/admin/check.ts";
+import { faultsOf } from "../../../src/server/admin/validate-input.ts";
 import { runProgram } from "../support/gateway.ts";
 import { eventually, within } from "../support/wait.ts";
 import { chat, mint, say, simProvider, startGoverned } from "./support/governed.ts";

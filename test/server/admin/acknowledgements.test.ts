@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NOW, openDoor } from "./support/open-door.ts";
+import { NOW, openAdmin } from "./support/open-admin.ts";
 
 const params = { name: "provider:acme-chat" } as const;
 const body = { reason: "known since noon", duration: "2h", severity: "fail", degree: 1 } as const;
 
 test("an acknowledgement is put with who, why, how bad and until when, and reads back as it was answered", async (t) => {
-  const { client, audit } = await openDoor(t);
+  const { client, audit } = await openAdmin(t);
   const put = await client.call("put_acknowledgement", { params, body });
   assert.deepEqual(put, {
     ...params,
@@ -29,7 +29,7 @@ test("an acknowledgement is put with who, why, how bad and until when, and reads
 });
 
 test("what was not said of how bad it is stays unsaid, and putting again replaces", async (t) => {
-  const { client, setNow } = await openDoor(t);
+  const { client, setNow } = await openAdmin(t);
   await client.call("put_acknowledgement", { params, body });
   const put = await client.call("put_acknowledgement", { params, body: { reason: "longer", duration: "4h" } });
   assert.deepEqual([put.severity, put.degree, put.reason], [null, null, "longer"]);
@@ -41,7 +41,7 @@ test("what was not said of how bad it is stays unsaid, and putting again replace
 });
 
 test("it is lifted once, whatever its name holds", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   for (const name of ['refused:["key","a/b %2F","\u6a21\u578b"]', "...", "a?b#c", "x".repeat(512)]) {
     await client.call("put_acknowledgement", { params: { name }, body });
     assert.deepEqual(
@@ -55,7 +55,7 @@ test("it is lifted once, whatever its name holds", async (t) => {
 });
 
 test("without an end, with none that is near, or with a name that is a step in a path it is refused", async (t) => {
-  const { send, memory } = await openDoor(t);
+  const { send, memory } = await openAdmin(t);
   const put = async (name: string, text: object) =>
     (await send("PUT", `/admin/v1/acknowledgements/${name}`, { body: JSON.stringify(text) })).status;
   for (const duration of [undefined, "", "0s", "-1h", "721h", "tomorrow"]) {
@@ -70,7 +70,7 @@ test("without an end, with none that is near, or with a name that is a step in a
 });
 
 test("who waits for the list is answered once one is put", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   const { index } = await client.call("list_acknowledgements");
   const waiting = client.call("list_acknowledgements", { query: { index, wait: "30s" } });
   await client.call("put_acknowledgement", { params, body });

@@ -11,10 +11,10 @@ import {
   type OperationId,
   TABLES,
 } from "../../../src/admin-api/index.ts";
-import { faultsOf } from "../../../src/server/admin/check.ts";
+import { faultsOf } from "../../../src/server/admin/validate-input.ts";
 import { commands } from "../../../src/server/core/state/index.ts";
 import { backendMember, FAILED, FAILING_MEMBER } from "./support/memory-backends.ts";
-import { NOW, openDoor } from "./support/open-door.ts";
+import { NOW, openAdmin } from "./support/open-admin.ts";
 
 /** In an order in which each finds what it needs. */
 const CALLS: { readonly [Id in OperationId]: CallInput<Id> } = {
@@ -91,7 +91,7 @@ const LOGIN: LoginIssuer = {
 };
 
 test("every operation answers what its description says", async (t) => {
-  const { client, sources, backends, governed, memory } = await openDoor(t, { logins: [LOGIN] });
+  const { client, sources, backends, governed, memory } = await openAdmin(t, { logins: [LOGIN] });
   backends.configure("acme");
   governed.configure({ profiles: ["p"], budgets: ["b"] });
   governed.spend("b", 10);

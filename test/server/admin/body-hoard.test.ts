@@ -9,7 +9,7 @@ import { OPERATIONS, type Operation } from "../../../src/admin-api/index.ts";
 import { asRefusal } from "../../../src/base/index.ts";
 import { createBodyReader, MAX_JSON_BYTES } from "../../../src/server/admin/body.ts";
 import { atEnd, type Owner } from "../../e2e/support/wait.ts";
-import { dial, untilClosed } from "./doors/support/raw.ts";
+import { dial, untilClosed } from "./listeners/support/raw.ts";
 
 const HEAD = `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${MAX_JSON_BYTES}\r\n\r\n`;
 

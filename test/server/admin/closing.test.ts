@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { PERMIT_ALL } from "../../../src/server/admin/access/types.ts";
-import { openLocalDoor } from "../../../src/server/admin/index.ts";
+import { openAdminSocket } from "../../../src/server/admin/index.ts";
 import { openPlane } from "../../../src/server/admin/plane.ts";
 import { handlerPorts } from "./support/handler-ports.ts";
 import { createMemoryAudit } from "./support/memory-audit.ts";
@@ -39,7 +39,7 @@ test("a restore that is cut off by the end of its door is recorded before the pl
   });
   const plane = openPlane(ports, PERMIT_ALL);
   const peerCredentials = () => ({ uid: 1000, gid: 1000, pid: undefined });
-  const door = await openLocalDoor({ path, plane, peerCredentials });
+  const door = await openAdminSocket({ path, plane, peerCredentials });
 
   const headers = { "content-type": "application/gzip" };
   const sent = request({ socketPath: path, method: "POST", path: "/admin/v1/snapshot", headers, agent: false });

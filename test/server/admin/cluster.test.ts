@@ -6,7 +6,7 @@ import { request as httpRequest } from "node:http";
 import { test } from "node:test";
 import { ARCHIVE_TYPE } from "../../../src/admin-api/index.ts";
 import { FEATURE_RANGE } from "../../../src/server/core/state/index.ts";
-import { NOW, openDoor } from "./support/open-door.ts";
+import { NOW, openAdmin } from "./support/open-admin.ts";
 
 async function digest(parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string> {
   const hash = createHash("sha256");
@@ -15,7 +15,7 @@ async function digest(parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): 
 }
 
 test("a member is removed, and one that is none is not found", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   await client.call("delete_cluster_member", { params: { id: "n3" } });
   assert.deepEqual(
     (await client.call("list_cluster_members")).items.map(({ id }) => id),
@@ -28,7 +28,7 @@ test("a member is removed, and one that is none is not found", async (t) => {
 });
 
 test("pruning keeps exactly those listed, and tells them and who is gone, also where the node has not heard of it yet", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   assert.deepEqual(await client.call("prune_cluster", { body: { keep: ["n3", "n1"] } }), {
     members: ["n1", "n3"],
     removed: ["n2"],
@@ -37,21 +37,21 @@ test("pruning keeps exactly those listed, and tells them and who is gone, also w
 
 for (const keep of [[], ["n1", "n1"], ["n1", "n9"]]) {
   test(`pruning to ${JSON.stringify(keep)} is refused and removes nobody`, async (t) => {
-    const { client } = await openDoor(t);
+    const { client } = await openAdmin(t);
     await assert.rejects(client.call("prune_cluster", { body: { keep } }), { status: 400, code: "invalid" });
     assert.equal((await client.call("list_cluster_members")).items.length, 3);
   });
 }
 
 test("leadership goes to whom is named, or to whom the cluster chooses", async (t) => {
-  const { client, send } = await openDoor(t);
+  const { client, send } = await openAdmin(t);
   assert.deepEqual(await client.call("transfer_leader", { body: { to: "n3" } }), { leader: "n3" });
   assert.equal((await send("POST", "/admin/v1/cluster/leader")).status, 200);
   await assert.rejects(client.call("transfer_leader", { body: { to: "n9" } }), { status: 400, code: "invalid" });
 });
 
 test("an archive is streamed out whole and streamed in whole", async (t) => {
-  const { client, memory } = await openDoor(t);
+  const { client, memory } = await openAdmin(t);
   const archive = await client.call("save_snapshot");
   const parts: Uint8Array[] = [];
   for await (const part of archive) parts.push(part);
@@ -70,7 +70,7 @@ test("an archive is streamed out whole and streamed in whole", async (t) => {
 });
 
 test("an archive carries its place in the log and its type", async (t) => {
-  const { send } = await openDoor(t);
+  const { send } = await openAdmin(t);
   const { headers } = await send("GET", "/admin/v1/snapshot?stale=true");
   assert.equal(headers["content-type"], ARCHIVE_TYPE);
   assert.equal(headers["x-gateway-term"], "3");
@@ -78,7 +78,7 @@ test("an archive carries its place in the log and its type", async (t) => {
 });
 
 test("an archive that cannot be made or taken is refused with the cluster's code", async (t) => {
-  const { client, memory } = await openDoor(t);
+  const { client, memory } = await openAdmin(t);
   memory.failNext("no_leader", "This node does not lead.");
   await assert.rejects(client.call("save_snapshot"), { status: 503, code: "no_leader" });
   memory.failNext("refused", "The archive is of another cluster secret.");
@@ -89,7 +89,7 @@ test("an archive that cannot be made or taken is refused with the cluster's code
 });
 
 test("an archive that breaks off on its way out breaks off at the reader", async (t) => {
-  const { memory } = await openDoor(t);
+  const { memory } = await openAdmin(t);
   const broken = {
     ...memory.cluster,
     saveSnapshot: async () => ({
@@ -100,14 +100,14 @@ test("an archive that breaks off on its way out breaks off at the reader", async
       })(),
     }),
   };
-  const { client, log } = await openDoor(t, { cluster: broken });
+  const { client, log } = await openAdmin(t, { cluster: broken });
   const reading = client.call("save_snapshot").then((archive) => digest(archive));
   await assert.rejects(reading, { code: "unreachable" });
   assert.match(log(), /the disk is gone/);
 });
 
 test("a reader that leaves ends the archive", async (t) => {
-  const { memory } = await openDoor(t);
+  const { memory } = await openAdmin(t);
   let ended: () => void = () => {};
   const gone = new Promise<void>((resolve) => {
     ended = resolve;
@@ -125,7 +125,7 @@ test("a reader that leaves ends the archive", async (t) => {
       })(),
     }),
   };
-  const { path } = await openDoor(t, { cluster: endless });
+  const { path } = await openAdmin(t, { cluster: endless });
   const request = httpRequest({ socketPath: path, path: "/admin/v1/snapshot", agent: false }, (response) => {
     response.once("data", () => request.destroy());
   });
@@ -135,7 +135,7 @@ test("a reader that leaves ends the archive", async (t) => {
 });
 
 test("a secret is put, counted and listed, and its value is nowhere", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   const params = { name: "OPENAI_KEY" };
   await client.call("put_secret", { params, body: { value: "one" } });
   const record = await client.call("put_secret", { params, body: { value: "two" } });
@@ -152,7 +152,7 @@ test("a secret is put, counted and listed, and its value is nowhere", async (t) 
 });
 
 test("what stands beside an idempotency key of a secret is the keyed digest, and no plain hash of its value", async (t) => {
-  const { secrets } = await openDoor(t);
+  const { secrets } = await openAdmin(t);
   const digests: (string | undefined)[] = [];
   const asked: string[] = [];
   const watched: typeof secrets = {
@@ -166,14 +166,14 @@ test("what stands beside an idempotency key of a secret is the keyed digest, and
       return "keyed";
     },
   };
-  const { client } = await openDoor(t, { secrets: watched });
+  const { client } = await openAdmin(t, { secrets: watched });
   await client.call("put_secret", { params: { name: "a" }, body: { value: "v" }, idempotencyKey: "k" });
   assert.deepEqual(digests, ["keyed"]);
   assert.deepEqual(asked, ['PUT /admin/v1/secrets/a\n\n{"value":"v"}']);
 });
 
 test("the status tells the node, its leader, version, uptime, listeners and applied index", async (t) => {
-  const { client, memory } = await openDoor(t);
+  const { client, memory } = await openAdmin(t);
   await client.call("create_key", { body: { name: "a" } });
   assert.deepEqual(await client.call("get_status"), {
     node: "n1",
@@ -210,6 +210,6 @@ test("the status tells the node, its leader, version, uptime, listeners and appl
 });
 
 test("a caller of the socket is the user of the process, in the role local", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   assert.deepEqual(await client.call("get_whoami"), { issuer: "local", subject: "unix:1000", roles: ["local"] });
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LoginIssuer } from "../../../src/admin-api/index.ts";
-import { rfc3339 } from "../../../src/server/admin/handler.ts";
+import { rfc3339 } from "../../../src/server/admin/handler-types.ts";
 import { auditHandlers, auditHeadList } from "../../../src/server/admin/handlers/audit.ts";
 import { loginHandlers } from "../../../src/server/admin/handlers/login.ts";
 import { watchList } from "../../../src/server/admin/lists.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rfc3339 } from "../../../src/server/admin/handler.ts";
+import { rfc3339 } from "../../../src/server/admin/handler-types.ts";
 import { backendHandlers, backendList } from "../../../src/server/admin/handlers/backends.ts";
 import { modelList } from "../../../src/server/admin/handlers/models.ts";
 import { watchList } from "../../../src/server/admin/lists.ts";

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AdminError } from "../../../src/admin-api/index.ts";
 import { digestOf, parseKey } from "../../../src/server/auth/index.ts";
-import { NOW, openDoor } from "./support/open-door.ts";
+import { NOW, openAdmin } from "./support/open-admin.ts";
 
 test("a key is minted with its fields, and its text is shown in that answer alone", async (t) => {
-  const { client, send, memory, governed, log } = await openDoor(t);
+  const { client, send, memory, governed, log } = await openAdmin(t);
   governed.configure({ profiles: ["batch"] });
   const { key, ...record } = await client.call("create_key", {
     body: { name: "ci", profile: "batch", metadata: { team: "search" }, expires_in: "1h30m" },
@@ -39,18 +39,18 @@ test("a key is minted with its fields, and its text is shown in that answer alon
 });
 
 test("a key needs only a name, and then has no profile and no end", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   const { profile, metadata, expires_at } = await client.call("create_key", { body: { name: "plain" } });
   assert.deepEqual({ profile, metadata, expires_at }, { profile: null, metadata: {}, expires_at: null });
 });
 
 test("a minted key is answered with 201", async (t) => {
-  const { send } = await openDoor(t);
+  const { send } = await openAdmin(t);
   assert.equal((await send("POST", "/admin/v1/keys", { body: '{"name":"a"}' })).status, 201);
 });
 
 test("a second key of a name is refused as a conflict", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   await client.call("create_key", { body: { name: "ci" } });
   await assert.rejects(client.call("create_key", { body: { name: "ci" } }), (error) => {
     assert.ok(error instanceof AdminError);
@@ -60,7 +60,7 @@ test("a second key of a name is refused as a conflict", async (t) => {
 });
 
 test("a change leaves alone what it does not name, and null takes away", async (t) => {
-  const { client, governed } = await openDoor(t);
+  const { client, governed } = await openAdmin(t);
   governed.configure({ profiles: ["a"] });
   await client.call("create_key", { body: { name: "ci", profile: "a", metadata: { x: "1" }, expires_in: "1h" } });
   const params = { name: "ci" };
@@ -73,7 +73,7 @@ test("a change leaves alone what it does not name, and null takes away", async (
 });
 
 test("a rotated key has another id and text under its name, and keeps its fields", async (t) => {
-  const { client, governed } = await openDoor(t);
+  const { client, governed } = await openAdmin(t);
   governed.configure({ profiles: ["a"] });
   const first = await client.call("create_key", { body: { name: "ci", profile: "a" } });
   const second = await client.call("rotate_key", { params: { name: "ci" } });
@@ -84,7 +84,7 @@ test("a rotated key has another id and text under its name, and keeps its fields
 });
 
 test("a profile that is not configured is refused by its field, with the nearest name and what there is", async (t) => {
-  const { client, send, governed, memory } = await openDoor(t);
+  const { client, send, governed, memory } = await openAdmin(t);
   governed.configure({ profiles: ["batch", "chat"] });
   await client.call("create_key", { body: { name: "ci", profile: "chat" } });
   const { writes } = memory;
@@ -111,7 +111,7 @@ test("a profile that is not configured is refused by its field, with the nearest
 });
 
 test("a key whose profile is gone can still be changed, rotated and listed under it", async (t) => {
-  const { client, governed } = await openDoor(t);
+  const { client, governed } = await openAdmin(t);
   governed.configure({ profiles: ["chat"] });
   await client.call("create_key", { body: { name: "ci", profile: "chat" } });
   governed.configure({ profiles: [] });
@@ -122,7 +122,7 @@ test("a key whose profile is gone can still be changed, rotated and listed under
 });
 
 test("a deleted key is gone", async (t) => {
-  const { client, send } = await openDoor(t);
+  const { client, send } = await openAdmin(t);
   await client.call("create_key", { body: { name: "ci" } });
   const answer = await send("DELETE", "/admin/v1/keys/ci");
   assert.deepEqual([answer.status, answer.text], [204, ""]);
@@ -136,14 +136,14 @@ for (const [method, path, body] of [
   ["POST", "/admin/v1/keys/none/rotate", undefined],
 ] as const) {
   test(`${method} ${path} of a key that is not there answers 404`, async (t) => {
-    const { send } = await openDoor(t);
+    const { send } = await openAdmin(t);
     const answer = await send(method, path, body === undefined ? {} : { body });
     assert.deepEqual([answer.status, answer.json().error.code], [404, "not_found"]);
   });
 }
 
 test("the status follows from a suspension and from the time", async (t) => {
-  const { client, setNow } = await openDoor(t);
+  const { client, setNow } = await openAdmin(t);
   const params = { name: "ci" };
   const status = async () => (await client.call("get_key", { params })).status;
   await client.call("create_key", { body: { name: "ci", expires_in: "1h" } });
@@ -159,7 +159,7 @@ test("the status follows from a suspension and from the time", async (t) => {
 });
 
 test("a repeated request mints once, and does not show a text that opens nothing", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   const input = { body: { name: "ci" }, idempotencyKey: "first" };
   const { key, ...record } = await client.call("create_key", input);
   assert.ok(key);
@@ -172,7 +172,7 @@ test("a repeated request mints once, and does not show a text that opens nothing
 });
 
 test("another request under an idempotency key is a conflict", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   await client.call("create_key", { body: { name: "a" }, idempotencyKey: "k" });
   await assert.rejects(client.call("create_key", { body: { name: "b" }, idempotencyKey: "k" }), {
     status: 409,
@@ -181,7 +181,7 @@ test("another request under an idempotency key is a conflict", async (t) => {
 });
 
 test("keys are listed in pages, each from a name on, whether a key has that name or not", async (t) => {
-  const { client, send } = await openDoor(t);
+  const { client, send } = await openAdmin(t);
   const names = ["a", "b", "b.1", "b1", "ba", "c"];
   for (const name of [...names].reverse()) await client.call("create_key", { body: { name } });
   const page = async (query: { readonly limit?: number; readonly after?: string }): Promise<readonly string[]> =>

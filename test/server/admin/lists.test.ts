@@ -9,10 +9,10 @@ import type { Listing } from "../../../src/admin-api/index.ts";
 import { storedValues, watchList } from "../../../src/server/admin/lists.ts";
 import type { StateView } from "../../../src/server/cluster/index.ts";
 import { member } from "./support/memory-cluster.ts";
-import { openDoor, send } from "./support/open-door.ts";
+import { openAdmin, send } from "./support/open-admin.ts";
 
 test("a list answers its rows with an index, which is its ETag", async (t) => {
-  const { client, send: sendHere } = await openDoor(t);
+  const { client, send: sendHere } = await openAdmin(t);
   await client.call("create_key", { body: { name: "a" } });
   const answer = await sendHere("GET", "/admin/v1/keys");
   const { items, index } = answer.json<Listing<{ name: string }>>();
@@ -24,7 +24,7 @@ test("a list answers its rows with an index, which is its ETag", async (t) => {
 });
 
 test("an index grows with each change of the list, and with no change of another", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   const first = await client.call("list_keys");
   await client.call("put_secret", { params: { name: "s" }, body: { value: "v" } });
   assert.equal((await client.call("list_keys")).index, first.index);
@@ -33,7 +33,7 @@ test("an index grows with each change of the list, and with no change of another
 });
 
 test("a blocking read answers once the list has changed, and not when another has", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   const { index } = await client.call("list_suspensions");
   let answered = false;
   const reading = client.call("list_suspensions", { query: { index, wait: "5m" } }).finally(() => {
@@ -52,7 +52,7 @@ test("a blocking read answers once the list has changed, and not when another ha
 });
 
 test("a read that names an older index answers at once", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   const { index } = await client.call("list_keys");
   await client.call("create_key", { body: { name: "a" } });
   assert.equal((await client.call("list_keys", { query: { index, wait: "5m" } })).items.length, 1);
@@ -60,20 +60,20 @@ test("a read that names an older index answers at once", async (t) => {
 });
 
 test("a read that names an index of another process answers at once", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   const { index } = await client.call("list_keys");
   assert.equal((await client.call("list_keys", { query: { index: index + 1_000, wait: "5m" } })).index, index);
 });
 
 test("a read whose wait is over answers with what there is", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   const { index } = await client.call("list_keys");
   assert.deepEqual(await client.call("list_keys", { query: { index, wait: "10ms" } }), { items: [], index });
   assert.deepEqual(await client.call("list_keys", { query: { index, wait: "0s" } }), { items: [], index });
 });
 
 test("a consistent read goes through the leader, and fails without one", async (t) => {
-  const { client, memory } = await openDoor(t);
+  const { client, memory } = await openAdmin(t);
   await client.call("list_keys", { query: { consistent: true } });
   memory.failNext("no_leader", "Nobody leads.");
   await client.call("list_keys");
@@ -81,7 +81,7 @@ test("a consistent read goes through the leader, and fails without one", async (
 });
 
 test("the members change when the cluster tells so", async (t) => {
-  const { client, memory } = await openDoor(t);
+  const { client, memory } = await openAdmin(t);
   const { index, items } = await client.call("list_cluster_members");
   assert.deepEqual(
     items.map(({ id, role }) => [id, role]),
@@ -220,7 +220,7 @@ test("a closed list answers at once", async () => {
 });
 
 test("a thousand wait through the socket at no cost, and all are answered by one change", async (t) => {
-  const { client, path, memory } = await openDoor(t);
+  const { client, path, memory } = await openAdmin(t);
   const { index } = await client.call("list_keys");
   const watchers = memory.watchers;
   let open = 0;
@@ -265,7 +265,7 @@ test("a thousand wait through the socket at no cost, and all are answered by one
 });
 
 test("a hundred thousand keys are answered whole, without holding up the thread", async (t) => {
-  const { client, memory, path } = await openDoor(t);
+  const { client, memory, path } = await openAdmin(t);
   const digest = "0".repeat(64);
   const base = { profile: null, metadata: {}, digest, expires_in_ms: null };
   const write = { by: { iss: "local", sub: "unix:0" }, timeoutMs: 1_000 };

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { JsonText } from "../../../src/server/admin/handler.ts";
+import { JsonText } from "../../../src/server/admin/handler-types.ts";
 import { type Payload, valuePayload } from "../../../src/server/admin/payload.ts";
 
 const rows = Array.from({ length: 5_000 }, (_, at) => [at, `row ${at}`, null, at % 2 === 0]);

@@ -6,7 +6,7 @@ import { createMemoryBackends, FAILED } from "./support/memory-backends.ts";
 import { createMemoryGoverned } from "./support/memory-governed.ts";
 import { createMemorySecrets } from "./support/memory-secrets.ts";
 import { createMemorySources } from "./support/memory-sources.ts";
-import { NOW } from "./support/open-door.ts";
+import { NOW } from "./support/open-admin.ts";
 import { secretsContract } from "./support/secrets-contract.ts";
 import { sourcesContract } from "./support/sources-contract.ts";
 

@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { AdminError } from "../../../src/admin-api/index.ts";
 import { mintKey } from "../../../src/server/auth/virtual-key.ts";
-import { openDoor } from "./support/open-door.ts";
+import { openAdmin } from "./support/open-admin.ts";
 
 const { text: KEY } = mintKey(randomBytes);
 /** With its checksum gone wrong, as one that was typed from paper. */
@@ -20,7 +20,7 @@ for (const [what, secret] of [
   ["password", "password=q7Rz1Lk9Xv3T"],
 ] as const) {
   test(`a reason with a ${what} in it is refused with what to do, and is found nowhere`, async (t) => {
-    const { client, audit } = await openDoor(t);
+    const { client, audit } = await openAdmin(t);
     const reason = `leaked in a chat: ${secret}, revoke it`;
     const asked = [
       client.call("put_suspension", { params: { kind: "model", name: "m" }, body: { reason } }),
@@ -43,7 +43,7 @@ for (const [what, secret] of [
 }
 
 test("reasons as people write them are taken", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   const reasons = [
     "key rotation until the evening, ticket INC-204711",
     "key jK3mP9Qx was pasted into a chat by alice@example.com",

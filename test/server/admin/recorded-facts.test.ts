@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OPERATIONS } from "../../../src/admin-api/index.ts";
-import { recorded } from "../../../src/server/admin/govern.ts";
+import { recorded } from "../../../src/server/admin/authorize.ts";
 import { eventText, fitEvent } from "../../../src/server/audit/fit-event.ts";
 import { createMemoryAudit } from "./support/memory-audit.ts";
 import { createMemoryCluster } from "./support/memory-cluster.ts";
-import { openDoor } from "./support/open-door.ts";
+import { openAdmin } from "./support/open-admin.ts";
 
 test("a dry run is recorded as one, whether it compiles or not, and the write behind it as a write", async (t) => {
-  const { client, audit } = await openDoor(t);
+  const { client, audit } = await openAdmin(t);
   const put = (body: string, query = {}) => client.call("put_source", { params: { name: "a" }, query, body });
   await put("providers: []", { dry_run: true });
   await assert.rejects(put("refused", { dry_run: true }));
@@ -40,7 +40,7 @@ function undoing(undo: { readonly t: string; readonly p: unknown }) {
 
 test("a key that is deleted as soon as it is minted was minted, and is recorded so", async (t) => {
   const cluster = undoing({ t: "key.delete", p: { name: "ci" } });
-  const { send, audit } = await openDoor(t, { cluster });
+  const { send, audit } = await openAdmin(t, { cluster });
   const { status, json } = await send("POST", "/admin/v1/keys", { body: '{"name":"ci"}' });
   assert.deepEqual([status, json().error.details], [409, { outcome: "done" }]);
   assert.deepEqual([audit.entries[0]?.data["outcome"], audit.entries[0]?.data["code"]], ["done", "conflict"]);
@@ -48,7 +48,7 @@ test("a key that is deleted as soon as it is minted was minted, and is recorded 
 
 test("a suspension that is lifted as soon as it is put was put, and is recorded so", async (t) => {
   const cluster = undoing({ t: "suspension.delete", p: { kind: "model", name: "ci" } });
-  const { send, audit } = await openDoor(t, { cluster });
+  const { send, audit } = await openAdmin(t, { cluster });
   const { status, json } = await send("PUT", "/admin/v1/suspensions/model:ci", { body: '{"reason":"leaked"}' });
   assert.deepEqual([status, json().error.details], [409, { outcome: "done" }]);
   assert.equal(audit.entries[0]?.data["outcome"], "done");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { OperationId } from "../../../src/admin-api/index.ts";
-import type { Call } from "../../../src/server/admin/handler.ts";
+import type { Call } from "../../../src/server/admin/handler-types.ts";
 import { HANDLERS } from "../../../src/server/admin/handlers.ts";
 import { callOf, handlerPorts } from "./support/handler-ports.ts";
 import { REHEARSED } from "./support/memory-rehearsals.ts";

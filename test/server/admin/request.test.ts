@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { OPERATIONS } from "../../../src/admin-api/index.ts";
 import { MAX_DOCUMENT_BYTES, MAX_JSON_BYTES } from "../../../src/server/admin/body.ts";
 import { ClusterError } from "../../../src/server/cluster/index.ts";
-import { openDoor, type RawOptions } from "./support/open-door.ts";
+import { openAdmin, type RawOptions } from "./support/open-admin.ts";
 
 const json = { "content-type": "application/json" };
 
@@ -240,7 +240,7 @@ const CASES: readonly Case[] = [
 
 for (const { title, method, path, options, status, code, message } of CASES) {
   test(`${title} is refused with ${status} ${code}`, async (t) => {
-    const { send, memory } = await openDoor(t);
+    const { send, memory } = await openAdmin(t);
     const answer = await send(method, path, options);
     assert.equal(answer.headers["content-type"], "application/json");
     assert.equal(answer.headers["cache-control"], "no-store");
@@ -252,13 +252,13 @@ for (const { title, method, path, options, status, code, message } of CASES) {
 }
 
 test("a method that is not taken is answered with those that are", async (t) => {
-  const { send } = await openDoor(t);
+  const { send } = await openAdmin(t);
   assert.equal((await send("PATCH", "/admin/v1/sources/a")).headers["allow"], "GET, PUT, DELETE");
   assert.equal((await send("GET", "/admin/v1/secrets/rewrap")).headers["allow"], "POST");
 });
 
 test("every fault of a body is in the details, with its field", async (t) => {
-  const { send } = await openDoor(t);
+  const { send } = await openAdmin(t);
   const answer = await send("POST", "/admin/v1/keys", { body: '{"profil":1,"metadata":[],"expires_in":"x"}' });
   const { details, message } = answer.json().error;
   assert.match(message, /\(and 3 more\)/);
@@ -267,7 +267,7 @@ test("every fault of a body is in the details, with its field", async (t) => {
 });
 
 test("a body of a hundred thousand unknown fields is answered with the first few", async (t) => {
-  const { send } = await openDoor(t);
+  const { send } = await openAdmin(t);
   const body = JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => [`f${at}`, 0])));
   const answer = await send("POST", "/admin/v1/keys", { body });
   assert.equal(answer.status, 400);
@@ -275,7 +275,7 @@ test("a body of a hundred thousand unknown fields is answered with the first few
 });
 
 test("a body that grows over its bound without saying so is refused and the connection closed", async (t) => {
-  const { path } = await openDoor(t);
+  const { path } = await openAdmin(t);
   const socket = connect(path);
   socket.on("error", () => {});
   socket.write(
@@ -291,7 +291,7 @@ test("a body that grows over its bound without saying so is refused and the conn
 });
 
 test("two requests on one connection are answered each, whatever became of the first", async (t) => {
-  const { path } = await openDoor(t);
+  const { path } = await openAdmin(t);
   const socket = connect(path);
   socket.write(
     "GET /admin/v1/nothing HTTP/1.1\r\nhost: x\r\n\r\nGET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
@@ -315,7 +315,7 @@ const FAILURES = [
 
 for (const [code, status, retryAfter] of FAILURES) {
   test(`a write that fails with ${code} is answered with ${status}`, async (t) => {
-    const { send, memory } = await openDoor(t);
+    const { send, memory } = await openAdmin(t);
     memory.failNext(code, "As the cluster says.", { outcome: "unknown" });
     const answer = await send("POST", "/admin/v1/keys", { body: '{"name":"a"}' });
     assert.equal(answer.status, status);
@@ -327,10 +327,10 @@ for (const [code, status, retryAfter] of FAILURES) {
 }
 
 test("a failure as the cluster's own error tells it keeps its code and details", async (t) => {
-  const { memory } = await openDoor(t);
+  const { memory } = await openAdmin(t);
   const failure = new ClusterError("no_leader", "Nobody leads.", { details: { outcome: "unknown" } });
   const failing = { ...memory.cluster, write: () => Promise.reject(failure) };
-  const { send } = await openDoor(t, { cluster: failing });
+  const { send } = await openAdmin(t, { cluster: failing });
   const answer = await send("POST", "/admin/v1/keys", { body: '{"name":"a"}' });
   assert.equal(answer.status, 503);
   assert.deepEqual(answer.json().error, {
@@ -341,9 +341,9 @@ test("a failure as the cluster's own error tells it keeps its code and details",
 });
 
 test("a fault of ours is answered without its text, which is in the log", async (t) => {
-  const { memory } = await openDoor(t);
+  const { memory } = await openAdmin(t);
   const failing = { ...memory.cluster, write: () => Promise.reject(new Error("row 7 is broken")) };
-  const { send, log } = await openDoor(t, { cluster: failing });
+  const { send, log } = await openAdmin(t, { cluster: failing });
   const answer = await send("POST", "/admin/v1/keys", { body: '{"name":"a"}' });
   assert.deepEqual([answer.status, answer.json().error.code], [500, "internal"]);
   assert.ok(!answer.text.includes("row 7"));
@@ -353,7 +353,7 @@ test("a fault of ours is answered without its text, which is in the log", async 
 const CANARY = "canary-5a1f-value";
 
 test("a secret that is sent in any wrong way is in no answer and in no log", async (t) => {
-  const { send, log, memory } = await openDoor(t);
+  const { send, log, memory } = await openAdmin(t);
   const bodies = [
     `{"value":["${CANARY}"]}`,
     `{"valu":"${CANARY}"}`,
@@ -376,12 +376,12 @@ test("a secret that is sent in any wrong way is in no answer and in no log", asy
 });
 
 test("the Host header decides nothing", async (t) => {
-  const { send } = await openDoor(t);
+  const { send } = await openAdmin(t);
   assert.equal((await send("GET", "/admin/v1/whoami", { headers: { host: "elsewhere.example" } })).status, 200);
 });
 
 test("every operation of the table is reached by its method and path", async (t) => {
-  const { send } = await openDoor(t);
+  const { send } = await openAdmin(t);
   for (const [id, operation] of Object.entries(OPERATIONS)) {
     const path = operation.path
       .replace("{kind}", "key")

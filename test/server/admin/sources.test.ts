@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NOW, openDoor } from "./support/open-door.ts";
+import { NOW, openAdmin } from "./support/open-admin.ts";
 
 const params = { name: "team" } as const;
 
 test("a source is put as it was written, and reads back with its revision as ETag", async (t) => {
-  const { client, send } = await openDoor(t);
+  const { client, send } = await openAdmin(t);
   const document = "# ours\nproviders: []\n";
   const change = await client.call("put_source", { params, body: document });
   assert.deepEqual([change.revision, change.changed, change.differences.length], [1, true, 1]);
@@ -30,14 +30,14 @@ test("a source is put as it was written, and reads back with its revision as ETa
 });
 
 test("the same document again changes nothing", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   await client.call("put_source", { params, body: "a: 1" });
   const again = await client.call("put_source", { params, body: "a: 1" });
   assert.deepEqual([again.revision, again.changed], [1, false]);
 });
 
 test("a dry run answers the difference and writes nothing", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   const change = await client.call("put_source", { params, body: "a: 1", query: { dry_run: true } });
   assert.deepEqual([change.revision, change.changed], [0, true]);
   assert.deepEqual((await client.call("list_sources")).items, []);
@@ -45,7 +45,7 @@ test("a dry run answers the difference and writes nothing", async (t) => {
 
 for (const dry_run of [false, true]) {
   test(`a document that does not compile is refused with where and why, ${dry_run ? "dry" : "written"}`, async (t) => {
-    const { client } = await openDoor(t);
+    const { client } = await openAdmin(t);
     await assert.rejects(client.call("put_source", { params, body: "a: 1\nb: refused", query: { dry_run } }), {
       status: 422,
       code: "refused",
@@ -57,7 +57,7 @@ for (const dry_run of [false, true]) {
 }
 
 test("a revision that is no longer the newest is stale", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   await client.call("put_source", { params, body: "a: 1", ifMatch: 0 });
   await client.call("put_source", { params, body: "a: 2", ifMatch: 1 });
   const stale = { status: 412, code: "stale" };
@@ -68,7 +68,7 @@ test("a revision that is no longer the newest is stale", async (t) => {
 });
 
 test("revisions are listed newest first, shown one by one, and rolled back to as a new one", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   await client.call("put_source", { params, body: "a: 1" });
   await client.call("put_source", { params, body: "a: 2" });
   const { items } = await client.call("list_source_revisions", { params });
@@ -88,7 +88,7 @@ test("revisions are listed newest first, shown one by one, and rolled back to as
 });
 
 test("what is not there answers 404", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   const missing = { status: 404, code: "not_found" };
   await assert.rejects(client.call("get_source", { params }), missing);
   await assert.rejects(client.call("delete_source", { params }), missing);
@@ -100,7 +100,7 @@ test("what is not there answers 404", async (t) => {
 });
 
 test("a deployment that a file configures refuses the three writes, naming the key of the node file", async (t) => {
-  const { client, sources } = await openDoor(t);
+  const { client, sources } = await openAdmin(t);
   await client.call("put_source", { params, body: "a: 1" });
   sources.ownByFile();
   const refused = { status: 409, code: "conflict", message: /`deployment` of the node file/ };
@@ -110,7 +110,7 @@ test("a deployment that a file configures refuses the three writes, naming the k
 });
 
 test("a node that cannot compile a revision says so, and readers are told", async (t) => {
-  const { client, sources } = await openDoor(t);
+  const { client, sources } = await openAdmin(t);
   await client.call("put_source", { params, body: "a: 1" });
   const { index } = await client.call("list_sources");
   const reading = client.call("list_sources", { query: { index, wait: "5m" } });
@@ -124,7 +124,7 @@ test("a node that cannot compile a revision says so, and readers are told", asyn
 });
 
 test("the configuration names its source, what it is composed of, and how the file stands", async (t) => {
-  const { client, sources } = await openDoor(t);
+  const { client, sources } = await openAdmin(t);
   await client.call("put_source", { params: { name: "default" }, body: "a: 1" });
   assert.equal((await client.call("get_config")).file_status.state, "no_file");
   await assert.rejects(client.call("reload_config"), { status: 409, code: "conflict" });
@@ -141,7 +141,7 @@ test("the configuration names its source, what it is composed of, and how the fi
 });
 
 test("a document of several megabytes passes", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   const body = `# ${"x".repeat(6 << 20)}\n`;
   await client.call("put_source", { params, body });
   assert.equal((await client.call("get_source", { params })).document.length, body.length);

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { SUSPENSION_KINDS } from "../../../src/admin-api/index.ts";
-import { NOW, openDoor } from "./support/open-door.ts";
+import { NOW, openAdmin } from "./support/open-admin.ts";
 
 test("a suspension is put with who, why and until when, and reads back as it was answered", async (t) => {
-  const { client, backends } = await openDoor(t);
+  const { client, backends } = await openAdmin(t);
   backends.configure("acme-chat");
   const params = { kind: "provider", name: "acme-chat" } as const;
   const put = await client.call("put_suspension", { params, body: { reason: "key rotation", duration: "30m" } });
@@ -23,7 +23,7 @@ test("a suspension is put with who, why and until when, and reads back as it was
 
 for (const body of [{ reason: "x" }, { reason: "x", duration: "" }]) {
   test(`a suspension of ${JSON.stringify(body)} holds until it is lifted`, async (t) => {
-    const { client, setNow } = await openDoor(t);
+    const { client, setNow } = await openAdmin(t);
     const params = { kind: "model", name: "files" } as const;
     assert.equal((await client.call("put_suspension", { params, body })).until, null);
     setNow(NOW + 10 * 365 * 86_400_000);
@@ -34,7 +34,7 @@ for (const body of [{ reason: "x" }, { reason: "x", duration: "" }]) {
 }
 
 test("a suspension that is put again is replaced", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   const params = { kind: "model", name: "m" } as const;
   await client.call("put_suspension", { params, body: { reason: "a", duration: "1h" } });
   await client.call("put_suspension", { params, body: { reason: "b" } });
@@ -45,14 +45,14 @@ test("a suspension that is put again is replaced", async (t) => {
 });
 
 test("a suspension that has ended says so while it is still listed", async (t) => {
-  const { client, setNow } = await openDoor(t);
+  const { client, setNow } = await openAdmin(t);
   await client.call("put_suspension", { params: { kind: "model", name: "m" }, body: { reason: "a", duration: "1h" } });
   setNow(NOW + 3_600_000);
   assert.equal((await client.call("list_suspensions")).items[0]?.status, "ended");
 });
 
 test("a name may hold whatever names hold, colons and slashes too", async (t) => {
-  const { client, send } = await openDoor(t);
+  const { client, send } = await openAdmin(t);
   const names = ["vendor/model:free", "https://issuer.example/realm", "a:b:c", "x%2Fy"];
   for (const name of names)
     await client.call("put_suspension", { params: { kind: "model", name }, body: { reason: "x" } });
@@ -64,7 +64,7 @@ test("a name may hold whatever names hold, colons and slashes too", async (t) =>
 
 /** Of each kind one, but for those that nothing can be configured of. */
 async function openWithAll(t: TestContext) {
-  const opened = await openDoor(t);
+  const opened = await openAdmin(t);
   opened.backends.configure("openai", "anthropic");
   opened.governed.configure({ profiles: ["batch", "chat"], issuers: ["corp"] });
   for (const name of ["ci", "nightly-build"]) await opened.client.call("create_key", { body: { name } });
@@ -123,7 +123,7 @@ test("every kind is decided about", () => {
 });
 
 test("of twenty-one providers a message names twenty", async (t) => {
-  const { send, backends } = await openDoor(t);
+  const { send, backends } = await openAdmin(t);
   backends.configure(...Array.from({ length: 21 }, (_, at) => `provider-of-number-${at}`));
   const answer = await send("PUT", "/admin/v1/suspensions/provider:x", { body: '{"reason":"x"}' });
   assert.match(answer.json().error.message, /`provider-of-number-19` and 1 more\)\.$/);
@@ -139,7 +139,7 @@ test("the suspension of what has left the configuration can be lifted", async (t
 });
 
 test("what is not suspended cannot be lifted", async (t) => {
-  const { client } = await openDoor(t);
+  const { client } = await openAdmin(t);
   const lifting = client.call("delete_suspension", { params: { kind: "key", name: "n" } });
   await assert.rejects(lifting, { status: 404, code: "not_found" });
 });

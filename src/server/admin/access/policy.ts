@@ -10,6 +10,7 @@
 import { randomUUID } from "node:crypto";
 import type { DetailedError, EntityJson, TypeAndId } from "@cedar-policy/cedar-wasm/nodejs";
 import type { Principal } from "../principal.ts";
+import { adminPolicySchema } from "./policy-schema.ts";
 import {
   indexOfByte,
   MAX_POLICY_BYTES,
@@ -19,7 +20,6 @@ import {
   positionAt,
   tooDeep,
 } from "./policy-text.ts";
-import { adminPolicySchema } from "./schema.ts";
 import type { Access, AccessDecision, AccessQuestion } from "./types.ts";
 
 export type PolicyOutcome =

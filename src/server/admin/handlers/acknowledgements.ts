@@ -8,14 +8,14 @@ import {
   commands,
   readAcknowledgement,
 } from "../../core/state/index.ts";
-import { DONE, type Handlers, mapped, rfc3339 } from "../handler.ts";
+import { DONE, type Handlers, mapped, rfc3339 } from "../handler-types.ts";
+import { command } from "../issue-command.ts";
 import { type ListSource, storedValues, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { actorText } from "../principal.ts";
-import { refuseSecret } from "../reason.ts";
 import { refusal } from "../refusal.ts";
-import { TABLE_PREFIX } from "../tables.ts";
-import { command } from "../write.ts";
+import { refuseSecret } from "../secret-in-reason.ts";
+import { TABLE_PREFIX } from "../state-prefixes.ts";
 
 export function acknowledgementList({ cluster: { view } }: Ports): ListSource<AcknowledgementRecord> {
   return {

@@ -3,11 +3,11 @@
 import type { AuditHeadRecord, AuditRecord } from "../../../admin-api/index.ts";
 import type { StateView } from "../../cluster/index.ts";
 import { type HeadRow, headConflictKey, readHead, readHeadConflict } from "../../core/state/index.ts";
-import { byTime, gather } from "../everywhere.ts";
-import { type Handlers, rfc3339 } from "../handler.ts";
+import { byTime, gather } from "../gather-nodes.ts";
+import { type Handlers, rfc3339 } from "../handler-types.ts";
 import { fixed, type ListSource, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
-import { TABLE_PREFIX } from "../tables.ts";
+import { TABLE_PREFIX } from "../state-prefixes.ts";
 
 const DEFAULT_LIMIT = 100;
 

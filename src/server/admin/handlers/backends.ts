@@ -2,12 +2,12 @@
 
 import { type BackendFailure, type BackendMember, type BackendRecord, MAX_MEMBERS } from "../../../admin-api/index.ts";
 import { readSuspension, suspensionRowKey } from "../../core/state/index.ts";
-import { byTime, gather } from "../everywhere.ts";
-import { type Handlers, mapped, rfc3339 } from "../handler.ts";
+import { byTime, gather } from "../gather-nodes.ts";
+import { type Handlers, mapped, rfc3339 } from "../handler-types.ts";
 import { type ListSource, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
-import { TABLE_PREFIX } from "../tables.ts";
+import { TABLE_PREFIX } from "../state-prefixes.ts";
 
 /**
  * Changes immediately with the configuration and the suspensions, and at most once a second with measurements. The end of a

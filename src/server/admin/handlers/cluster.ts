@@ -2,7 +2,7 @@
 
 import { ARCHIVE_TYPE, type ClusterMemberRecord } from "../../../admin-api/index.ts";
 import type { MemberStatus } from "../../cluster/index.ts";
-import { DONE, type Handlers } from "../handler.ts";
+import { DONE, type Handlers } from "../handler-types.ts";
 import { fixed, type ListSource } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";

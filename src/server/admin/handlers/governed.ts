@@ -5,7 +5,7 @@ import type { StateView } from "../../cluster/index.ts";
 import { readKey } from "../../core/state/index.ts";
 import { counted, fixed, inTurns, type ListSource, storedValues, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
-import { TABLE_PREFIX } from "../tables.ts";
+import { TABLE_PREFIX } from "../state-prefixes.ts";
 
 /** Changes with the configuration and with the keys. */
 export function profileList({ cluster: { view }, governed }: Ports): ListSource<ProfileRecord> {

@@ -1,7 +1,7 @@
 /** Rehearsals of guardrails with texts. The texts are returned to the caller and stored nowhere. */
 
 import { MAX_REHEARSED_LENGTH } from "../../../admin-api/index.ts";
-import type { Handlers } from "../handler.ts";
+import type { Handlers } from "../handler-types.ts";
 import { mustBeProfile } from "../known-names.ts";
 import { refusal } from "../refusal.ts";
 

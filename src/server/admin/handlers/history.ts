@@ -1,8 +1,8 @@
 /** History of one provider on this node: measurements of a quarter of an hour. */
 
 import type { HistoryRecord } from "../../../admin-api/index.ts";
-import { gather } from "../everywhere.ts";
-import type { Handlers } from "../handler.ts";
+import { gather } from "../gather-nodes.ts";
+import type { Handlers } from "../handler-types.ts";
 import { narrowed } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { noSuchProvider } from "./backends.ts";

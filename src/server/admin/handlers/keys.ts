@@ -4,13 +4,13 @@ import type { KeyRecord, OperationAnswer } from "../../../admin-api/index.ts";
 import { parseDuration } from "../../../base/index.ts";
 import { mintKey } from "../../auth/index.ts";
 import { commands, type KeyRow, keyRowKey, readKey } from "../../core/state/index.ts";
-import { DONE, type Handlers, mapped, rfc3339 } from "../handler.ts";
+import { DONE, type Handlers, mapped, rfc3339 } from "../handler-types.ts";
+import { command } from "../issue-command.ts";
 import { mustBeProfile } from "../known-names.ts";
 import { type ListSource, storedValues, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
-import { TABLE_PREFIX } from "../tables.ts";
-import { command } from "../write.ts";
+import { TABLE_PREFIX } from "../state-prefixes.ts";
 import { isSuspended } from "./suspensions.ts";
 
 /** Changes with the suspensions too, which affect a key's status. The expiry of a key is not a change of the state. */

@@ -1,7 +1,7 @@
 /** The queried node, and the caller. */
 
 import { FEATURE_RANGE, featureLevelStatus, featureLevelWaitText } from "../../core/state/index.ts";
-import { type Handlers, rfc3339 } from "../handler.ts";
+import { type Handlers, rfc3339 } from "../handler-types.ts";
 
 export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
   async get_status(_call, { cluster, facts, rows }) {

@@ -1,7 +1,7 @@
 /** Serves the description of the API. */
 
 import { type OpenApiDocument, openApiDocument } from "../../../admin-api/index.ts";
-import type { Handlers } from "../handler.ts";
+import type { Handlers } from "../handler-types.ts";
 
 /** Created at the first request; a process has one version. */
 let made: OpenApiDocument | undefined;

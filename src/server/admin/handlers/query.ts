@@ -1,7 +1,7 @@
 /** SQL over the lists that a caller may read. A table of `query` exists exactly if its list action is permitted. */
 
-import { gatherRows } from "../everywhere.ts";
-import { type Handlers, JsonText } from "../handler.ts";
+import { gatherRows } from "../gather-nodes.ts";
+import { type Handlers, JsonText } from "../handler-types.ts";
 import { describeTables, type QueryAnswer } from "../query/index.ts";
 
 export const queryHandlers: Pick<Handlers, "run_query" | "list_query_tables"> = {

@@ -1,6 +1,6 @@
 /** Rehearses a change of the configuration on recent requests. */
 import { parseDuration } from "../../../base/index.ts";
-import type { Handlers } from "../handler.ts";
+import type { Handlers } from "../handler-types.ts";
 import { DEFAULT_SINCE_MS, shownTo } from "../rehearsal-answer.ts";
 import { done } from "./sources.ts";
 

@@ -1,11 +1,11 @@
 /** Sealed secrets: names, versions and keys are shown, values never. */
 
 import type { SecretRecord } from "../../../admin-api/index.ts";
-import { DONE, type Handlers } from "../handler.ts";
+import { DONE, type Handlers } from "../handler-types.ts";
 import { fixed, type ListSource, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
-import { TABLE_PREFIX } from "../tables.ts";
+import { TABLE_PREFIX } from "../state-prefixes.ts";
 
 /** Changes with the keyring too: a data key that was wrapped again has another `kek`. */
 export function secretList({ cluster: { view }, secrets }: Ports): ListSource<SecretRecord> {

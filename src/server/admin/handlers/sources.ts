@@ -1,12 +1,12 @@
 /** Configuration sources, their history, and the configuration composed of them. */
 
 import type { SourceProblem, SourceRecord } from "../../../admin-api/index.ts";
-import { type Call, DONE, type Handlers } from "../handler.ts";
+import { type Call, DONE, type Handlers } from "../handler-types.ts";
 import { fixed, type ListSource, tables } from "../lists.ts";
 import type { Ports, SourceOutcome } from "../ports.ts";
 import { refusal } from "../refusal.ts";
 import { DEFAULT_SINCE_MS, shownTo } from "../rehearsal-answer.ts";
-import { TABLE_PREFIX } from "../tables.ts";
+import { TABLE_PREFIX } from "../state-prefixes.ts";
 
 /** Changes with the state, and when this node begins to serve a revision or fails to. */
 export function sourceList({ cluster: { view }, sources }: Ports): ListSource<SourceRecord> {

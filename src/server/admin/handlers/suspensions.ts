@@ -4,15 +4,15 @@ import type { SuspensionKind, SuspensionRecord } from "../../../admin-api/index.
 import { parseDuration } from "../../../base/index.ts";
 import type { StateView } from "../../cluster/index.ts";
 import { commands, readSuspension, type SuspensionRow, suspensionRowKey } from "../../core/state/index.ts";
-import { DONE, type Handlers, mapped, rfc3339 } from "../handler.ts";
+import { DONE, type Handlers, mapped, rfc3339 } from "../handler-types.ts";
+import { command } from "../issue-command.ts";
 import { mustExist } from "../known-names.ts";
 import { type ListSource, storedValues, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { actorText } from "../principal.ts";
-import { refuseSecret } from "../reason.ts";
 import { refusal } from "../refusal.ts";
-import { TABLE_PREFIX } from "../tables.ts";
-import { command } from "../write.ts";
+import { refuseSecret } from "../secret-in-reason.ts";
+import { TABLE_PREFIX } from "../state-prefixes.ts";
 
 export function suspensionList({ cluster: { view } }: Ports): ListSource<SuspensionRecord> {
   return {

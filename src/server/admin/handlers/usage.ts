@@ -3,8 +3,8 @@
 import type { UsageRecord } from "../../../admin-api/index.ts";
 import { type ListSource, type StoredPart, stored, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
-import { TABLE_PREFIX } from "../tables.ts";
-import { cellOf, FIELD, namesOf, scanText, usedParts } from "../used-parts.ts";
+import { TABLE_PREFIX } from "../state-prefixes.ts";
+import { cellOf, FIELD, namesOf, scanText, usedParts } from "../usage-parts.ts";
 
 export function usageList({ cluster: { view } }: Pick<Ports, "cluster">): ListSource<UsageRecord> {
   const parts = async (): Promise<readonly StoredPart[]> =>

@@ -7,12 +7,12 @@
  */
 
 import { anySignal, createSemaphore } from "../../../base/index.ts";
-import type { GatherRows } from "../everywhere.ts";
+import type { GatherRows } from "../gather-nodes.ts";
 import { refusal } from "../refusal.ts";
-import { gatherAll } from "./gather-all.ts";
+import { gatherAll } from "./gather-tables.ts";
 import type { Value } from "./plan.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
-import { type Moment, type RowPorts, sendRows } from "./rows.ts";
+import { type Moment, type RowPorts, sendRows } from "./send-rows.ts";
 import { type QueryThread, startThread } from "./thread.ts";
 import { invalid } from "./tokens.ts";
 import type { QueryAnswer, QueryEngine, QueryEngineOptions, QueryRequest } from "./types.ts";

@@ -5,7 +5,7 @@
 
 import type { QueryResult, TableName } from "../../../admin-api/index.ts";
 import type { Log } from "../../../base/index.ts";
-import type { GatherRows } from "../everywhere.ts";
+import type { GatherRows } from "../gather-nodes.ts";
 import type { ListSource } from "../lists.ts";
 
 /** Rows of a table, and a number that changes with them. */

@@ -5,10 +5,10 @@
  */
 
 import { NAMED_FIELDS } from "../../core/state/index.ts";
-import { cellOf, FIELD, namesOf, scanText } from "../used-parts.ts";
+import { cellOf, FIELD, namesOf, scanText } from "../usage-parts.ts";
 import { type Row, StatementError } from "./machine/index.ts";
+import type { Reading } from "./needed-rows.ts";
 import type { Expr } from "./plan.ts";
-import type { Reading } from "./reading.ts";
 
 /** Maximum number of rows that are made: as many small ones as the worker can store. */
 const MAX_ROWS = 400_000;

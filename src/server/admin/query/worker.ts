@@ -8,9 +8,9 @@ import { setPriority } from "node:os";
 import { GatewayError, threadCaller } from "../../../base/index.ts";
 import { planStatement } from "./bind.ts";
 import { answerOf, openMachine, type Row, StatementError } from "./machine/index.ts";
+import { readingOf } from "./needed-rows.ts";
 import type { Plan } from "./plan.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
-import { readingOf } from "./reading.ts";
 import { countsAmong, openUnpacker, type Unpacker } from "./unpack.ts";
 
 /** Priority in the scale of `nice`; 19 is the lowest. */

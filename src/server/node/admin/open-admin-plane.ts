@@ -7,8 +7,8 @@ import {
   type Access,
   createTokenPrincipals,
   loadPolicy,
-  openLocalDoor,
-  openNetworkDoor,
+  openAdminListener,
+  openAdminSocket,
   openPlane,
   PERMIT_ALL,
   type Ports,
@@ -83,13 +83,13 @@ export async function openAdminDoors(options: AdminPlaneOptions, owner: Lifetime
   const principals = createTokenPrincipals(bound, createCachedVerifier(tokens.verifier, ports.clock), log);
 
   const socket = socketFile && beside(path, socketFile);
-  if (socket) owner.own("admin socket", await openLocalDoor({ path: socket, plane }), (it) => it.close());
+  if (socket) owner.own("admin socket", await openAdminSocket({ path: socket, plane }), (it) => it.close());
   const network =
     listen === ""
       ? undefined
       : owner.own(
           "admin listener",
-          await openNetworkDoor({
+          await openAdminListener({
             address: listen,
             plane,
             tokens: bindings.length === 0 ? undefined : (token, signal) => principals.identify(token, signal),

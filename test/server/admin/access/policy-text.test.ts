@@ -5,8 +5,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { OPERATIONS, type Operation } from "../../../../src/admin-api/index.ts";
 import { loadPolicy } from "../../../../src/server/admin/access/policy.ts";
+import { adminPolicySchema } from "../../../../src/server/admin/access/policy-schema.ts";
 import { MAX_POLICY_BYTES } from "../../../../src/server/admin/access/policy-text.ts";
-import { adminPolicySchema } from "../../../../src/server/admin/access/schema.ts";
 
 const PERMIT = "permit(principal, action, resource);";
 const when = (condition: string): string => `permit(principal, action, resource) when { ${condition} };`;

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { type ActionGroup, OPERATIONS, type Operation, TABLES } from "../../../../src/admin-api/index.ts";
+import { permittedTables } from "../../../../src/server/admin/access/permitted-tables.ts";
 import { loadPolicy } from "../../../../src/server/admin/access/policy.ts";
-import { permittedTables } from "../../../../src/server/admin/access/tables.ts";
 import type { Access, AccessQuestion, Resource } from "../../../../src/server/admin/access/types.ts";
 import { localPrincipal, type Principal } from "../../../../src/server/admin/principal.ts";
 

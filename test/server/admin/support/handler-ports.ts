@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import type { OperationId } from "../../../../src/admin-api/index.ts";
 import { nullLog } from "../../../../src/base/index.ts";
-import type { Call, HandlerPorts } from "../../../../src/server/admin/handler.ts";
+import type { Call, HandlerPorts } from "../../../../src/server/admin/handler-types.ts";
 import type { Ports } from "../../../../src/server/admin/ports.ts";
 import { secretIn } from "../../../../src/server/detectors/index.ts";
 import { createMemoryAudit } from "./memory-audit.ts";

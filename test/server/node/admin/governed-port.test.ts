@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { TABLES } from "../../../../src/admin-api/index.ts";
-import { faultsOf } from "../../../../src/server/admin/check.ts";
+import { faultsOf } from "../../../../src/server/admin/validate-input.ts";
 import type { BudgetRule } from "../../../../src/server/core/budgets/index.ts";
 import { compilePolicies } from "../../../../src/server/core/policy/index.ts";
 import { commands } from "../../../../src/server/core/state/index.ts";

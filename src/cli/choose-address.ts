@@ -1,0 +1,66 @@
+/**
+ * Which gateway a verb calls: `-socket` or `-url`, else GATEWAY_ADMIN_SOCKET or GATEWAY_ADMIN_URL. Of two that are given
+ * in the same way neither is guessed at. Source: specification document 1, "Command line".
+ */
+
+import { type AdminAddress, parseAdminUrl } from "../admin-api/index.ts";
+import { UsageError } from "./flags.ts";
+import { type Io, resolvePath } from "./io.ts";
+
+export interface AddressFlags {
+  readonly socket: string | undefined;
+  readonly url: string | undefined;
+}
+
+/** Throws `UsageError`. Nothing is opened or read before the door is used. */
+export function chooseAddress(flags: AddressFlags, io: Io): AdminAddress {
+  const { socket, url, from } = givenOf(flags, io);
+  return socket === undefined ? networkDoor(url ?? "", from, io) : { kind: "socket", path: resolvePath(io, socket) };
+}
+
+/** The same where `-url` is a list with commas between: doors of one cluster, to be tried in this order. */
+export function chooseAddresses(flags: AddressFlags, io: Io): readonly [AdminAddress, ...AdminAddress[]] {
+  const { socket, url, from } = givenOf(flags, io);
+  if (socket !== undefined) return [{ kind: "socket", path: resolvePath(io, socket) }];
+  const [first = "", ...others] = [...new Set((url ?? "").split(",").map((item) => item.trim()))];
+  return [networkDoor(first, from, io), ...others.map((other) => networkDoor(other, from, io))];
+}
+
+function networkDoor(text: string, from: string, io: Io): AdminAddress {
+  const parsed = parseAdminUrl(text);
+  if (parsed.kind === "refused") throw new UsageError(`${from} ${parsed.why}`);
+  return { kind: "url", url: parsed.url, token: signedIn(io, parsed.url) };
+}
+
+interface Given extends AddressFlags {
+  /** Place where the operator configured it. */
+  readonly from: string;
+}
+
+function givenOf(flags: AddressFlags, io: Io): Given {
+  const { socket, url } = flags;
+  if (socket === "" || url === "") throw new UsageError(`flag '-${socket === "" ? "socket" : "url"}' is empty`);
+  if (socket !== undefined && url !== undefined) throw new UsageError("-socket and -url are both given; give one");
+  if (socket !== undefined || url !== undefined) return { socket, url, from: "-url" };
+  const ownSocket = io.env["GATEWAY_ADMIN_SOCKET"] || undefined;
+  const ownUrl = io.env["GATEWAY_ADMIN_URL"] || undefined;
+  if (ownSocket !== undefined && ownUrl !== undefined) {
+    throw new UsageError("GATEWAY_ADMIN_SOCKET and GATEWAY_ADMIN_URL are both set; say which by -socket or -url");
+  }
+  if (ownSocket === undefined && ownUrl === undefined) {
+    throw new UsageError(
+      "which gateway? Give -socket PATH or -url URL, or set GATEWAY_ADMIN_SOCKET or GATEWAY_ADMIN_URL",
+    );
+  }
+  return { socket: ownSocket, url: ownUrl, from: "GATEWAY_ADMIN_URL" };
+}
+
+/** The cached sign-in, which is loaded with the first call. */
+function signedIn(io: Io, url: string): NonNullable<Extract<AdminAddress, { kind: "url" }>["token"]> {
+  const load = async () => (await import("./sign-in/index.ts")).tokenSource(io, url);
+  let source: ReturnType<typeof load> | undefined;
+  return async (options) => {
+    source ??= load();
+    return (await source).token(options);
+  };
+}

@@ -1,0 +1,33 @@
+/** What holds after a change: the raft index at which it is in force, and the nodes that have applied it. */
+
+import { AdminError } from "../../admin-api/index.ts";
+import { escapeControls, pause } from "../../base/index.ts";
+import type { Called } from "./with-gateway.ts";
+
+/** A follower applies within a heartbeat; what takes longer is named and not waited for. */
+const SETTLE_MS = 3_000;
+const STEP_MS = 100;
+
+/** Resolves with one sentence. A gateway that does not let the caller read its members is said to have applied it alone. */
+export async function appliedText({ client }: Called, signal: AbortSignal): Promise<string> {
+  try {
+    const { node, applied_index: index } = await client.call("get_status", {}, { signal });
+    const deadline = performance.now() + SETTLE_MS;
+    for (;;) {
+      const { items } = await client.call("list_cluster_members", { query: { nodes: "all" } }, { signal });
+      const members = [...new Set(items.map(({ id }) => id))];
+      const applied = new Set(items.filter((row) => (row.applied ?? -1) >= index).map(({ id }) => id)).add(node);
+      const behind = members.filter((id) => !applied.has(id));
+      if (behind.length === 0) return `In force on ${nodesWords(members.length)} at raft index ${index}.`;
+      if (performance.now() > deadline) {
+        return `In force on ${applied.size} of ${members.length} nodes at raft index ${index}. Not confirmed yet: ${behind.map(escapeControls).join(", ")}; they apply it once they are reachable.`;
+      }
+      await pause(STEP_MS, signal);
+    }
+  } catch (error) {
+    if (!(error instanceof AdminError) || signal.aborted) throw error;
+    return "In force on the node that was asked; the other nodes could not be read.";
+  }
+}
+
+const nodesWords = (count: number): string => (count === 1 ? "the only node" : `all ${count} nodes`);

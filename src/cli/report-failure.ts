@@ -1,0 +1,25 @@
+/**
+ * A call that failed, as words on stderr and an exit status. Source: design decisions, section 5 (exit status of a verb).
+ */
+
+import { type AdminAddress, AdminError, explain } from "../admin-api/index.ts";
+import { escapeControls } from "../base/index.ts";
+import type { ExitStatus, Io } from "./io.ts";
+
+const REFUSED: ExitStatus = 1;
+const UNREACHABLE: ExitStatus = 3;
+
+/** Throws `error` on when it is none of a call, or the verb was interrupted. */
+export function reportFailure(verb: string, error: unknown, door: AdminAddress, io: Io): ExitStatus {
+  if (!(error instanceof AdminError) || io.signal.aborted) throw error;
+  const { words, remedy, isUnreachable } = explain(error, door);
+  io.stderr.write(`gateway ${verb}: ${escapeControls(words)}\n`);
+  if (remedy !== undefined) io.stderr.write(`try: ${remedy}\n`);
+  if (isUnreachable) return UNREACHABLE;
+  return (error.code === "unauthenticated" ? statusOf(error.cause) : undefined) ?? REFUSED;
+}
+
+/** Status of a failed sign-in, for example if its provider could not be reached. */
+function statusOf(cause: unknown): ExitStatus | undefined {
+  return cause instanceof Error && Reflect.get(cause, "status") === UNREACHABLE ? UNREACHABLE : undefined;
+}

@@ -1,0 +1,142 @@
+/**
+ * The two questions that sign-in asks of a gateway: how to sign in (`GET /admin/v1/login`, open to everybody) and who
+ * the token makes one (`GET /admin/v1/whoami`). Source: specification document 1, admin API; document 2,
+ * `admin.issuers[].login`.
+ *
+ * A redirect is not followed: the token is for the gateway that was named.
+ */
+
+import type { RequestOptions } from "node:http";
+import { anySignal } from "../../base/index.ts";
+import { field, isBearerToken, type TokenKind, text } from "./entry.ts";
+import { failureCode, printable, SignInError, tlsHint } from "./messages.ts";
+
+const ANSWER_MS = 10_000;
+const MAX_ANSWER_BYTES = 64 << 10;
+
+/** A way to sign in, as the gateway offers it. */
+export interface Offer {
+  readonly name: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  /** Authorization parameters to be sent as they are. */
+  readonly extra: Readonly<Record<string, string>>;
+  readonly token: TokenKind;
+}
+
+export type Caller =
+  | { readonly kind: "known"; readonly subject: string; readonly roles: readonly string[] }
+  /** 401: the gateway does not take the token. */
+  | { readonly kind: "rejected" }
+  /** 403: it takes the token, and its policy does not let the caller ask. */
+  | { readonly kind: "forbidden" }
+  | { readonly kind: "unasked"; readonly words: string };
+
+/** Empty where the operator has written no `login` block. */
+export async function readOffers(url: string, signal: AbortSignal): Promise<readonly Offer[]> {
+  const { status, body } = await get(`${url}/admin/v1/login`, undefined, signal);
+  if (status === 404) return [];
+  if (status !== 200) throw new SignInError(`${url} answered ${status} when asked how to sign in`);
+  const issuers = field(body, "issuers");
+  const offers = Array.isArray(issuers) ? issuers.map(parseOffer) : [undefined];
+  if (!offers.every((offer) => offer !== undefined)) {
+    throw new SignInError(
+      `what ${url} says about signing in cannot be understood; is it the admin address of a gateway?`,
+    );
+  }
+  return offers;
+}
+
+export async function whoAmI(url: string, token: string, signal: AbortSignal): Promise<Caller> {
+  let answer: Answer;
+  try {
+    answer = await get(`${url}/admin/v1/whoami`, token, signal);
+  } catch (error) {
+    if (signal.aborted || !(error instanceof SignInError)) throw error;
+    return { kind: "unasked", words: error.message };
+  }
+  const { status, body } = answer;
+  if (status === 401) return { kind: "rejected" };
+  if (status === 403) return { kind: "forbidden" };
+  const subject = text(body, "subject");
+  if (status !== 200 || subject === undefined) return { kind: "unasked", words: `it answered ${status}` };
+  return { kind: "known", subject, roles: strings(field(body, "roles")) ?? [] };
+}
+
+function parseOffer(value: unknown): Offer | undefined {
+  const name = text(value, "name");
+  const issuer = text(value, "issuer");
+  const clientId = text(value, "client_id");
+  const scopes = strings(field(value, "scopes"));
+  const token = field(value, "token");
+  const extra = Object.entries(field(value, "extra") ?? {});
+  if (name === undefined || issuer === undefined || clientId === undefined || clientId === "") return undefined;
+  if (scopes === undefined || (token !== "id" && token !== "access")) return undefined;
+  if (!extra.every((pair): pair is [string, string] => typeof pair[1] === "string")) return undefined;
+  return { name, issuer, clientId, scopes, extra: Object.fromEntries(extra), token };
+}
+
+function strings(value: unknown): readonly string[] | undefined {
+  return Array.isArray(value) && value.every((item): item is string => typeof item === "string") ? value : undefined;
+}
+
+interface Answer {
+  readonly status: number;
+  /** Undefined when it is no JSON. */
+  readonly body: unknown;
+}
+
+async function get(address: string, token: string | undefined, signal: AbortSignal): Promise<Answer> {
+  if (token !== undefined && !isBearerToken(token)) throw new SignInError("the token cannot stand in a header");
+  const late = AbortSignal.timeout(ANSWER_MS);
+  try {
+    return await exchange(new URL(address), {
+      headers: { accept: "application/json", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
+      signal: anySignal([signal, late]),
+    });
+  } catch (error) {
+    if (signal.aborted || error instanceof SignInError) throw error;
+    const code = late.aborted ? `no answer within ${ANSWER_MS / 1_000} s` : failureCode(error);
+    const why = `${code ?? "the connection failed"}${tlsHint(code)}`;
+    throw new SignInError(`${printable(new URL(address).origin)} could not be reached: ${why}`, {
+      cause: error,
+      status: 3,
+    });
+  }
+}
+
+async function exchange(url: URL, options: RequestOptions): Promise<Answer> {
+  // Loaded here, since who only wants the token that is kept asks no gateway.
+  const { request } = url.protocol === "https:" ? await import("node:https") : await import("node:http");
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, { ...options, agent: false }, (incoming) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      incoming.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > MAX_ANSWER_BYTES) {
+          reject(new SignInError(`the answer of ${url.origin} is longer than ${MAX_ANSWER_BYTES} bytes`));
+          outgoing.destroy();
+        } else chunks.push(chunk);
+      });
+      incoming.once("error", reject);
+      incoming.once("close", () => reject(new Error("the answer broke off")));
+      incoming.once("end", () =>
+        resolve({ status: incoming.statusCode ?? 0, body: json(Buffer.concat(chunks).toString("utf8")) }),
+      );
+    });
+    outgoing.once("error", reject);
+    // Of an answer that would switch protocols nothing else is told.
+    outgoing.once("close", () => reject(new Error("closed without an answer")));
+    outgoing.end();
+  });
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * Decides whether a caller may make a request, and records it. Source: design decisions, sections 3 and 4.
+ *
+ * A change is recorded with its outcome before the caller gets the answer; room for the record is reserved before anything is
+ * done, so that nothing is done that cannot be recorded. Of reads, only denials are recorded.
+ */
+
+import { OPERATIONS, type Operation, type OperationId } from "../../admin-api/index.ts";
+import type { Access, Resource } from "./access/types.ts";
+import type { AuditEntry, AuditSink } from "./ports.ts";
+import { actorOf, actorText, type Principal } from "./principal.ts";
+import { errorAnswer, refusal } from "./refusal.ts";
+
+/** A request whose caller is known. */
+export interface Asked {
+  readonly id: OperationId;
+  readonly operation: Operation;
+  readonly principal: Principal;
+  readonly resource: Resource;
+  /** Either `local` or `network`. */
+  readonly door: string;
+  readonly requestId: string;
+}
+
+/** `params` must be checked. */
+export function resourceOf({ resource }: Operation, params: object): Resource {
+  const values = new Map<string, unknown>(Object.entries(params));
+  if ("name" in resource) return { kind: resource.kind, name: resource.name };
+  const { kind, param } = resource;
+  const name = typeof param === "string" ? values.get(param) : `${values.get(param[0])}:${values.get(param[1])}`;
+  return { kind, name: String(name) };
+}
+
+/** Returns whether the policy also permits another operation, whose resource has a fixed name. Records nothing. */
+export function isPermitted(access: Access, { principal }: Pick<Asked, "principal">, action: OperationId): boolean {
+  const operation: Operation = OPERATIONS[action];
+  const resource = resourceOf(operation, {});
+  return access.decide({ principal, action, group: operation.group, resource }).isAllowed;
+}
+
+/** Throws `forbidden`, naming action and resource, once the denial is recorded. */
+export async function authorize(access: Access, audit: AuditSink, asked: Asked): Promise<void> {
+  const { id: action, operation, principal, resource } = asked;
+  const decision = access.decide({ principal, action, group: operation.group, resource });
+  if (decision.isAllowed) return;
+  const data = {
+    ...facts(asked),
+    decision: "deny",
+    policies: fewOf(decision.policies),
+    failed_policies: fewOf(decision.failed),
+  };
+  await audit.reserve().record({ event: "access.decision", data });
+  throw refusal("forbidden", `The admin policy does not permit ${action} on ${resourceText(resource)}.`, {
+    action,
+    resource: resourceText(resource),
+    principal: actorText(actorOf(principal)),
+    roles: principal.roles,
+  });
+}
+
+/**
+ * Makes a change and records its outcome; for a dry run, only that it was made. Rejects as `change` does, or with
+ * `audit_unavailable`.
+ */
+export async function recorded<T extends { readonly value: unknown }>(
+  audit: AuditSink,
+  asked: Asked & { readonly isDryRun?: boolean },
+  change: () => Promise<T>,
+): Promise<T> {
+  const room = audit.reserve();
+  let done: { readonly reply: T } | { readonly error: unknown };
+  try {
+    done = { reply: await change() };
+  } catch (error) {
+    done = { error };
+  }
+  const outcome = {
+    ...("error" in done ? failureOf(done.error) : { outcome: "done", ...told(asked.operation, done.reply.value) }),
+    ...(asked.isDryRun === true && { dry_run: true }),
+  };
+  try {
+    await room.record({ event: "admin.write", data: { ...facts(asked), ...outcome } });
+  } catch (cause) {
+    // A caller that repeats the request must know that it may have taken effect.
+    throw refusal("audit_unavailable", "The outcome of the request could not be recorded.", outcome, cause);
+  }
+  if ("error" in done) throw done.error;
+  return done.reply;
+}
+
+/** Returns the fields of the answer that the operation names for its record. */
+function told({ records = [] }: Operation, answer: unknown): AuditEntry["data"] {
+  const fields = new Map<string, unknown>(Object.entries(answer ?? {}));
+  return Object.fromEntries(
+    records.flatMap((name) => {
+      const value = fields.get(name);
+      return isFact(value) ? [[name, value]] : [];
+    }),
+  );
+}
+
+type Fact = AuditEntry["data"][string];
+
+function isFact(value: unknown): value is Fact {
+  return (
+    value === null ||
+    ["string", "number", "boolean"].includes(typeof value) ||
+    (Array.isArray(value) && value.every((item) => typeof item === "string"))
+  );
+}
+
+/** `unknown` means that it may still take effect. */
+function failureOf(error: unknown): { readonly outcome: string; readonly code: string } {
+  const { code, outcome } = errorAnswer(error);
+  return { outcome: outcome ?? (code === "internal" ? "unknown" : "refused"), code };
+}
+
+function facts({ id, principal, resource, door, requestId }: Asked): AuditEntry["data"] {
+  return {
+    action: id,
+    resource: resourceText(resource),
+    principal: actorText(actorOf(principal)),
+    ...(principal.name !== undefined && { principal_name: principal.name }),
+    roles: fewOf(principal.roles),
+    door,
+    request_id: requestId,
+  };
+}
+
+/** Maximum length in UTF-16 units of a list in a record, since callers control its length. */
+const MAX_LIST_LENGTH = 600;
+
+/** Returns the first names of a long list: with all of them, the rest of the record would be cut. */
+function fewOf(names: readonly string[]): readonly string[] {
+  let length = 0;
+  const few = names.filter((name) => {
+    length += name.length + 3;
+    return length <= MAX_LIST_LENGTH;
+  });
+  return few.length === names.length ? names : [...few, `… ${names.length - few.length} more`];
+}
+
+const resourceText = ({ kind, name }: Resource): string => `${kind}::${JSON.stringify(name)}`;

@@ -1,0 +1,75 @@
+/**
+ * The admin API on the local socket. Source: specification document 1, Authentication. Its mode 0600 admits the user of this
+ * process and root; the system is asked once per connection which of them calls: `unix:<uid>`.
+ */
+
+import type { Socket } from "node:net";
+import type { OpenPlane } from "../plane.ts";
+import { localPrincipal } from "../principal.ts";
+import { refusal } from "../refusal.ts";
+import { registerRoutes } from "../routes.ts";
+import type { Authenticator } from "./authenticator.ts";
+import { createHttpServer } from "./http-server.ts";
+import { openPeerCredentials, type Peer, type PeerCredentials } from "./peer-credentials.ts";
+import { placeSocket } from "./socket-path.ts";
+
+export interface AdminSocketOptions {
+  /** Absolute, or relative to the working directory. */
+  readonly path: string;
+  /** Shared by all listeners, and closed with the first of them. */
+  readonly plane: OpenPlane;
+  /** The system's by default. */
+  readonly peerCredentials?: PeerCredentials;
+}
+
+export interface AdminSocket {
+  readonly path: string;
+  /** Stops accepting, answers waiting reads, and lets running requests finish within `limitMs`; then removes the socket. */
+  close(limitMs?: number): Promise<void>;
+}
+
+/** Maximum number of connections: consoles, with a blocking read per table, and scripts. */
+const MAX_CONNECTIONS = 4_096;
+const CLOSE_LIMIT_MS = 5_000;
+
+/** Rejects with a sentence for the operator if the socket cannot be opened, or if callers could not be identified. */
+export async function openAdminSocket({ path, plane, peerCredentials }: AdminSocketOptions): Promise<AdminSocket> {
+  const credentialsOf = peerCredentials ?? (await openPeerCredentials());
+  const peers = new WeakMap<Socket, Peer>();
+  const authenticator: Authenticator = {
+    name: "local",
+    identify({ raw }) {
+      const peer = peers.get(raw.socket);
+      if (peer === undefined) throw refusal("unauthenticated", "The system did not identify the caller.");
+      return localPrincipal(peer.uid);
+    },
+  };
+  const server = createHttpServer({
+    maxConnections: MAX_CONNECTIONS,
+    onFailure: (error) =>
+      plane.ports.log.warn("the admin socket failed to accept a connection", { door: "local", error }),
+    accept: (socket) => void peers.set(socket, credentialsOf(socket)),
+    onFault: plane.onFault,
+    routes: (app) => registerRoutes(app, plane, authenticator),
+  });
+
+  try {
+    const placed = await placeSocket(path, (bound) => server.listen({ path: bound }));
+    let closing: Promise<void> | undefined;
+    return {
+      path,
+      close(limitMs = CLOSE_LIMIT_MS) {
+        closing ??= (async () => {
+          // Removes the path first: new clients get a refused connection instead of waiting in a queue.
+          await placed.remove();
+          plane.close();
+          await server.close(limitMs);
+        })();
+        return closing;
+      },
+    };
+  } catch (error) {
+    await server.close(0);
+    throw error;
+  }
+}

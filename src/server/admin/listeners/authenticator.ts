@@ -1,0 +1,10 @@
+/** Identifies the callers of the admin socket or of the admin listener. */
+
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Principal } from "../principal.ts";
+
+export interface Authenticator {
+  readonly name: "local" | "network";
+  /** Rejects with `unauthenticated`. Called only for operations that are not open to all. */
+  identify(request: FastifyRequest, reply: FastifyReply, signal: AbortSignal): Principal | Promise<Principal>;
+}

@@ -1,0 +1,66 @@
+/**
+ * Checks requests that a web page made a browser send. A page can reach everything that its user's machine can, also under its
+ * own name that resolves to 127.0.0.1 (DNS rebinding); `Host` is then that name, and `Origin` and `Sec-Fetch-Site` identify the
+ * page. Sources: RFC 6454, section 7; Fetch Metadata Request Headers, section 2.
+ *
+ * Without tokens this check is what keeps pages out; with tokens it is a second line of defense.
+ */
+
+import type { IncomingMessage } from "node:http";
+import { isIPv4 } from "node:net";
+import { refusal } from "../refusal.ts";
+
+/** `loopback` requires the requested host to be this machine's loopback address or `localhost`. */
+export type HostRule = "loopback" | "any";
+
+/** Host as in RFC 3986, section 3.2, with an optional port. */
+const HOST = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(?::(\d{1,5}))?$/;
+
+/** Values for a request that the user, or a page of this origin, made. */
+const OWN_SITES: ReadonlySet<string> = new Set(["same-origin", "none"]);
+
+/** Throws `forbidden`, or `invalid` for a host that is none. */
+export function checkSite({ headersDistinct: headers }: IncomingMessage, rule: HostRule): void {
+  const [text = ""] = headers["host"] ?? [];
+  const host = parseHost(text);
+  if (host === undefined) throw refusal("invalid", "The `host` header does not name a host.");
+  if (rule === "loopback" && !isLoopbackHost(host.name)) {
+    throw refusal(
+      "forbidden",
+      "Without an issuer the admin API answers only requests for loopback addresses and localhost.",
+    );
+  }
+  const origins = headers["origin"] ?? [];
+  if (!origins.every((origin) => isOrigin(origin, host))) {
+    throw refusal("forbidden", "The admin API does not answer requests of pages from another origin.");
+  }
+  const sites = headers["sec-fetch-site"] ?? [];
+  if (!sites.every((site) => OWN_SITES.has(site))) {
+    throw refusal("forbidden", "The admin API does not answer requests of pages from another site.");
+  }
+}
+
+interface Host {
+  /** In lower case; an IPv6 address in brackets, as in URLs. */
+  readonly name: string;
+  readonly port: string;
+}
+
+function parseHost(text: string): Host | undefined {
+  const [, name, port = ""] = HOST.exec(text) ?? [];
+  // The URL parser normalizes all spellings of an address, and refuses invalid ones.
+  if (name === undefined || Number(port) > 65_535 || !URL.canParse(`http://${name}/`)) return undefined;
+  return { name: new URL(`http://${name}/`).hostname, port };
+}
+
+function isLoopbackHost(name: string): boolean {
+  return name === "localhost" || name === "[::1]" || (isIPv4(name) && name.startsWith("127."));
+}
+
+/** Compares with either scheme: a TLS proxy in front leaves `Host` and `Origin` as they are. */
+function isOrigin(origin: string, { name, port }: Host): boolean {
+  if (!/^https?:\/\//i.test(origin) || !URL.canParse(origin)) return false;
+  const url = new URL(origin);
+  const own = new URL(`${url.protocol}//${name}${port === "" ? "" : `:${port}`}`);
+  return url.origin === own.origin;
+}

@@ -1,0 +1,224 @@
+/**
+ * Shared HTTP/1.1 server of the admin socket and listener: limits on connections, headers and time, the id and the errors of
+ * every answer, answers to invalid HTTP, and draining.
+ */
+
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { asRefusal, type RefusalCode } from "../../../base/index.ts";
+import { discardRest, endSoon, waitsForInvitation } from "../body.ts";
+import { errorAnswer, refusal } from "../refusal.ts";
+
+export interface HttpOptions {
+  /** Maximum number of connections. Accepted ones that wait count too: a Unix socket refuses immediately if its queue is full. */
+  readonly maxConnections: number;
+  /** Called before a connection is read; if it throws, the connection is closed. */
+  readonly accept: (socket: Socket) => void;
+  /** Registers hooks and routes. Bodies are unread when a route is entered: their limit depends on the route. */
+  readonly routes: (app: FastifyInstance) => void;
+  /** Called when accepting fails, for example without a free descriptor; the server continues. */
+  readonly onFailure: (error: Error) => void;
+  /** Called with an internal error, whose text is not in the answer. */
+  readonly onFault: (request: FastifyRequest, error: unknown) => void;
+  /** Time limit for a request's complete headers, in milliseconds; ten seconds by default. */
+  readonly headersLimitMs?: number;
+}
+
+export interface HttpServer {
+  /** Rejects with the system's error. */
+  listen(where: { readonly path: string } | { readonly host: string; readonly port: number }): Promise<void>;
+  address(): AddressInfo | string | null;
+  /** Stops accepting, and lets running requests finish within `limitMs`; then closes the rest. */
+  close(limitMs: number): Promise<void>;
+}
+
+const MAX_HEADER_BYTES = 16 << 10;
+const HEADERS_LIMIT_MS = 10_000;
+/** Interval of checks for slow headers and requests, in milliseconds. */
+const LIMIT_CHECK_MS = 1_000;
+/** Time limit of a whole request in milliseconds: the archive of a large state from a slow disk. */
+const REQUEST_LIMIT_MS = 600_000;
+/** Maximum inactivity in milliseconds: longer than the longest blocking read; beyond it the client has stopped reading. */
+const INACTIVITY_MS = 330_000;
+const KEEP_ALIVE_MS = 75_000;
+/** Time for a refused client to read the reason and to close its half, in milliseconds. */
+const LINGER_MS = 1_000;
+/**
+ * Maximum number of requests in progress on one connection: clients do not pipeline this much, and a waiting read costs some 10
+ * KB.
+ */
+const MAX_UNDER_WAY = 16;
+
+/** Headers of every answer: no caching, and no content sniffing by browsers. */
+const ALWAYS = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
+
+/** Valid request id of a caller: visible ASCII. */
+const REQUEST_ID = /^[!-~]{1,128}$/;
+
+/** Returns the caller's own id if it is valid. */
+function requestId({ headers }: Pick<IncomingMessage, "headers">): string {
+  const given = headers["x-request-id"];
+  return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
+}
+
+/** Not a decorator: fastify's request for a path that it cannot decode has none. */
+const signals = new WeakMap<FastifyRequest, AbortSignal>();
+
+/** Returns the signal that aborts when the answer has been sent, or the caller has left. */
+export const signalOf = (request: FastifyRequest): AbortSignal => signals.get(request) ?? AbortSignal.abort();
+
+export function createHttpServer(options: HttpOptions): HttpServer {
+  const { maxConnections, accept, routes, onFailure, onFault, headersLimitMs = HEADERS_LIMIT_MS } = options;
+  const answer = answerError(onFault);
+  const app = Fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    forceCloseConnections: "idle",
+    return503OnClosing: false,
+    requestTimeout: REQUEST_LIMIT_MS,
+    connectionTimeout: INACTIVITY_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    clientErrorHandler: refuseUnreadable,
+    genReqId: requestId,
+    http: {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: headersLimitMs,
+      connectionsCheckingInterval: Math.min(LIMIT_CHECK_MS, headersLimitMs),
+      requireHostHeader: false, // Refused below, with our own message.
+    },
+    // A path that cannot be decoded gets here, past the hooks.
+    frameworkErrors(_error, request, reply) {
+      try {
+        admit(request, reply);
+        if (!reply.sent) throw refusal("invalid", "The path is not well-formed.");
+      } catch (error) {
+        void answer(error, request, reply);
+      }
+    },
+    routerOptions: {
+      maxParamLength: MAX_HEADER_BYTES,
+      // Parameters are parsed once the caller is known: a repeated one is refused.
+      querystringParser: (text) => ({ text }),
+    },
+  });
+  app.server.maxConnections = maxConnections;
+  app.addHook("onRequest", async (request, reply) => admit(request, reply));
+  app.setErrorHandler((error, request, reply) => answer(error, request, reply));
+  // Bodies are read by the route, with its own limit.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  routes(app);
+
+  // Node would ask for the body without a check; here the caller is authenticated first.
+  app.server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+    waitsForInvitation(request, response);
+    app.server.emit("request", request, response);
+  });
+
+  /** Open connections, with the number of requests in progress on each. */
+  const connections = new Map<Socket, number>();
+  let isClosing = false;
+  app.server.prependListener("connection", (socket: Socket) => {
+    connections.set(socket, 0);
+    socket.once("close", () => connections.delete(socket));
+    try {
+      accept(socket);
+    } catch {
+      socket.destroy();
+    }
+  });
+  const admit = (request: FastifyRequest, reply: FastifyReply): void => {
+    const { socket } = request.raw;
+    const underWay = connections.get(socket) ?? 0;
+    if (underWay >= MAX_UNDER_WAY) {
+      // Requests that were pipelined after it are not begun either.
+      reply.hijack();
+      return void socket.destroy();
+    }
+    connections.set(socket, underWay + 1);
+    const ended = new AbortController();
+    signals.set(request, ended.signal);
+    reply.raw.once("close", () => {
+      ended.abort(new Error("the caller has gone"));
+      const left = (connections.get(socket) ?? 1) - 1;
+      if (connections.has(socket)) connections.set(socket, left);
+      if (isClosing && left === 0) socket.destroySoon();
+    });
+    // The rest of an unread body would be parsed as the next request.
+    reply.raw.once("finish", () => {
+      if (!request.raw.complete) endSoon(request.raw);
+    });
+    reply.headers({ ...ALWAYS, "x-gateway-request-id": request.id });
+    // RFC 9112, section 3.2.
+    const count = request.raw.headersDistinct["host"]?.length ?? 0;
+    if (count > 1 || (count === 0 && request.raw.httpVersion !== "1.0")) {
+      reply.header("connection", "close");
+      throw refusal("invalid", "A request must have exactly one `host` header.");
+    }
+  };
+
+  return {
+    async listen(where) {
+      await app.listen({ ...where, backlog: maxConnections });
+      app.server.on("error", onFailure);
+    },
+    address: () => app.server.address(),
+    async close(limitMs) {
+      isClosing = true;
+      const closed = app.close();
+      // Node counts a connection without any data as busy, and stops its timeout once the server closes.
+      for (const [socket, underWay] of connections) if (underWay === 0) socket.destroy();
+      const cut = setTimeout(() => app.server.closeAllConnections(), limitMs);
+      await closed.finally(() => clearTimeout(cut));
+    },
+  };
+}
+
+/** Returns the error handler. What the caller still sends is read first, within limits. */
+function answerError(onFault: HttpOptions["onFault"]) {
+  return async (error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const signal = signalOf(request);
+    const known = isMalformedType(error) ? refusal("invalid", "The header content-type is not well-formed.") : error;
+    await discardRest(request.raw, asRefusal(known).code !== "unauthenticated", signal);
+    // Nobody is left to answer.
+    if (signal.aborted) return reply.hijack();
+    const { status, headers, body, fault } = errorAnswer(known);
+    if (fault !== undefined) onFault(request, fault);
+    if (!request.raw.complete) reply.header("connection", "close");
+    return reply.code(status).headers(headers).type("application/json").send(Buffer.from(body));
+  };
+}
+
+/** Returns whether fastify refused the content type before the route was entered. */
+const isMalformedType = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "FST_ERR_CTP_INVALID_MEDIA_TYPE";
+
+/** Answers input that the HTTP parser refuses, and that never becomes a request. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || socket.writableLength > 0) {
+    socket.destroy();
+    return;
+  }
+  const [code, statusText, message] = UNREADABLE[error.code ?? ""] ?? NOT_HTTP;
+  const { status, body } = errorAnswer(refusal(code, message));
+  socket.end(
+    `HTTP/1.1 ${status} ${statusText}\r\ncontent-type: application/json\r\ncache-control: no-store\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+  const linger = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once("close", () => clearTimeout(linger));
+}
+
+type Unreadable = readonly [code: RefusalCode, statusText: string, message: string];
+
+const NOT_HTTP: Unreadable = ["invalid", "Bad Request", "This is not a well-formed HTTP request."];
+const UNREADABLE: Readonly<Record<string, Unreadable>> = {
+  HPE_HEADER_OVERFLOW: [
+    "headers_too_large",
+    "Request Header Fields Too Large",
+    `The request's headers are larger than ${MAX_HEADER_BYTES} bytes.`,
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ["request_timeout", "Request Timeout", "The request did not arrive in time."],
+};

@@ -1,0 +1,20 @@
+/** Reasons are stored literally, replicated, recorded and read by others, so they must not contain a secret. */
+
+import type { Ports } from "./ports.ts";
+import { refusal } from "./refusal.ts";
+
+/** Rejects with `invalid` on a reason with a secret in it, which is not repeated. */
+export async function refuseSecret(
+  { secretIn }: Pick<Ports, "secretIn">,
+  reason: string,
+  readers: "callers" | "operators",
+): Promise<void> {
+  const type = await secretIn(reason);
+  if (type === undefined) return;
+  throw refusal(
+    "invalid",
+    `The reason contains what looks like a secret (${type}), and ${readers} read it: nothing was written. ` +
+      "Remove it, or use its public id. Replace a secret that others have seen.",
+    { reason: "secret_in_reason", type },
+  );
+}

@@ -1,0 +1,45 @@
+/** A SIGHUP that comes before anybody can reload is kept, or ends the process where nobody will. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test } from "node:test";
+import { holdSighup } from "../../src/cli/hold-sighup.ts";
+
+/** As the kernel delivers it; resolves when the listeners of before have been called. */
+async function hangUp(): Promise<void> {
+  // A signal that is waited for keeps no process alive.
+  const alive = setTimeout(() => undefined, 30_000);
+  const heard = once(process, "SIGHUP");
+  process.kill(process.pid, "SIGHUP");
+  await heard;
+  clearTimeout(alive);
+}
+
+test("a hangup of before somebody listens is passed on once, and later ones as they come", async () => {
+  const held = holdSighup();
+  await hangUp();
+  await hangUp();
+  let heard = 0;
+  const end = held.pass(() => {
+    heard += 1;
+  });
+  assert.equal(heard, 1);
+  await hangUp();
+  assert.equal(heard, 2);
+  end();
+  assert.equal(process.listenerCount("SIGHUP"), 0);
+});
+
+test("without one before, nothing is passed on", () => {
+  const held = holdSighup();
+  held.pass(() => assert.fail("nobody hung up"))();
+  assert.equal(process.listenerCount("SIGHUP"), 0);
+});
+
+test("a process that has nothing to reload is told of the hangup that was kept, and listens no longer", async () => {
+  const held = holdSighup();
+  await hangUp();
+  assert.equal(held.letThrough(), true);
+  assert.equal(holdSighup().letThrough(), false);
+  assert.equal(process.listenerCount("SIGHUP"), 0);
+});

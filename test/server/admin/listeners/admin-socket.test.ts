@@ -1,0 +1,162 @@
+/** The socket itself: whose it is, what it replaces, what it refuses, and that it goes. */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, lstat, mkdir, readdir, rename, stat, symlink, writeFile } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { placeSocket } from "../../../../src/server/admin/listeners/socket-path.ts";
+import { openAdmin, send } from "../support/open-admin.ts";
+
+/** A socket in the file system that nobody listens on, as a process that was killed leaves it. */
+async function leaveStale(path: string): Promise<void> {
+  const script = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, "SIGKILL"))`;
+  await once(spawn(process.execPath, ["-e", script], { stdio: "ignore" }), "exit");
+  assert.ok((await lstat(path)).isSocket());
+}
+
+test("the socket is there, of mode 0600, with nothing left beside it", async (t) => {
+  const { path, directory } = await openAdmin(t);
+  const { mode } = await stat(path);
+  assert.equal((mode & 0o777).toString(8), "600");
+  assert.deepEqual(await readdir(directory), ["admin.sock"]);
+});
+
+test("the socket is never wider than 0600 where others could reach it", async (t) => {
+  const { directory } = await openAdmin(t);
+  const seen: string[] = [];
+  const server = createServer();
+  const placed = await placeSocket(join(directory, "other.sock"), async (bound) => {
+    server.listen(bound);
+    await once(server, "listening");
+    seen.push(((await stat(join(bound, ".."))).mode & 0o777).toString(8));
+    await assert.rejects(lstat(join(directory, "other.sock")), { code: "ENOENT" });
+  });
+  assert.deepEqual(seen, ["700"]);
+  await placed.remove();
+  server.close();
+});
+
+test("a stale socket is replaced", async (t) => {
+  const { directory } = await openAdmin(t);
+  const path = join(directory, "stale.sock");
+  await leaveStale(path);
+  const server = createServer((socket) => socket.end("here"));
+  const placed = await placeSocket(path, async (bound) => once(server.listen(bound), "listening"));
+  const [answer] = await once(connect(path), "data");
+  assert.equal(String(answer), "here");
+  await placed.remove();
+  server.close();
+});
+
+test("a socket that somebody listens on is refused, and goes on working", async (t) => {
+  const { path, client } = await openAdmin(t);
+  const bind = () => assert.fail("nothing is bound");
+  await assert.rejects(placeSocket(path, bind), /another process listens on .*admin\.sock; stop it/);
+  assert.equal((await client.call("get_whoami")).subject, "unix:1000");
+});
+
+test("a file, a directory or a link in its place is refused and left alone", async (t) => {
+  const { directory, path } = await openAdmin(t);
+  const [file, folder, link] = ["file", "folder", "link"].map((name) => join(directory, name)) as [
+    string,
+    string,
+    string,
+  ];
+  await writeFile(file, "mine");
+  await mkdir(folder);
+  await symlink(path, link);
+  for (const place of [file, folder, link]) {
+    await assert.rejects(
+      placeSocket(place, async () => {}),
+      /exists and is no socket/,
+    );
+    await lstat(place);
+  }
+});
+
+test("a path that the system cannot take is refused by its length in bytes", async (t) => {
+  const { directory } = await openAdmin(t);
+  const path = join(directory, "ü".repeat(60));
+  await assert.rejects(
+    placeSocket(path, async () => {}),
+    /is too long: the system takes \d+ bytes and this needs \d+/,
+  );
+});
+
+test("the longest path that fits is served", async (t) => {
+  const { directory } = await openAdmin(t);
+  const path = join(directory, "s".repeat((process.platform === "linux" ? 107 : 103) - directory.length - 1));
+  const server = createServer((socket) => socket.end("here"));
+  const placed = await placeSocket(path, async (bound) => once(server.listen(bound), "listening"));
+  await once(connect(path), "data");
+  await placed.remove();
+  server.close();
+});
+
+test("a directory that is missing, or may not be written, is named in a sentence", async (t) => {
+  const { directory } = await openAdmin(t);
+  await assert.rejects(
+    placeSocket(join(directory, "none", "a.sock"), async () => {}),
+    /its directory does not exist/,
+  );
+  if (process.getuid?.() === 0) return;
+  await chmod(directory, 0o500);
+  t.after(() => chmod(directory, 0o700));
+  await assert.rejects(
+    placeSocket(join(directory, "a.sock"), async () => {}),
+    /may not be written/,
+  );
+});
+
+test("what was bound is removed when the place cannot be taken", async (t) => {
+  const { directory } = await openAdmin(t);
+  await assert.rejects(
+    placeSocket(join(directory, "a.sock"), async () => {
+      throw new Error("no descriptors");
+    }),
+    /cannot listen on .*a\.sock: no descriptors/,
+  );
+  assert.deepEqual(await readdir(directory), ["admin.sock"]);
+});
+
+test("the socket goes when the door closes, and not if another process has replaced it", async (t) => {
+  const first = await openAdmin(t);
+  await first.door.close();
+  assert.deepEqual(await readdir(first.directory), []);
+
+  const second = await openAdmin(t);
+  await writeFile(`${second.path}.new`, "");
+  await rename(`${second.path}.new`, second.path);
+  await second.door.close();
+  assert.deepEqual(await readdir(second.directory), ["admin.sock"]);
+});
+
+test("a closing door answers what waits for a change, and lets a connection that is kept go", async (t) => {
+  const { client, door, send: sendHere } = await openAdmin(t);
+  const { index } = await client.call("list_keys");
+  const waiting = sendHere("GET", `/admin/v1/keys?index=${index}&wait=5m`);
+  await client.call("get_whoami");
+  const closed = door.close();
+  assert.equal((await waiting).status, 200);
+  await closed;
+});
+
+test("health and readiness are answered at the root, readiness with its reasons", async (t) => {
+  const { path, setReady } = await openAdmin(t);
+  assert.deepEqual((await send(path, "GET", "/healthz")).json<unknown>(), { healthy: true });
+  const ready = await send(path, "GET", "/readyz");
+  assert.deepEqual([ready.status, ready.json<unknown>()], [200, { ready: true, reasons: [] }]);
+  setReady(false, ["starting"]);
+  const not = await send(path, "GET", "/readyz");
+  assert.deepEqual([not.status, not.json<unknown>()], [503, { ready: false, reasons: ["starting"] }]);
+  assert.equal((await send(path, "GET", "/healthz")).status, 200);
+});
+
+test("a node that cannot write is ready", async (t) => {
+  const { path, memory } = await openAdmin(t);
+  memory.setMembers([]);
+  assert.equal((await send(path, "GET", "/readyz")).status, 200);
+});

@@ -1,0 +1,44 @@
+/** A network door over twins in memory. */
+
+import type { TestContext } from "node:test";
+import { type Access, PERMIT_ALL } from "../../../../../src/server/admin/access/types.ts";
+import {
+  type AdminListener,
+  type AdminListenerOptions,
+  openAdminListener,
+} from "../../../../../src/server/admin/listeners/admin-listener.ts";
+import { openPlane } from "../../../../../src/server/admin/plane.ts";
+import type { AuditEntry } from "../../../../../src/server/admin/ports.ts";
+import { handlerPorts } from "../../support/handler-ports.ts";
+
+export interface OpenNetwork {
+  readonly door: AdminListener;
+  readonly port: number;
+  /** What was recorded of callers who could not be identified. */
+  readonly failures: readonly AuditEntry["data"][];
+  /** Everything that was recorded, as text. */
+  readonly recorded: () => string;
+}
+
+export async function openNetwork(
+  t: TestContext,
+  over: Partial<Omit<AdminListenerOptions, "plane">> = {},
+  access: Access = PERMIT_ALL,
+): Promise<OpenNetwork> {
+  const failures: AuditEntry["data"][] = [];
+  const entries: AuditEntry[] = [];
+  const ports = handlerPorts({
+    audit: {
+      reserve: () => ({
+        record: async (entry) => void entries.push(entry),
+        release() {},
+      }),
+      authFailure: (data) => void failures.push(data),
+      recent: () => [],
+    },
+  });
+  const plane = openPlane(ports, access);
+  const door = await openAdminListener({ address: "127.0.0.1:0", plane, tokens: undefined, ...over });
+  t.after(() => door.close(0));
+  return { door, port: door.port, failures, recorded: () => JSON.stringify([failures, entries]) };
+}
