@@ -227,3 +227,29 @@ function createKept(data: Data): Data["get"] {
     return known.get(key) as Reading<Readable[Id]> | undefined;
   };
 }
+
+test("t switches between 15 minutes and an hour of minutes, which is kept and named on the screen", () => {
+  const minute = Date.parse("2026-11-20T14:01:00.000Z");
+  const rows = Array.from({ length: 60 }, (_, before) => ({
+    ...heartbeat(0, 1_000 - before),
+    time: new Date(minute - before * 60_000).toISOString(),
+  }));
+  const request = { ...row("requests", "200", { attempts: 600 }), time: new Date(minute).toISOString() };
+  const data: Data = {
+    get<Id extends ReadableId>(need: Need<Id>): Reading<Readable[Id]> | undefined {
+      if (need.id !== "list_history_minutes") return undefined;
+      const value = [...rows, request].filter(({ kind }) => kind === need.name);
+      return { freshAt: NOW, askedAt: NOW, value: value as unknown as Readable[Id], failure: undefined };
+    },
+  };
+  const { state, effects } = step({ ...stateOf(120, 35), data }, { kind: "key", chord: "t" });
+  assert.deepEqual(effects, [
+    { kind: "remember", what: { name: "preferences", change: { kind: "scale", scale: "1h" } } },
+  ]);
+  assert.deepEqual(pulseView.needs(undefined, "1h")[1], { id: "list_history_minutes", name: "requests" });
+  const screen = screenOf(state).join("\n");
+  assert.match(screen, /now: the minute from 14:01:00Z {3}1 node \(n1\) {3}charts of 1 hour/);
+  assert.match(screen, /REQUESTS +10\.0\/s/);
+  assert.match(screen, /13:02:00Z─.* 1 hour /);
+  assert.equal(pressed(state, "t").preferences.chartScale, "15m");
+});
