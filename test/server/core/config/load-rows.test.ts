@@ -103,7 +103,7 @@ test("anchors and at most 100 aliases are read; what is unbounded or names nothi
     .join("\n")}\n`;
   assert.match(linesOf(readText(laughs), "error").join(), /more than 100000 values/);
   assert.match(linesOf(readText("version: *nothing\n"), "error").join(), /names no anchor before it/);
-  assert.match(linesOf(readText("providers: &p [*p]\n"), "error").join(), /names what it stands in/);
+  assert.match(linesOf(readText("providers: &p [*p]\n"), "error").join(), /names the node that contains it/);
   assert.match(linesOf(readText("auth: &a {}\nreconcile: { <<: *a }\n"), "error").join(), /merge keys/);
   const node = "cluster: { node_id: n, data_dir: &d /data, bootstrap: true }\naudit: { dir: *d }\n";
   assert.equal(readNodeFile({ name: "n.yaml", text: node }, NONE).document?.audit?.dir, "/data");

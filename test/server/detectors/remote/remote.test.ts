@@ -384,7 +384,7 @@ test("what cannot be asked is refused, with its path, and a value is not repeate
   assert.deepEqual(refused({ headers }), [
     "remote.headers.Host: this header is the gateway's to set",
     "remote.headers.X-A: the value has characters that no header can hold",
-    "remote.headers.bad name: this is no name of a header",
+    "remote.headers.bad name: this is not a header name (RFC 9110 section 5.1)",
     "remote.headers.x-b: this header is named twice",
   ]);
 });

@@ -40,7 +40,6 @@ function printable(schema: JsonSchema): JsonSchema {
     ...(isSchema(schema["items"]) && { items: printable(schema["items"]) }),
     ...alternatives(schema),
     ...(isText && limitedText(schema)),
-    ...(numbersIn(schema).length > 0 && { type: ["string", "integer"] }),
     ...keyRules(schema),
   };
 }
@@ -88,15 +87,10 @@ const alternatives = (schema: JsonSchema): JsonSchema =>
   );
 
 /** Applies limits to the text unless it is a reference; a key without limits stays unchanged. */
-/** Returns the values of a choice that YAML reads as numbers if they are not quoted, such as `429`. The reader takes both. */
-const numbersIn = ({ enum: values }: JsonSchema): readonly number[] =>
-  Array.isArray(values) ? values.filter((value) => /^\d+$/.test(String(value))).map(Number) : [];
-
 function limitedText(schema: JsonSchema): JsonSchema {
   const limits: Record<string, unknown> = {};
   for (const keyword of TEXT_LIMITS) if (schema[keyword] !== undefined) limits[keyword] = schema[keyword];
   if (Object.keys(limits).length === 0) return {};
-  if (Array.isArray(schema["enum"])) limits["enum"] = [...schema["enum"], ...numbersIn(schema)];
   const { format, pattern, ...others } = limits;
   const patterns = [pattern, format === undefined ? undefined : FORMATS[format as Format].pattern];
   const [first, second] = patterns.filter((it) => it !== undefined);

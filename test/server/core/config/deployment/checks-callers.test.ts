@@ -105,7 +105,7 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
       name: "profiles without auth are told",
       document: documentOf({ budgets: [DAILY], profiles: [{ name: "p", budget: "daily" }] }),
       expected: [
-        "warning profiles: nobody has a profile, nor spends from a budget: without `auth` every caller is anonymous",
+        "warning profiles: no caller gets a profile or spends from a budget: without `auth` every caller is anonymous",
       ],
     },
     {

@@ -71,7 +71,7 @@ const OPERATIONS: readonly {
     operation: { op: "patch", name: "xai", channels: [{ id: "m" }, { id: "n", op: "remove", caps: [] }] },
     expected: [
       "channels[0]: a channel under `op: patch` needs its own `op`: `add`, `replace` or `remove`",
-      "channels[1].caps: a channel that is removed is told by `id` alone, without `caps`",
+      "channels[1].caps: a channel that is removed has only an `id`: remove `caps`",
     ],
   },
   {
