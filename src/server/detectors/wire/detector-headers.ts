@@ -30,7 +30,7 @@ export function headerProblems(headers: Headers = {}): readonly HeaderProblem[] 
     const lower = name.toLowerCase();
     const isTwice = seen.has(lower);
     seen.add(lower);
-    if (!NAME.test(name)) return [{ name, message: "this is no name of a header" }];
+    if (!NAME.test(name)) return [{ name, message: "this is not a header name (RFC 9110 section 5.1)" }];
     if (isTwice) return [{ name, message: "this header is named twice" }];
     if (OWN.has(lower)) return [{ name, message: "this header is the gateway's to set" }];
     return VALUE.test(value) ? [] : [{ name, message: "the value has characters that no header can hold" }];
