@@ -2,7 +2,7 @@
  * The admin plane: implements the operations table, on the local socket and on the network.
  *
  * - `access/`: policy: which caller may do which operation
- * - `doors/`: admin socket and admin listener
+ * - `listeners/`: admin socket and admin listener
  * - `handlers/`: a file for each group of operations
  * - `query/`: SQL over the lists: parser, planner, worker
  */
