@@ -1,8 +1,8 @@
-/** Access rules over a recorded request. A rule that reads what is not recorded makes the answer unknown. */
+/** Applies access rules to a recorded request. If a rule reads something that is not recorded, the result is unknown. */
 import type { AccessPolicy, Decision, Hop, HopVariables, Verdict } from "../core/policy/index.ts";
 import type { Refusal, Step } from "../core/rehearsal/index.ts";
 
-/** Variables that are not recorded, with the words for them. */
+/** Variables that are not recorded, with their names in messages. */
 const UNRECORDED: Readonly<Record<string, string>> = {
   args: "arguments",
   task_id: "task ids",
@@ -10,7 +10,7 @@ const UNRECORDED: Readonly<Record<string, string>> = {
   parts: "parts of messages",
 };
 
-/** `variables`: those that are recorded. The others are noticed when a rule reads them. */
+/** Judges the rules at a hop. `variables` are the recorded ones; reading another one is noticed and makes the result unknown. */
 export function rulesStep<At extends Hop>(policy: AccessPolicy, hop: At, variables: Partial<HopVariables[At]>): Step {
   if (policy.count[hop] === 0) return { kind: "passed" };
   let asked: Decision | undefined;

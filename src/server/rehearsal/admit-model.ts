@@ -1,4 +1,4 @@
-/** Routing, rules, lists and capabilities of a recorded request of a model, by the functions that the data plane asks. */
+/** Routing, rules, lists and capabilities of a recorded model request, decided by the functions of the data plane. */
 import { GatewayError } from "../../base/index.ts";
 import { routeOfKey } from "../core/dialects/index.ts";
 import { llmVariables } from "../core/policy/variables/index.ts";
@@ -19,7 +19,7 @@ export interface Judging {
 
 type Outcome =
   | { readonly kind: "admitted"; readonly provider: Provider }
-  /** Another may stand in for it. */
+  /** Another provider may replace this one. */
   | { readonly kind: "passed_over"; readonly step: Step }
   | { readonly kind: "ended"; readonly step: Step };
 
@@ -86,7 +86,7 @@ const notRouted: Step = { kind: "refused", code: "model_not_found", by: "" };
 const routedTo = ({ facts, model }: RecordedRequest, snapshot: Snapshot): Provider | undefined =>
   ((facts & FACT.namesModel) === 0 ? snapshot.modelless : snapshot.route(model))?.provider;
 
-/** Returns the parts of a target that rules of routes read. */
+/** Returns the fields of a target that route rules read. */
 function targetOf(request: RecordedRequest, route: Target["route"], provider: Provider): Target {
   const { facts, model } = request;
   const plain = (facts & FACT.hasBody) === 0 ? NO_BODY : SOME_BODY;
@@ -164,7 +164,7 @@ const NAMES_OTHERS: Step = {
 };
 const MAY_BE_BATCH: Step = { ...NAMES_OTHERS, reason: "it may be a batch" };
 
-/** Judges routes that may hide other models, and the model list. */
+/** Checks routes that may name further models, and the model list. */
 function guardStep(target: Target, { standing, request, snapshot, resolve }: Judging): Step {
   const { facts } = request;
   const { isRestricted, profile } = standing;

@@ -1,4 +1,4 @@
-/** Budgets over recorded requests: charged again as they were, to the buckets and windows of the proposal. */
+/** Replays budgets over recorded requests: each is charged as it was, to the buckets and windows of the proposal. */
 
 import type { Caller } from "../auth/index.ts";
 import { type BudgetRule, bucketName } from "../core/budgets/index.ts";
@@ -23,9 +23,9 @@ const PASSED = { kind: "passed" } as const;
 export interface BudgetSides {
   readonly inForce: Side;
   readonly proposed: Side;
-  /** In the order of their time. */
+  /** Requests in the order of their time. */
   readonly requests: readonly RecordedRequest[];
-  /** Time since which all requests of all nodes are among them. */
+  /** Time since which all requests of all nodes are included. */
   readonly since: number;
   readonly buckets: readonly BucketNow[];
   /** When `buckets` were read, in milliseconds since 1970. */
@@ -96,11 +96,11 @@ const recordedStep = (_request: RecordedRequest, resolve: Resolve): Step =>
 interface Spending {
   readonly rule: BudgetRule;
   readonly terms: BudgetTerms;
-  /** Units of a call whose cost the configuration names; `undefined`: its usage tells. */
+  /** Cost units of a call whose cost is configured; `undefined` if its usage decides. */
   readonly flat: number | undefined;
 }
 
-/** `undefined`: nothing is spent. */
+/** Returns what the request spends; `undefined` if it spends nothing. */
 function spendingOf({ callerOf }: BudgetSides, side: Side, request: RecordedRequest): Spending | undefined {
   const { snapshot } = side;
   const caller = callerOf(side, request);
@@ -125,7 +125,7 @@ const priceOf = ({ document }: Side, { name }: BudgetRule): string =>
 
 interface Pricing {
   readonly isPricedAlike: boolean;
-  /** True if it would go to another provider, where it may use another number of tokens. */
+  /** True if it would go to another provider, where it may use a different number of tokens. */
   readonly isElsewhere: boolean;
   readonly flat: number | undefined;
 }
@@ -135,7 +135,7 @@ function replayedOf(request: RecordedRequest, { isPricedAlike, isElsewhere, flat
   const isCharged = (facts & FACT.isCharged) !== 0;
   const charged = isCharged ? units : 0;
   if (flat !== undefined) {
-    // Whether it is charged depends on what its upstream came to, which a charge of then tells.
+    // Whether it is charged depends on its upstream's answer; a recorded charge shows that.
     const wasCharged = endOf(request).kind === "forwarded" && isCharged;
     const known = wasCharged ? (units > 0 ? flat : 0) : undefined;
     return { at, totalMs, units: isElsewhere && known === 0 ? undefined : known, least: flat, most: flat, charged };
@@ -151,10 +151,13 @@ function replayedOf(request: RecordedRequest, { isPricedAlike, isElsewhere, flat
   };
 }
 
-/** Nodes report twice a second: what was charged later than this ago may not be in the ledger yet. */
+/** Maximum lag of the ledger. Nodes report twice a second, so a more recent charge may not be in it yet. */
 const LEDGER_LAG_MS = 2_000;
 
-/** Usage of a bucket that no record tells of: nothing where records begin before the window, else what the ledger has beside them. */
+/**
+ * Returns the usage of a bucket that is not in the records: zero if records begin before the window, else the ledger's usage
+ * minus the recorded charges.
+ */
 function usedBefore(sides: BudgetSides) {
   const { inForce, requests, since, now, buckets } = sides;
   let charged: Map<string, { units: number; late: number }> | undefined;

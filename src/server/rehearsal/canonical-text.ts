@@ -1,4 +1,4 @@
-/** Returns JSON of the value with the keys of its objects in order: the same for the same content. */
+/** Returns the value as JSON with sorted object keys, so that equal content gives equal texts. */
 export const canonicalText = (value: unknown): string => JSON.stringify(value, ordered) ?? "";
 
 const ordered = (_key: string, value: unknown): unknown =>

@@ -1,6 +1,6 @@
 /**
- * Whether a provider has a channel for a recorded request. What a request uses is not recorded, so that a channel is known
- * to carry it only where nothing depends on that, or where it claims no less than the one that carried it.
+ * Decides whether a provider has a channel for a recorded request. The features that a request uses are not recorded. So a
+ * channel is known to carry it only if nothing depends on them, or if it claims no less than the channel that carried it.
  */
 import type { Route } from "../core/dialects/index.ts";
 import { FACT, type RecordedRequest, type Step } from "../core/rehearsal/index.ts";
@@ -19,7 +19,10 @@ export interface Carried {
 
 const PASSED = { kind: "passed" } as const;
 
-/** `before`: the provider that carried the request then, of the configuration that decided it; `undefined` if not known. */
+/**
+ * Judges the channels of a provider. `before` is the provider that carried the request, in the configuration that decided it;
+ * `undefined` if not known.
+ */
 export function channelStep(provider: Provider, carried: Carried, before: Before | undefined): Step {
   const { request, route, profile } = carried;
   const serving = channelsFor(provider, carried);
@@ -56,7 +59,7 @@ const sameCapabilities = (before: Profile | undefined, now: Profile): boolean =>
   before.requireCaps.join("\n") === now.requireCaps.join("\n") &&
   (before.budget === undefined) === (now.budget === undefined);
 
-/** Sent as bytes, and nothing of it was lost. */
+/** Returns true if the request was sent as bytes and nothing of it was lost. */
 const isPlain = ({ facts }: RecordedRequest): boolean =>
   (facts & FACT.isAdmitted) !== 0 && (facts & (FACT.losesSomething | FACT.isTranslated | FACT.usesThread)) === 0;
 
@@ -65,10 +68,12 @@ interface Serving {
   readonly isAsItIs: boolean;
 }
 
-/** Its claims refuse nothing: it claims all that its dialect can express, and is sent what the client wrote. */
+/**
+ * Returns true if the channel can refuse nothing: it claims all that its dialect can express, and is sent what the client wrote.
+ */
 const losesNothing = ({ channel, isAsItIs }: Serving): boolean => isAsItIs && channel.caps === undefined;
 
-/** Those that serve the route and claim what the profile requires. */
+/** Returns the channels that serve the route and claim what the profile requires. */
 function channelsFor(provider: Provider, { route, dialect, model, profile }: Carried): readonly Serving[] {
   const { requireCaps } = profile;
   return provider.channels.flatMap((listed) => {
@@ -81,7 +86,10 @@ function channelsFor(provider: Provider, { route, dialect, model, profile }: Car
   });
 }
 
-/** A channel that takes the request as it is and claims all that the one before claimed loses nothing of it. */
+/**
+ * Returns true if a channel takes the request unchanged and claims all that the earlier channel claimed, so that nothing is
+ * lost.
+ */
 function carriesPlain(serving: readonly Serving[], { provider, profile }: Before, carried: Carried): boolean {
   if (provider === undefined || profile === undefined) return false;
   const asked = carried.request.model;

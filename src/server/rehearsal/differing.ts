@@ -1,14 +1,17 @@
-/** Which parts of the document a proposal changes. */
+/** Finds the parts of the document that a proposal changes. */
 import { type Difference, differencesOf } from "../core/config/index.ts";
 import type { Side } from "./types.ts";
 
 export interface Differing {
   readonly differences: readonly Difference[];
-  /** Whether something differs at or below a part: a section such as `auth`, an entry such as `providers/main`, or "" for all. */
+  /**
+   * Returns true if something differs at or below a part: a section such as `auth`, an entry such as `providers/main`, or "" for
+   * the whole document.
+   */
   readonly differs: (part: string) => boolean;
 }
 
-/** Names that a path writes after a dot. */
+/** Matches names that a path writes after a dot. */
 const PLAIN = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 
 export function differingParts(inForce: Side, proposed: Side): Differing {
@@ -21,7 +24,7 @@ export function differingParts(inForce: Side, proposed: Side): Differing {
     const name = slash < 0 ? undefined : part.slice(slash + 1);
     return differences.some(({ path }) => {
       if (!isAt(path, section)) return false;
-      // Its place among the others, or a name that paths write in another way.
+      // The difference is the entry's position in the list, or the name is one that paths write differently.
       if (name === undefined || path === section || !PLAIN.test(name)) return true;
       const below = path.slice(section.length + 1);
       return isAt(below, name) || path[section.length] !== ".";

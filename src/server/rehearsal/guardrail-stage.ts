@@ -1,4 +1,4 @@
-/** Guardrails over a recorded request: what was found then, judged by the rules of the proposal. */
+/** Applies the guardrail rules of the proposal to the recorded findings of a request. */
 
 import { routeOfKey } from "../core/dialects/index.ts";
 import type { GuardrailVariables, RuleWeight } from "../core/guardrails/index.ts";
@@ -81,7 +81,7 @@ function weighed(request: RecordedRequest, { guard, standing, unchanged }: Weigh
   if (!readsAnswer) return asked;
   if (!wasLet) return unknown(ANSWER);
   if ((request.facts & FACT.answerInspected) === 0) return asked;
-  // In a stream rules are evaluated with each piece, so the sum of findings does not show what they did.
+  // In a stream, rules are evaluated with each piece, so the total of findings does not show what they did.
   if (inAnswer.length > 0) return unknown("something was found in its answer");
   const answered = decided(guard.weigh(inAnswer, { ...variables, direction: "response" }), () => "unknown");
   if (answered.step.kind !== "passed") return answered;
@@ -102,7 +102,7 @@ function decided(weights: readonly RuleWeight[], before: (weight: RuleWeight) =>
     if (action === "redact") redacting += 1;
     acted.push(spelledDecision({ rule, action, controls: [], types: {}, kinds: [] }));
   }
-  // If two rules select the same place, one of them gets it.
+  // If two rules select the same place, only one of them rewrites it, and which one is not recorded.
   return redacting > 1 ? unknown("several guardrail rules rewrite it") : { step: PASSED, acted: acted.join(", ") };
 }
 

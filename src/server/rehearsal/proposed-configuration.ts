@@ -1,4 +1,4 @@
-/** A proposed configuration beside the one in force, as recorded requests are judged by it. */
+/** A proposed configuration beside the one in force, for judging recorded requests. */
 import { GatewayError } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { a2aVariables, mcpVariables } from "../core/policy/variables/index.ts";
@@ -30,7 +30,7 @@ export interface ProposalInput extends Pick<BudgetSides, "requests" | "since" | 
 }
 
 export interface OpenProposal extends Proposal {
-  /** Name of the caller, as people know it. */
+  /** Returns the caller's display name. */
   readonly shownCaller: (request: RecordedRequest) => string;
 }
 
@@ -71,7 +71,7 @@ export function openProposal(input: ProposalInput): OpenProposal {
     }
   };
 
-  /** Takes the recorded decision if nothing in the documents differs for it; nothing else can be judged. */
+  /** Takes over the recorded decision if no difference between the documents affects it; otherwise the result is unknown. */
   const taken = (request: RecordedRequest, reason: string): Step => {
     const end = endOf(request);
     if (!isUntouched(request, [""]) || end.kind === "other") return { kind: "unknown", reason };
@@ -82,7 +82,7 @@ export function openProposal(input: ProposalInput): OpenProposal {
     const judging = { request, standing, resolve, snapshot: proposed.snapshot, before: beforeOf(request) };
     const admission = admitModel(judging);
     const { provider, to } = request;
-    // Its first provider failed, and another one served it.
+    // Its first provider failed, and another one served the request.
     if (admission.step.kind !== "passed" || provider === "" || provider === to) return admission;
     const earlier = then(request).caller;
     const standingThen = earlier && standingIn(earlier, inForce);

@@ -1,13 +1,13 @@
-/** Callers of recorded requests, as a configuration would recognise them today. */
+/** Resolves callers of recorded requests as a configuration would recognize them today. */
 import { ANONYMOUS, type Caller } from "../auth/index.ts";
 import type { RecordedCaller, RecordedRequest, Step } from "../core/rehearsal/index.ts";
 import type { KeyNow, Side } from "./types.ts";
 
 export interface Recognized {
-  /** `undefined` where the step does not pass. */
+  /** Caller; `undefined` if the step does not pass. */
   readonly caller: Caller | undefined;
   readonly step: Step;
-  /** Name that people know. */
+  /** Display name. */
   readonly shown: string;
 }
 
@@ -17,7 +17,10 @@ const NOBODY: Recognized = {
   shown: "nobody",
 };
 
-/** `keys`: by id. Each caller is made once, so that what holds for it is found once. */
+/**
+ * Returns a function that recognizes callers. `keys` is by id. Each caller is created once, so that what is cached for it is
+ * computed once.
+ */
 export function recognizer(
   side: Pick<Side, "snapshot">,
   keys: ReadonlyMap<string, KeyNow>,
@@ -83,7 +86,7 @@ const callerOf = ({ kind, key, agent, user, issuer, profile, principal }: Record
   onlyServer: undefined,
 });
 
-/** Returns the name in the list of requests. */
+/** Returns the caller's name in the list of requests. */
 function nameOf({ kind, key, user, agent }: RecordedCaller): string {
   if (kind === "anonymous") return "anonymous";
   return key?.name ?? (user === undefined ? agent?.name : user.email === "" ? user.name : user.email) ?? "unknown";

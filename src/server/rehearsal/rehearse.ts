@@ -1,11 +1,11 @@
-/** Judges the recorded requests of all nodes by a proposed configuration, in slices and within a time. */
+/** Judges the recorded requests of all nodes by a proposed configuration, in slices that the caller can stop. */
 import { type Counted, type Judged, judge, type RecordedRequest, Tally } from "../core/rehearsal/index.ts";
 import { openProposal, type ProposalInput } from "./proposed-configuration.ts";
 import type { NodeRecords } from "./types.ts";
 
 export interface RehearsalInput extends Pick<ProposalInput, "inForce" | "proposed" | "keys" | "buckets" | "now"> {
   readonly nodes: readonly NodeRecords[];
-  /** Requests that came earlier are replayed for budgets and not counted; milliseconds since 1970. */
+  /** Requests before this time are replayed for budgets but not counted; in milliseconds since 1970. */
   readonly since: number;
 }
 
@@ -17,8 +17,8 @@ export interface RehearsalResult extends Counted {
 const SLICE = 500;
 
 /**
- * Rehearses in slices and yields between them, so that the caller can stop: the result then covers what was judged so far.
- * Calls `seen` with each request that counts.
+ * Rehearses in slices and yields between them. If the caller stops, the result covers what was judged so far. Calls `seen` with
+ * each counted request.
  */
 export function* rehearse(
   { nodes, since, ...input }: RehearsalInput,

@@ -2,12 +2,12 @@ import type { Deployment } from "../core/config/index.ts";
 import type { RecordedRequest } from "../core/rehearsal/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 
-/** A configuration that requests are judged by. */
+/** Configuration that requests are judged by. */
 export interface Side {
   readonly snapshot: Snapshot;
   /** Document with references as written. */
   readonly document: Deployment;
-  /** Guardrails cannot be judged: models that they need are not here. */
+  /** True if guardrails cannot be judged because models they need are not on this node. */
   readonly awaitsModels: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface KeyNow {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Usage of a bucket of the configuration in force, in the window that is running. */
+/** Usage of a bucket of the configuration in force, in the current window. */
 export interface BucketNow {
   readonly bucket: string;
   readonly windowMs: number;
@@ -27,10 +27,10 @@ export interface BucketNow {
   readonly used: number;
 }
 
-/** Records of one node. */
+/** Recorded requests of one node. */
 export interface NodeRecords {
   readonly node: string;
-  /** Time since which each request that has ended is there, in milliseconds since 1970. */
+  /** Time since which every ended request is included, in milliseconds since 1970. */
   readonly since: number;
   readonly requests: readonly RecordedRequest[];
 }

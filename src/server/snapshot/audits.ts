@@ -1,10 +1,13 @@
-/** `reconcile`, compiled: which providers' reports are fetched, and when metering and report disagree. Spec: document 3, `reconcile`. */
+/**
+ * Compiles `reconcile`: the providers whose usage reports are fetched, and the tolerated difference between metering and report.
+ * Spec: document 3, `reconcile`.
+ */
 import { type Deployment, type ReconcilePeriods, reconcilePeriods } from "../core/config/index.ts";
 
 export interface Audits extends ReconcilePeriods {
-  /** Disagreement that breaches, as a fraction of the larger side. */
+  /** Difference that counts as a breach, as a fraction of the larger side. */
   readonly driftRatio: number;
-  /** Tokens below which nothing breaches. */
+  /** Token count below which no difference is a breach. */
   readonly driftFloor: number;
   readonly providers: readonly Audited[];
 }
@@ -13,10 +16,10 @@ export interface Audited {
   readonly provider: string;
   /** Dialect of the usage API. */
   readonly type: "compat" | "messages";
-  /** Root of the administration API, without a slash or a version at its end. */
+  /** Root URL of the administration API, without a trailing slash or version. */
   readonly baseUrl: string;
   readonly adminKey: string;
-  /** Provider's ids of keys that the report is confined to; empty: the report is of the whole organisation. */
+  /** Provider's ids of the keys that the report is limited to; empty for the whole organization. */
   readonly keyIds: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** `a2a_cards.signing_keys`, read. Source: specification document 3 (`a2a_cards`); a2a reference, 9; RFC 7638. */
+/** Reads `a2a_cards.signing_keys`. Source: specification document 3 (`a2a_cards`); A2A reference, 9; RFC 7638. */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
 import type { Path, Severity } from "../core/config/index.ts";
 import { STAND_IN } from "../secrets/index.ts";
@@ -6,24 +6,24 @@ import { STAND_IN } from "../secrets/index.ts";
 export interface CardKey {
   /** RFC 7638 thumbprint. */
   readonly kid: string;
-  /** Private, EC P-256. */
+  /** Private key on EC P-256. */
   readonly key: KeyObject;
 }
 
 export interface CardKeys {
-  /** The first signs; empty: cards are unsigned. */
+  /** Signing keys; the first one signs. Empty if cards are unsigned. */
   readonly keys: readonly CardKey[];
-  /** JSON text of the set of public keys; undefined where there are none. */
+  /** JSON text of the set of public keys; `undefined` if there are no keys. */
   readonly jwks: string | undefined;
 }
 
 type Report = (path: Path, message: string, severity?: Severity) => void;
 
-/** Messages say nothing of a text. */
+/** Compiles the signing keys. Messages never quote a key. */
 export function compileCardKeys(pems: readonly string[], report: Report): CardKeys {
   const found = new Map<string, { readonly key: KeyObject; readonly jwk: object }>();
   for (const [at, pem] of pems.entries()) {
-    // Values sealed in the cluster cannot be checked without it.
+    // Values sealed in the cluster cannot be checked without the cluster.
     if (pem === STAND_IN) continue;
     const path = ["a2a_cards", "signing_keys", at];
     const key = privateKeyIn(pem);

@@ -1,6 +1,6 @@
 /**
- * `guardrails` and `profiles[].guardrails` to what guards each population. Loaded by `load-guardrails.ts`, and imported by
- * nothing else. Source: specification document 3; design decisions, section 11.
+ * Compiles `guardrails` and `profiles[].guardrails` to the guard of each population. Only `load-guardrails.ts` imports this
+ * file, dynamically. Source: specification document 3; design decisions, section 11.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { inSlices } from "../../base/index.ts";
@@ -114,7 +114,7 @@ export function openEngine(given: EngineOptions): GuardrailEngine {
 const FIRST_AGAIN_MS = 1_000;
 const LAST_AGAIN_MS = 60_000;
 
-/** Asks a server until it has answered once: one that starts later than this process, or slowly, is known before requests need it. */
+/** Retries a server until it has answered once, so that a server that starts late or slowly is known before requests need it. */
 async function reachedBy(reach: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
   for (let againMs = FIRST_AGAIN_MS; !signal.aborted; againMs = Math.min(LAST_AGAIN_MS, 2 * againMs)) {
     try {
@@ -125,7 +125,7 @@ async function reachedBy(reach: (signal: AbortSignal) => Promise<void>, signal: 
   }
 }
 
-/** For verbs that judge a document without serving. */
+/** Stub for commands that judge a document without serving. */
 const NOBODY_TO_CALL: CallModel = async () => {
   throw new Error("models are called by a gateway that serves");
 };
@@ -135,7 +135,7 @@ const NONE: ReadonlySet<string> = new Set();
 
 const NOTHING_HELD: Held = { sessions: NONE, origins: NONE, warmUps: [], reaches: [] };
 
-/** The steps of each, one after the other. */
+/** Runs the steps of several jobs, one job after the other. */
 function* eachOf(works: readonly (() => Iterator<void>)[]): Generator<void> {
   for (const work of works) yield* { [Symbol.iterator]: work };
 }
@@ -183,7 +183,7 @@ interface Options extends Omit<EnsembleOptions, "build"> {
   readonly endpoints: Endpoints;
   /** `undefined` if no gateway serves; then judge models find nothing. */
   readonly callModel: CallModel | undefined;
-  /** Left out: not known. */
+  /** Providers by name; absent if they are not known. */
   readonly providers?: ReadonlyMap<string, Provider>;
   /** Names of models that are not in the cache. */
   readonly awaited?: ReadonlySet<string>;
@@ -239,7 +239,7 @@ function assemble(
   const formatOf = compileFormats(guardrails);
   const named = profiles.map(({ name, guardrails: own }) => ({ name, detectors: own?.detectors }));
   if (ensemble === undefined) {
-    // Rules are judged nevertheless, against what is written of detectors that could not be built.
+    // Rules are checked nevertheless, against the configuration of detectors that could not be built.
     const detectors = guardrails.detectors.map((config): DetectorFacts => {
       const { name = config.type, type, mode, schedule } = config;
       return { name, type, kinds: kindsOf(config), mode, schedule, gives: gives.get(name), hasHorizon: true };
@@ -290,7 +290,10 @@ function assemble(
   };
 }
 
-/** Returns keyed operators by rule name. A person who may request a rule's texts at will could learn the value behind one. */
+/**
+ * Returns operators that use a key, by rule name. A person who can request a rule's texts at will could learn the value behind
+ * one.
+ */
 function keyedRules({ rules, pseudonym_key: key }: Guardrails): ReadonlyMap<string, string> {
   const isKeyed = (operator: string): boolean =>
     operator === "pseudonym" || operator === "fpe" || (operator === "hash" && key !== undefined);

@@ -1,7 +1,7 @@
 /**
- * Everything that needs the CEL engine: access rules, with what cannot be known of them without the rest of the
- * document, and costs that are expressions. Loaded by `load-rules.ts`, and imported by nothing else.
- * Source: specification document 3, `access_rules[]`, `budgets[].cost`; design decisions, section 6.
+ * Everything that needs the CEL engine: access rules, warnings about them that need the rest of the document, and costs that are
+ * expressions. Only `load-rules.ts` imports this file, dynamically. Source: specification document 3, `access_rules[]`,
+ * `budgets[].cost`; design decisions, section 6.
  */
 import { nearest } from "../../base/index.ts";
 import type { CompileCost, CostValue, CostVariables } from "../core/budgets/index.ts";
@@ -46,7 +46,7 @@ export function compileRules(document: Deployment, known: KnownNames): CompiledP
   return { policies, problems: [...problems, ...warnings] };
 }
 
-/** Variables that say who calls and that no caller fills, each with the reason. */
+/** Returns the caller variables that no caller can fill under this configuration, each with the reason. */
 function unfilledVariables(auth: Deployment["auth"]): ReadonlyMap<string, string> {
   if (auth === undefined) {
     const why = "without `auth` every caller is anonymous";
@@ -77,7 +77,10 @@ const emptyReads = (expression: Expression | undefined, unfilled: ReadonlyMap<st
 
 const METADATA = "provider.metadata.";
 
-/** A key that no provider has: what asks for it matches nothing, and fails where nothing guards it. */
+/**
+ * Returns warnings about metadata keys that no provider has. A comparison with such a key matches nothing, and fails if no
+ * `has()` guards it.
+ */
 const unknownMetadata = (
   expression: Expression | undefined,
   keys: ReadonlySet<string>,
@@ -125,7 +128,10 @@ export const costCompiler =
     return { kind: "compiled", evaluate, ...(constant !== undefined && { constant }) };
   };
 
-/** A part that always fails would leave every charge at what was reserved. */
+/**
+ * Returns the problems of a cost expression, including parts that always fail: they would leave every charge at the reserved
+ * amount.
+ */
 const faultsOf = (compiled: CompiledExpression): readonly ExpressionProblem[] =>
   compiled.kind === "refused" ? compiled.problems : compiled.expression.failures;
 
@@ -159,5 +165,5 @@ function costOf({ evaluate, reads }: Expression, variables: CostVariables): Cost
   return value === undefined ? { kind: "error", message: "the cost is no number" } : { kind: "value", value };
 }
 
-/** Counts of an estimate may be fractions. */
+/** Rounds up, since the counts of an estimate may be fractions. */
 const intOf = (count: number): bigint => BigInt(Math.min(Math.ceil(count), Number.MAX_SAFE_INTEGER));

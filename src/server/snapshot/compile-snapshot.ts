@@ -1,7 +1,7 @@
 /**
- * The deployment document, as read, to the one frozen configuration that requests run on: whole, or not at all.
+ * Compiles the deployment document to the one frozen configuration that serves requests: completely, or not at all.
  *
- * Every verb compiles through here, so that `check` and the gateway cannot disagree.
+ * Every command compiles through this file, so that `check` and the gateway cannot disagree.
  */
 import { hash } from "node:crypto";
 import {
@@ -28,15 +28,14 @@ import { DEFAULT_MAX_BODY_BYTES, type Governance, type Snapshot } from "./types.
 
 export interface CompileInput extends GovernanceInput {
   readonly deployment: Read<Deployment>;
-  /** Overlays of files on this node, applied before the inline ones, so that inline ones win. */
+  /** Overlay files of this node. They are applied before the inline overlays, so that inline ones win. */
   readonly fileOverlays: readonly NamedOverlay[];
   /** `undefined` if `mayHoldGuardrails` says that no text needs it. */
   readonly guardrails?: GuardrailEngine | undefined;
-  /** Declared models that lie in the cache. */
+  /** Declared models that are in the cache. */
   readonly models?: Views | undefined;
   /**
-   * Time at which a source was stored, in milliseconds since 1970, equal on all nodes. Absent for documents that are not
-   * stored.
+   * Returns when a source was stored, in milliseconds since 1970, equal on all nodes. Absent for documents that are not stored.
    */
   readonly storedAt?: ((source: string) => number | undefined) | undefined;
 }
@@ -47,29 +46,29 @@ export type Compiled =
       readonly snapshot: Snapshot;
       readonly problems: readonly Problem[];
       /**
-       * Loads what it needs before it is put in force, and answers what is wrong with it; undefined where that is nothing.
-       * Rejects with the signal's reason.
+       * Loads what the snapshot needs before it is put in force, and returns the problems found. `undefined` if there is nothing
+       * to load. Rejects with the signal's reason.
        */
       readonly prepare: ((signal: AbortSignal) => Promise<readonly Problem[]>) | undefined;
-      /** Servers and judges that detectors depend on. */
+      /** Probes of the servers and judge models that detectors depend on. */
       readonly probes?: readonly DetectorProbe[];
     }
-  /** Sound, as far as can be told without models that are not in the cache. */
+  /** No errors were found, but some models are not in the cache, so that the rest could not be checked. */
   | {
       readonly kind: "awaits";
       readonly models: readonly ModelNeed[];
-      /** For questions that do not concern guardrails; never served. */
+      /** Snapshot without guardrails, for questions that do not concern them. It is never served. */
       readonly rest: Snapshot;
-      /** Guardrails whose detectors with missing models cannot be asked; for rehearsals that pass their findings. */
+      /** Guardrails whose detectors with missing models cannot run. Rehearsals can pass recorded findings to them. */
       readonly guardrails: GuardrailSnapshot;
       readonly problems: readonly Problem[];
     }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 
-/** Characters of base64url: enough that no two documents that were ever in force share one. */
+/** Length of the digest in base64url characters: enough that no two documents of one deployment share a digest. */
 const DIGEST_LENGTH = 16;
 
-/** `problems` of a compiled snapshot are warnings. */
+/** Compiles a deployment. The `problems` of a compiled snapshot are warnings. */
 export function compileDeployment(input: CompileInput): Compiled {
   const { deployment: read } = input;
   const { document, asWritten } = read;
@@ -100,7 +99,7 @@ interface Parts {
   readonly cardKeys: Snapshot["cardKeys"];
 }
 
-/** Not usable if an error was added to `problems`. */
+/** Compiles the parts of a snapshot. The result is not usable if an error was added to `problems`. */
 function compileParts(input: CompileInput, draft: Draft<Deployment>, problems: Problem[]): Parts {
   const { deployment: read, fileOverlays } = input;
   const { document, asWritten } = draft;
@@ -121,8 +120,8 @@ function compileParts(input: CompileInput, draft: Draft<Deployment>, problems: P
 }
 
 /**
- * Returns the problems of a refused document together with those of compiling it, so that they can be fixed in one go. A part
- * that a check refuses may not be compiled at all; its further problems are reported once it is.
+ * Returns the problems of a refused document together with those of compiling it, so that all can be fixed at once. A part that
+ * a check refuses may not be compiled at all; its other problems are reported once it compiles.
  */
 function allProblems(input: CompileInput): readonly Problem[] {
   const { problems: known, draft } = input.deployment;
@@ -162,7 +161,7 @@ interface Compiling {
   readonly asWritten: Deployment;
   readonly catalog: Catalog;
   readonly problems: Problem[];
-  /** Something counts usage. */
+  /** True if something counts usage. */
   readonly meters: boolean;
 }
 
@@ -207,7 +206,7 @@ function compileOne(
   return { provider, models: config.models ?? [], written: { models, aliases } };
 }
 
-/** The text with the references that the provider's address is made of; undefined where it is made of none. */
+/** Returns the address with its references as written; `undefined` if it contains none. */
 function writtenAddress(
   { document, asWritten }: Pick<Compiling, "document" | "asWritten">,
   config: ProviderConfig,

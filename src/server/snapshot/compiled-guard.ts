@@ -1,6 +1,6 @@
 /**
- * Guard of one population: its detectors in force, and the policy over their findings. This is everything that hops, the
- * inspector and rehearsals get. Source: design decisions, section 11.
+ * Guard of one population: its active detectors, and the policy over their findings. This is all that the hops, the inspector
+ * and rehearsals use. Source: design decisions, section 11.
  */
 import type { Instruments, Log } from "../../base/index.ts";
 import type { Deployment, Guardrails } from "../core/config/index.ts";
@@ -31,12 +31,15 @@ import type { Provider } from "../upstream/index.ts";
 import { type GuardedProfile, type GuardrailsInForce, NOTHING_IN_FORCE } from "./in-force.ts";
 
 export interface GuardrailSnapshot {
-  /** `undefined` profile: a caller without one. Returns `undefined` if the caller is exempt or there are no detectors. */
+  /**
+   * Returns the guard of a profile (`undefined`: callers without one). Returns `undefined` if the caller is exempt or there are
+   * no detectors.
+   */
   readonly of: (profile: string | undefined) => Guard | undefined;
-  /** `types`: entity types as a fronted server or agent names them. Returns `undefined` if nothing is restored. */
+  /** Returns a restorer for the entity types that a fronted server or agent names. Returns `undefined` if nothing is restored. */
   readonly restorer: (types: ReadonlySet<string>) => Restorer | undefined;
   readonly inForce: GuardrailsInForce;
-  /** Whether some detector reads headers, for any population. */
+  /** True if a detector reads headers, for any population. */
   readonly readsHeaders: boolean;
   /** Judges texts without forwarding or recording. Rejects only with the signal's reason. */
   readonly rehearse: Rehearse;
@@ -44,60 +47,60 @@ export interface GuardrailSnapshot {
 
 export interface Restorer {
   /**
-   * Restores the values that `fpe` wrote in each text of one message. `counts`: number of values by type. Returns `undefined`
-   * if there are more candidates than are tried.
+   * Restores the values that `fpe` wrote in each text of one message. `counts` is the number of values by type. Returns
+   * `undefined` if there are more candidates than the maximum.
    */
   readonly restore: (
     texts: readonly string[],
   ) => { readonly texts: readonly string[]; readonly counts: Readonly<Record<string, number>> } | undefined;
-  /** Places of values in a text of which it is proven that `fpe` wrote them. */
+  /** Returns the positions of values in a text that `fpe` provably wrote. */
   readonly placesIn: (text: string) => readonly { readonly start: number; readonly end: number }[];
 }
 
 export type Rehearse = (question: RehearsalQuestion, signal: AbortSignal) => Promise<Rehearsal>;
 
-/** Loads what detectors need and was not loaded yet, and answers what is wrong with it. Rejects with the signal's reason. */
+/** Loads what detectors need and is not loaded yet, and returns the problems found. Rejects with the signal's reason. */
 export type Prepare = (signal: AbortSignal) => Promise<readonly GuardrailProblem[]>;
 
 export interface CompiledGuardrails {
-  /** Use it only if no problem is an error. */
+  /** Guardrails; use them only if no problem is an error. */
   readonly guardrails: GuardrailSnapshot;
   readonly problems: readonly GuardrailProblem[];
-  /** Runs before it is put in force; `undefined` if there is nothing to load. */
+  /** Runs before the guardrails are put in force; `undefined` if there is nothing to load. */
   readonly prepare?: Prepare | undefined;
   /** Probes of the servers and judge models that detectors depend on. */
   readonly probes?: readonly DetectorProbe[];
 }
 
 export interface EngineOptions {
-  /** For counting detectors' work; one per process. */
+  /** Metrics of detectors; one set per process. */
   readonly instruments?: Instruments;
-  /** Left out where no gateway serves. */
+  /** Log; absent if no gateway serves. */
   readonly log?: Log | undefined;
-  /** Left out where no gateway serves, and judges cannot be asked. */
+  /** Calls a model for judge detectors; absent if no gateway serves, and then judges cannot run. */
   readonly callModel?: CallModel | undefined;
-  /** Threads for long texts. */
+  /** Number of threads for long texts. */
   readonly threads?: number;
-  /** Others inspect what flows: nothing is made ready before it is needed. */
+  /** True if other processes inspect the traffic; then nothing is prepared before it is needed. */
   readonly isSpare?: boolean;
-  /** Values that `fpe` wrote lately; if absent, this process remembers only its own. */
+  /** Values that `fpe` wrote recently; if absent, this process remembers only its own. */
   readonly issued?: Issued | undefined;
-  /** Another process has the models that others have in memory; left out, this one. */
+  /** Asks another process that has models in memory; if absent, this process loads them itself. */
   readonly askSession?: AskSession | undefined;
 }
 
 /** Compiles guardrails. Scan results are remembered across all documents that one engine compiles. */
 export interface GuardrailEngine {
   /**
-   * Compiles as a gateway does: also refuses what it cannot do yet. `models`: those in the cache; detectors of others are not
-   * in force.
+   * Compiles like a gateway does: also refuses what it cannot do yet. `models` are those in the cache; detectors of other models
+   * are not active.
    */
   readonly compile: (
     document: Deployment,
     models?: Views,
     providers?: ReadonlyMap<string, Provider>,
   ) => CompiledGuardrails;
-  /** Not usable if a problem is an error. `profiles`: those that rules are checked against. */
+  /** Builds detectors and rules. The result is not usable if a problem is an error. Rules are checked against `profiles`. */
   readonly assemble: (
     guardrails: Guardrails,
     profiles: readonly GuardedProfile[],
@@ -105,25 +108,25 @@ export interface GuardrailEngine {
   ) => AssembledGuardrails;
   /** Notes that compiled guardrails are in force: models and connections that they do not use are closed once idle. */
   readonly keep: (guardrails: GuardrailSnapshot) => void;
-  /** Answers other processes of this machine with models in memory here. */
+  /** Answers other processes of this machine with the models in memory here. */
   readonly askSession: AskSession;
-  /** Threads and connections end; what is asked of them from now on fails. */
+  /** Ends threads and connections; later calls fail. */
   readonly close: () => void;
 }
 
-/** Resources open for detectors, shared with other configurations. */
+/** Resources that are open for detectors and shared with other configurations. */
 export interface Held {
-  /** Sessions of models, in this process or on a server. */
+  /** Model sessions in use, in this process or on a server. */
   readonly sessions: ReadonlySet<string>;
   /** Origins of servers that are called. */
   readonly origins: ReadonlySet<string>;
-  /** Steps of what is scanned with on this thread, after which it is as fast as it ever is. */
+  /** Steps that warm up the scanners of this thread, so that the first scan is as fast as later ones. */
   readonly warmUps: readonly (() => Iterator<void>)[];
-  /** Fetch information from servers ahead of the first text, which gets the result. */
+  /** Fetch information from servers before the first text needs it. */
   readonly reaches: readonly ((signal: AbortSignal) => Promise<void>)[];
 }
 
-/** Detectors and rules, before they guard anybody. */
+/** Detectors and rules that do not guard anyone yet. */
 export interface AssembledGuardrails {
   /** `undefined` if a detector could not be built. */
   readonly assembled:
@@ -225,7 +228,7 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
   } satisfies Guard);
 }
 
-/** If a detector that fails closed has failed, no rule is evaluated. */
+/** Evaluates the rules, unless a detector that fails closed has failed. */
 function judged(found: Found | Promise<Found>, judge: (found: Found) => Judgement): Guarded | Promise<Guarded> {
   if (found instanceof Promise) return found.then((all) => judged(all, judge));
   const isRefused = found.failures.some(({ isFatal }) => isFatal);
@@ -236,7 +239,7 @@ function judgingBeside(ensemble: Ensemble, policy: GuardrailPolicy, how: Beside)
   const names = new Set(policy.detectors);
   return (segments, { variables, tracer }, earlier, signal) => {
     const found = ensemble.run(segments, { names, signal, schedule: "overlap", earlier: earlier.found, tracer });
-    // Rewrites nothing, and uses up no placeholder number.
+    // This rewrites nothing and uses no placeholder number.
     const occasion: Occasion = { variables, rewriting: createRewriting() };
     const again = judged(found, ({ byDetector }) => {
       const all = policy.judge({ segments, found: byDetector }, occasion);

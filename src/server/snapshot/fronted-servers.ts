@@ -1,13 +1,13 @@
-/** `mcp` and `a2a` to what requests are addressed to. Source: specification document 3. */
+/** Compiles `mcp` and `a2a` to the servers and agents that requests are addressed to. Source: specification document 3. */
 import { type RegistryEntry, registryEntries } from "../core/agents/index.ts";
 import { type Deployment, registryOwners } from "../core/config/index.ts";
 import { type Credential, compileCredential, compileKey } from "../credentials/index.ts";
 import { compileFronted, type Fronted, type FrontedKind } from "../upstream/index.ts";
 
 export interface FrontedSnapshot {
-  /** In document order: servers, then agents. */
+  /** Servers, then agents, each in document order. */
   readonly all: readonly Fronted[];
-  /** `path`: the part after `/mcp/` or `/a2a/`. */
+  /** Returns the server or agent at `path`, the part of the URL after `/mcp/` or `/a2a/`. */
   readonly at: (kind: FrontedKind, path: string) => Fronted | undefined;
   /** Servers with a registry identity; `undefined` without `public_url`, since their addresses are unknown. */
   readonly registry: readonly RegistryEntry[] | undefined;
@@ -16,7 +16,7 @@ export interface FrontedSnapshot {
 export interface FrontedInput {
   readonly document: Deployment;
   readonly asWritten: Deployment;
-  /** Without a slash at its end. */
+  /** Public URL without a trailing slash. */
   readonly publicUrl: string | undefined;
   /** Returns when an entry of `mcp` was stored, in milliseconds since 1970, equal on all nodes. */
   readonly storedAt: (at: number) => number;
@@ -36,7 +36,7 @@ export function compileFrontedSnapshot({ document, asWritten, publicUrl, storedA
     if (named === undefined) return undefined;
     const at = { origin: new URL(url).origin, keyHeader: "bearer", region: undefined, signingService: "" } as const;
     const compiled = compileCredential(named, at);
-    // A signature is of a provider alone, which the document was checked for.
+    // Only providers can use signing credentials; the document was checked for that.
     return compiled.kind === "credential" ? compiled.credential : undefined;
   };
   const owners = registryOwners(mcp);

@@ -22,24 +22,24 @@ import type { Governance, Profile } from "./types.ts";
 
 /** Settings of the node file that a deployment is checked against. */
 export interface Trusted {
-  /** Names of its `issuers`. */
+  /** Names of the node file's `issuers`. */
   readonly issuers: readonly string[];
-  /** Audiences that the admin API accepts, by the issuer's name. */
+  /** Audiences that the admin API accepts, by issuer name. */
   readonly adminAudiences: ReadonlyMap<string, ReadonlySet<string>>;
-  /** `undefined` if the node opens no inspector. */
+  /** Terms of the inspector; `undefined` if the node does not open one. */
   readonly inspector?: InspectorTerms | undefined;
 }
 
 export interface InspectorTerms {
   readonly inspectsResponses: boolean;
-  /** Without a `cluster.data_dir` a node keeps nothing, and does nothing but inspect. */
+  /** True if the node only inspects: it has no `cluster.data_dir`, so it stores nothing. */
   readonly isOnly: boolean;
 }
 
 export interface GovernanceInput {
-  /** Whether metered usage has been compared with a report before; absent if nothing is stored. */
+  /** True if metered usage has been compared with a report before; absent if nothing is stored. */
   readonly hasReconciled?: boolean | undefined;
-  /** The same on all nodes, and higher with every change of what is stored; 0 where nothing is stored. */
+  /** Revision that is equal on all nodes and grows with every stored change; 0 if nothing is stored. */
   readonly limitRev: number;
   /** `undefined` without a node file; then any issuer is accepted. */
   readonly trusted: Trusted | undefined;
@@ -50,7 +50,7 @@ export interface GovernanceInput {
 type Report = (path: Path, message: string, severity?: Severity) => void;
 
 /**
- * Returns whether something counts usage, so that it is read from answers. Removing `reconcile` ends polling but not metering,
+ * Returns true if something counts usage, so that it is read from answers. Removing `reconcile` ends polling but not metering,
  * which continues while the cluster keeps the comparisons. Source: specification document 3, `reconcile`.
  */
 export const readsUsage = (
@@ -58,7 +58,7 @@ export const readsUsage = (
   { hasReconciled = false }: Pick<GovernanceInput, "hasReconciled">,
 ): boolean => auth !== undefined || budgets.length > 0 || reconcile !== undefined || hasReconciled;
 
-/** Not usable if an error was added to `problems`. */
+/** Compiles governance. The result is not usable if an error was added to `problems`. */
 export function compileGovernance(
   read: Read<Deployment>,
   { document, asWritten }: { readonly document: Deployment; readonly asWritten: Deployment },
@@ -67,7 +67,7 @@ export function compileGovernance(
   problems: Problem[],
 ): Governance {
   const report: Report = (...problem) => problems.push(read.problem(...problem));
-  // Also those that did not compile: that a rule names one is no second mistake.
+  // Includes providers that did not compile: a rule that names one is not a second mistake.
   const names = (document.providers ?? []).flatMap((provider) => providerName(provider) ?? []);
   const isWhole = names.length === providers.length;
   const publicUrl = document.public_url === undefined ? undefined : withoutSlash(document.public_url);
@@ -115,7 +115,10 @@ const withoutProfile = (policies: Policies): Profile =>
     ownRules: 0,
   });
 
-/** Scheme and host in lower case, and no port that the scheme implies: as clients write what they ask a token for. */
+/**
+ * Normalizes a URL to the form in which clients request tokens for it: lowercase scheme and host, no default port, no trailing
+ * slash.
+ */
 function withoutSlash(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname.replace(/\/+$/, "")}`;
@@ -155,7 +158,7 @@ function compileAuth(
   return Object.freeze({ virtualKeys, issuers: Object.freeze(bindings), publicUrl });
 }
 
-/** The front door, or one MCP server behind it. */
+/** Returns true if the audience is the gateway itself, or one MCP server behind it. */
 const isResourceOf = (publicUrl: string, audience: string): boolean =>
   audience.replace(/\/+$/, "") === publicUrl || audience.startsWith(`${publicUrl}/mcp/`);
 
@@ -237,12 +240,12 @@ function knownNames(document: Deployment, providers: readonly string[]): KnownNa
       models: ofProviders.flatMap(({ models }) => models),
       upstreamModels: ofProviders.flatMap(({ upstreamModels }) => upstreamModels),
     }),
-    // Without `auth` no caller has an issuer, which is reported for every rule that asks for one.
+    // Without `auth` no caller has an issuer; that is reported for every rule that reads one.
     ...(auth !== undefined && { issuers: auth.issuers.map(({ issuer }) => issuer) }),
   };
 }
 
-/** A closed vocabulary: a name outside it can be claimed by no channel. */
+/** Reports names outside the closed set of capabilities, which no channel can claim. */
 function checkCapabilities(caps: readonly string[], providers: readonly Provider[], path: Path, report: Report): void {
   for (const [at, name] of caps.entries()) {
     if (isClaimable(name)) continue;

@@ -1,6 +1,6 @@
 /**
- * The detectors and rules of a document, for lists. Never a key; of custom recognizers the names and types alone, since
- * patterns, deny lists and examples may be what must not be known.
+ * Lists of the detectors and rules of a document. They never contain a key. Of custom recognizers they contain only names and
+ * types, since patterns, deny lists and examples may be secret.
  */
 import type { Deployment, Guardrails } from "../core/config/index.ts";
 import type { GuardrailPolicy, SegmentKind } from "../core/guardrails/index.ts";
@@ -15,33 +15,36 @@ export interface DetectorInForce
   readonly type: string;
   readonly kinds: readonly SegmentKind[];
   readonly failsClosed: boolean;
-  /** Hex digest of all that its findings depend on. */
+  /** Hex digest of everything that its findings depend on. */
   readonly fingerprint: string;
-  /** Entity types that it reports; undefined: all that it knows. */
+  /** Entity types that it reports; `undefined` if it reports all that it knows. */
   readonly entities: readonly string[] | undefined;
   readonly customRecognizers: readonly string[];
-  /** Bytes that a finding in a streamed answer spans at most, with what must follow it; undefined: no bound, or no answers. */
+  /**
+   * Maximum bytes of a finding in a streamed answer, including the context that must follow it; `undefined` if there is no
+   * bound, or if it does not read answers.
+   */
   readonly horizonBytes: number | undefined;
-  /** Names of profiles that leave it out. */
+  /** Names of profiles that do not use it. */
   readonly exempt: readonly string[];
 }
 
 export interface RuleInForce extends Pick<Guardrails["rules"][number], "name" | "action" | "operator"> {
-  /** Kinds that it may rewrite; undefined: all that can be. */
+  /** Segment kinds that it may rewrite; `undefined` if it may rewrite every kind that can be. */
   readonly kinds: readonly SegmentKind[] | undefined;
   /** `undefined` means the whole ensemble. */
   readonly requires: readonly string[] | undefined;
   readonly controls: readonly string[];
   readonly failsOpen: boolean;
-  /** Names of profiles for which it is not asked. */
+  /** Names of profiles that do not use it. */
   readonly exempt: readonly string[];
 }
 
 export interface GuardrailsInForce {
-  /** In document order. */
+  /** Detectors in document order. */
   readonly detectors: readonly DetectorInForce[];
   readonly rules: readonly RuleInForce[];
-  /** Detector names by profile; a profile that is not here has all. */
+  /** Detector names by profile; a profile that is missing here uses all. */
   readonly selections: ReadonlyMap<string, readonly string[]>;
 }
 

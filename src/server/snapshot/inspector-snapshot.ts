@@ -1,6 +1,6 @@
 /**
- * Requirements on a deployment if the node opens the inspector. Source: specification document 2, `extproc`; design decisions,
- * section 19.
+ * Checks the requirements on a deployment of a node that opens the inspector. Source: specification document 2, `extproc`;
+ * design decisions, section 19.
  */
 import type { Deployment, Path, Severity } from "../core/config/index.ts";
 import type { InspectorTerms } from "./governance.ts";

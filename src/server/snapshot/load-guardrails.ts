@@ -1,13 +1,17 @@
 /**
- * The engine of guardrails, in memory only where a document has some: it brings CEL and the tables of detectors. For that
- * to hold, nothing that a start imports may import `core/guardrails/policy` or `server/detectors` for more than types.
+ * Loads the guardrail engine only if a document needs it, since it brings CEL and the tables of detectors. To keep it out of the
+ * startup path, no module that is loaded at start may import more than types from `core/guardrails/policy` or
+ * `server/detectors`.
  */
 import type { EngineOptions, GuardrailEngine } from "./compiled-guard.ts";
 
-/** A text without the key, and without an escape that could write it, has no guardrails. */
+/** Matches the key, or an escape that could spell it. A text without a match has no guardrails. */
 const MAY_HOLD = /guardrails|\\/;
 
-/** Never false of a text whose deployment has guardrails; true of some that have none. */
+/**
+ * Returns true if the text may have guardrails. It is never false for a text whose deployment has some, but can be true for one
+ * that has none.
+ */
 export const mayHoldGuardrails = (text: string): boolean => MAY_HOLD.test(text);
 
 /** Returns `undefined` if no text can contain guardrails. */

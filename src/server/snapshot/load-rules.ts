@@ -1,16 +1,19 @@
 /**
- * The engine of access rules and CEL costs, in memory only where a document needs it: with its libraries it takes about a
- * tenth of a second of a start. For that to hold, nothing that a start imports may import `core/cel`, or `core/policy` for
- * more than its types: a bundle is split along imports, whether or not what they name is used.
+ * Loads the engine of access rules and CEL costs only if a document needs it: with its libraries it takes about 0.1 s at start.
+ * To keep it out of the startup path, no module that is loaded at start may import `core/cel`, or more than types from
+ * `core/policy`: a bundle is split along imports, whether or not the imported names are used.
  */
 import type { Deployment } from "../core/config/index.ts";
 
 export type Rules = typeof import("./compile-rules.ts");
 
-/** A text without these keys, and without an escape that could write one, contains no expression. */
+/** Matches the keys, or an escape that could spell one. A text without a match contains no expression. */
 const MAY_HOLD = /access_rules|\bcel\b|\\/;
 
-/** Never false of a text whose deployment has an expression; true of some that have none. */
+/**
+ * Returns true if the text may have an expression. It is never false for a text whose deployment has one, but can be true for
+ * one that has none.
+ */
 export const mayHoldRules = (text: string): boolean => MAY_HOLD.test(text);
 
 /** Returns `undefined` if no text can contain an expression. */

@@ -1,4 +1,4 @@
-/** Guardrails tried on texts: the same detectors and rules as of a request or an answer, and nothing is forwarded. */
+/** Tries guardrails on texts, with the same detectors and rules as for a request or an answer. Nothing is forwarded. */
 import {
   createRewriting,
   type GuardrailPolicy,
@@ -18,11 +18,11 @@ export interface Rehearsing {
   readonly policy: GuardrailPolicy;
   /** Operator by rule name, for operators that use a key. */
   readonly keyed: ReadonlyMap<string, string>;
-  /** `explain`. */
+  /** True if `explain` was requested. */
   readonly keepsTrace: boolean;
 }
 
-/** Every detector is asked now, whatever its schedule. Rejects with the signal's reason alone. */
+/** Runs every detector now, whatever its schedule. Rejects only with the signal's reason. */
 export async function rehearse(
   { ensemble, policy, keyed, keepsTrace }: Rehearsing,
   question: RehearsalQuestion,

@@ -1,16 +1,16 @@
-/** Findings that rules never saw, with the reason: why nothing was found is the most common question. */
+/** Findings that were removed before rules saw them, with the reason. Why nothing was found is the most common question. */
 import type { Annotated, Annotation, Inspected, Removed } from "../core/guardrails/index.ts";
 import type { Ensemble, RunOptions } from "../detectors/index.ts";
 
 export interface RemovedOptions {
-  /** Detectors that are asked; their findings are those of `inspected`. */
+  /** Names of the detectors that ran; their findings are those of `inspected`. */
   readonly names: ReadonlySet<string>;
   readonly signal: AbortSignal;
-  /** Same as detectors were asked with. */
+  /** Same value as in the detectors' run. */
   readonly given?: RunOptions["given"];
 }
 
-/** Ascending by segment and start. `annotated`: what policy made of `inspected`. */
+/** Returns the removed findings, ascending by segment and start. `annotated` is what the policy made of `inspected`. */
 export async function removedFrom(
   ensemble: Ensemble,
   { segments }: Inspected,
@@ -32,7 +32,7 @@ export async function removedFrom(
   const isKnown = covering(segments, known);
   const disproved = members.flatMap(({ name, kinds, role, detector }) =>
     segments.flatMap(({ kind, text }, segment) => {
-      // A confirming detector looks where others found something, and nowhere else.
+      // A confirming detector looks only where other detectors found something.
       if (detector.disproved === undefined || role === "confirm" || !kinds.has(kind)) return [];
       const annotated = detector.disproved(text).map((one) => ({ ...one, segment, detector: name, agreement: 0 }));
       return annotated.flatMap((annotation): Removed[] => (isKnown(annotation) ? [] : [{ annotation, by: "check" }]));
@@ -43,7 +43,7 @@ export async function removedFrom(
   );
 }
 
-/** Whether some of the places lie under one that is known: another detector, or another pattern, made something of it. */
+/** Returns a predicate that is true if a finding overlaps a known one: another detector or pattern has reported that text. */
 function covering(segments: Inspected["segments"], known: readonly Annotation[]): (one: Annotation) => boolean {
   const covered = segments.map(({ text }) => new Uint8Array(text.length));
   for (const { segment, start, end } of known) covered[segment]?.fill(1, start, end);

@@ -1,6 +1,6 @@
 /**
- * `restore` of what is fronted: which values are turned back, and how. Loaded with the policy, since it shares the keys.
- * Source: specification document 3, `mcp[]`, `a2a[]`; design decisions, section 20.
+ * Compiles `restore` of fronted servers and agents: which values are restored, and how. Loaded with the policy, since both use
+ * the same keys. Source: specification document 3, `mcp[]`, `a2a[]`; design decisions, section 20.
  */
 import type { Deployment, Guardrails } from "../core/config/index.ts";
 import type { FormatOf, GuardrailProblem, Issued } from "../core/guardrails/index.ts";
@@ -19,7 +19,9 @@ import type { GuardrailSnapshot } from "./compiled-guard.ts";
 /** Maximum decryptions for one message, about a tenth of a second. */
 const MOST_DECRYPTIONS = 2_000;
 
-/** Types whose values cannot be encrypted, or not be known again; and, as warnings, those that nothing proves. */
+/**
+ * Reports types whose values cannot be encrypted or cannot be recognized later; types whose values nothing proves are warnings.
+ */
 export function restoreProblems(
   { guardrails, mcp = [], a2a = [] }: Deployment,
   formatOf: FormatOf,
@@ -95,7 +97,7 @@ export function compileRestorer(
   };
 }
 
-/** Returns `undefined` if there are more candidates than are tried. */
+/** Returns the result of `work`, or `undefined` if there are more candidates than the maximum. */
 function within<Value>(work: () => Value): Value | undefined {
   try {
     return work();

@@ -1,4 +1,4 @@
-/** Model name to provider: the first in document order whose names, patterns or aliases claim it. */
+/** Maps a model name to a provider: the first in document order whose names, patterns or aliases claim it. */
 import type { Provider } from "../upstream/index.ts";
 import type { Claim, Routed } from "./types.ts";
 
@@ -10,29 +10,32 @@ export interface ClaimingProvider {
   readonly provider: Provider;
   /** Exact names and trailing-`*` prefixes. */
   readonly models: readonly string[];
-  /** The same with references as written, and the model behind each alias. */
+  /** The same names with references as written, and the model behind each alias. */
   readonly written: { readonly models: readonly string[]; readonly aliases: Readonly<Record<string, string>> };
 }
 
 export interface Router {
   route(model: string): Routed | undefined;
   /**
-   * Claims that `route` uses: the first whose name is the model, or a prefix of it, wins. Claims that could never win are left
-   * out.
+   * Claims in the order in which `route` tries them: the first whose name is the model, or a prefix of it, wins. Claims that can
+   * never win are left out.
    */
   readonly claims: readonly Claim[];
 }
 
-/** The label of what the default provider serves; the model's own name would let callers create series. */
+/** Metric label of models that the default provider serves. Using the model's own name would let callers create series. */
 const DEFAULT_LABEL = "other";
 
 export function compileRouter(claiming: readonly ClaimingProvider[], defaultProvider: Provider | undefined): Router {
   const exact = new Map<string, Ordered>();
   const prefixes: (Ordered & { readonly prefix: string })[] = [];
   const claims: Claim[] = [];
-  /** A prefix and the first provider that claims it. */
+  /** First provider that claims each prefix, by prefix. */
   const owners = new Map<string, number>();
-  /** Whether a provider before `order` claims all that begins so. Looks at each beginning, not at each claim. */
+  /**
+   * Returns true if a provider before `order` claims all names with this prefix. Looks up each prefix of the text instead of
+   * scanning all claims.
+   */
   const isTaken = (text: string, order: number): boolean => {
     for (let length = 0; length <= text.length; length++) {
       if ((owners.get(text.slice(0, length)) ?? order) < order) return true;

@@ -31,7 +31,7 @@ export function credentialsOf(
 
 type Report = (path: Path, message: string, severity?: Severity) => void;
 
-/** Issuers whose tokens are exchanged must be configured and accepted here. */
+/** Reports token exchanges whose issuer is not configured and accepted on this node. */
 export function checkIssuers(
   { credentials = [], auth }: Deployment,
   trusted: Trusted | undefined,

@@ -1,4 +1,4 @@
-/** The whole compiled configuration, frozen. A request takes one at its start and keeps it to its end. */
+/** The complete compiled configuration, frozen. A request uses the same one from start to end. */
 import type { AuthRules } from "../auth/index.ts";
 import type { BudgetRule } from "../core/budgets/index.ts";
 import type { AccessPolicy, Policies } from "../core/policy/index.ts";
@@ -10,7 +10,7 @@ import type { FrontedSnapshot } from "./fronted-servers.ts";
 
 export interface Routed {
   readonly provider: Provider;
-  /** The name or pattern of the configuration that matched, as written there: a label that callers cannot multiply. */
+  /** Name or pattern of the configuration that matched, as written there: a metric label whose values callers cannot multiply. */
   readonly label: string;
 }
 
@@ -27,43 +27,43 @@ export interface Profile {
   readonly name: string | undefined;
   /** Model list of the document, with references as written; empty means every routed model. */
   readonly allowedModels: readonly string[];
-  /** Judges the name that the client asked for. Undefined: every model. */
+  /** Returns whether the requested model is allowed; `undefined` if every model is. */
   readonly allows: ((model: string) => boolean) | undefined;
   /** Capabilities that a channel must claim. */
   readonly requireCaps: readonly string[];
-  /** Which part of any pool its traffic is confined to; undefined: none. */
+  /** Pool subset that its traffic is limited to; `undefined` if it is not limited. */
   readonly poolSubset: string | undefined;
   /** `undefined` if unmetered. */
   readonly budget: BudgetRule | undefined;
-  /** The deployment's rules, then its own. */
+  /** The deployment's rules, then the profile's own. */
   readonly policy: AccessPolicy;
-  /** How many rules of its own it has. */
+  /** Number of the profile's own rules. */
   readonly ownRules: number;
 }
 
-/** Rules about callers: who may call, what callers may do and spend. */
+/** Rules about callers: who may call, and what callers may do and spend. */
 export interface Governance {
-  /** `undefined`: all callers are anonymous, and their credential is forwarded. */
+  /** Authentication rules. If `undefined`, all callers are anonymous and their credential is forwarded. */
   readonly auth: AuthRules | undefined;
   /**
    * Returns the profile by name; without a name, the rules for callers without a profile. `undefined` for an unknown name,
    * which allows nothing.
    */
   readonly profile: (name: string | undefined) => Profile | undefined;
-  /** In document order, without the unnamed one. */
+  /** Profiles in document order, without the unnamed one. */
   readonly profiles: readonly Profile[];
   readonly budgets: readonly BudgetRule[];
   readonly policies: Policies;
-  /** Without a slash at its end. */
+  /** Public URL without a trailing slash. */
   readonly publicUrl: string | undefined;
   /** Origin of `publicUrl`. */
   readonly publicOrigin: string | undefined;
-  /** Usage is read from answers: something counts it. */
+  /** True if usage is read from answers because something counts it. */
   readonly meters: boolean;
 }
 
 export interface Snapshot {
-  /** Digest of the document as written: equal for equal documents, on every node. */
+  /** Digest of the document as written; equal documents have equal digests on every node. */
   readonly digest: string;
   readonly governance: Governance;
   readonly guardrails: GuardrailSnapshot;
@@ -71,24 +71,24 @@ export interface Snapshot {
   readonly cardKeys: CardKeys;
   /** `undefined` if no reports are fetched. */
   readonly audits: Audits | undefined;
-  /** In document order. */
+  /** Providers in document order. */
   readonly providers: readonly Provider[];
   readonly byName: ReadonlyMap<string, Provider>;
   /** Serves models that match no provider, and requests without a model. */
   readonly defaultProvider: Provider | undefined;
   readonly maxBodyBytes: number;
-  /** The first provider that claims the model by name, pattern or alias, else the default. */
+  /** Returns the first provider that claims the model by name, pattern or alias, else the default provider. */
   readonly route: (model: string) => Routed | undefined;
   /**
-   * Names and patterns in the order in which `route` tries them, each under its provider: the first that is the model, or
-   * a prefix of it, wins; the default provider takes the rest. Those that can never win are left out.
+   * Names and patterns in the order in which `route` tries them, each with its provider: the first that is the model, or a
+   * prefix of it, wins; the default provider gets the rest. Claims that can never win are left out.
    */
   readonly claims: readonly Claim[];
   /** Target of requests without a model. */
   readonly modelless: Routed | undefined;
-  /** Exact names and aliases of all providers, each with the name of the one it is routed to: for `GET /v1/models`. */
+  /** Exact names and aliases of all providers, each with the provider it is routed to. Used for `GET /v1/models`. */
   readonly listed: readonly { readonly id: string; readonly provider: string }[];
 }
 
-/** `max_body_bytes: 0`, and the flag's default: 32 MiB. */
+/** Default for `max_body_bytes: 0` and for the flag: 32 MiB. */
 export const DEFAULT_MAX_BODY_BYTES = 32 << 20;

@@ -29,7 +29,7 @@ export interface AddedObject {
   readonly pack: string;
   readonly list: ListName;
   readonly name: string;
-  /** `present`: it existed with all its controls. `controls`: it existed, and got `controls`. */
+  /** `present`: it existed with all its controls. `controls`: it existed and was given `controls`. */
   readonly change: "added" | "present" | "controls";
   /** Controls that were added; for a new object, all of its controls. */
   readonly controls: readonly string[];
@@ -38,15 +38,15 @@ export interface AddedObject {
 export type Adding =
   | {
       readonly kind: "added";
-      /** The document with the packs in it; the same text where all of it was there. */
+      /** Document text including the packs; unchanged if everything was present. */
       readonly text: string;
-      /** In the order of the packs. */
+      /** Added objects in the order of the packs. */
       readonly objects: readonly AddedObject[];
     }
-  /** Lines for a person. */
+  /** Problems, one line of text each. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
-/** `packs`: checked, in the order of addition. `source.text` may be empty. */
+/** Adds checked packs in the given order. `source.text` may be empty. */
 export function addPacks(source: Source, packs: readonly Pack[], baseOf: BaseOf): Adding {
   const parsed = parseTree(source);
   if (parsed.problems.length > 0) return refused(parsed.problems.map(formatProblem));
@@ -66,7 +66,7 @@ export function addPacks(source: Source, packs: readonly Pack[], baseOf: BaseOf)
   return { kind: "added", text, objects };
 }
 
-/** References stay as they are written. */
+/** Parser options that keep references as written. */
 const READING = { uniqueKeys: false, logLevel: "silent" } as const;
 
 const refused = (problems: readonly string[]): Adding => ({ kind: "refused", problems });
@@ -81,7 +81,7 @@ interface Plan {
   readonly attached: readonly Attached[];
 }
 
-/** Controls that an entry of the document gets. */
+/** Controls that are added to an existing entry of the document. */
 interface Attached {
   readonly list: ListName;
   readonly at: number;
@@ -134,7 +134,7 @@ function planOf(pack: Pack, document: Values, file: string, baseOf: BaseOf): Pla
   return { problems: [...new Set(problems)], objects, added, attached };
 }
 
-/** A detector that does the same under another name: to run it twice would cost twice and show nothing more. */
+/** Returns a detector with the same settings and another name. Running it twice would cost twice and find nothing more. */
 const twinOf = ({ list, value }: Named, there: readonly Named[]): Named | undefined =>
   list === "detector"
     ? there.find((it) => it.list === list && differing(list, value, it.value).length === 0)
@@ -146,7 +146,10 @@ const renamed = (file: string, { id }: Pack, name: string, other: string): strin
 const conflict = (file: string, { list, name }: Named, id: string, fields: readonly string[]): string =>
   `${file}: the document has another ${list} \`${name}\` than \`${id}\`, different in ${fields.map((field) => `\`${field}\``).join(", ")}; rename it, or make it the same`;
 
-/** A base must be complete, since packs that build on it claim that its rules serve more controls. */
+/**
+ * Returns the problems of a base pack in the document. A base must be complete, since packs that build on it claim that its
+ * rules serve more controls.
+ */
 function baseProblems(pack: Pack, base: Pack, there: readonly Named[], file: string): readonly string[] {
   return base.objects.flatMap((object): readonly string[] => {
     const { list, name, value } = object;
@@ -163,7 +166,7 @@ function baseProblems(pack: Pack, base: Pack, there: readonly Named[], file: str
   });
 }
 
-/** Returns `undefined` if the resulting text does not mean what it should. */
+/** Adds the plan to the text. Returns `undefined` if the resulting text does not parse to the expected document. */
 function withPlan(
   text: string,
   value: Values,
@@ -185,7 +188,7 @@ function withPlan(
     );
     return [{ path: LISTS[list], entries }];
   });
-  // Lists may lie at one place, and the second be made by the first.
+  // Appended one by one: two lists may need the same missing parent, which the first creates.
   let result: string | undefined = inRules.length === 0 ? text : append(text, inRules);
   for (const one of inLists) result = result === undefined ? undefined : append(result, [one]);
   if (result === undefined) return undefined;
@@ -195,7 +198,7 @@ function withPlan(
   return isDeepStrictEqual(found, expected) ? { text: result, value: expected } : undefined;
 }
 
-/** Creates missing maps and lists on the path; obstacles show when the text is read back. */
+/** Appends items and creates missing maps and lists on the path. Obstacles are found when the text is parsed again. */
 function pushTo(root: Record<string, unknown>, path: readonly (string | number)[], items: readonly unknown[]): void {
   let at: unknown = root;
   for (const [depth, key] of path.entries()) {

@@ -1,11 +1,11 @@
-/** Checks a pack against those that it builds on. Whether expressions compile is checked by compiling them. */
+/** Checks a pack against the packs that it builds on. Whether expressions compile is checked elsewhere, by compiling them. */
 
 import { findNamed } from "./objects.ts";
 import type { Pack } from "./read-pack.ts";
 
 export type BaseOf = (id: string) => Pack | undefined;
 
-/** Returns problems, one line each. The bases, and theirs, are checked already. */
+/** Returns problems, one line each. The base packs, direct and indirect, are already checked. */
 export function checkPack(pack: Pack, baseOf: BaseOf): readonly string[] {
   const { id, buildsOn, attaches, objects, files } = pack;
   const missing = buildsOn.filter((base) => baseOf(base) === undefined);
@@ -37,12 +37,12 @@ export function checkPack(pack: Pack, baseOf: BaseOf): readonly string[] {
   return problems;
 }
 
-/** The names in `requires`. */
+/** Returns the names in `requires`. */
 export function detectorsOf({ requires }: Readonly<Record<string, unknown>>): readonly string[] {
   return Array.isArray(requires) ? requires.filter((it) => typeof it === "string") : [];
 }
 
-/** Returns all packs that it builds on, directly or not; each once. */
+/** Returns all packs that it builds on, directly or indirectly, each once. */
 export function ancestorsOf(pack: Pack, baseOf: BaseOf): readonly Pack[] {
   const found = new Map<string, Pack>();
   const pending = [...pack.buildsOn];

@@ -1,4 +1,4 @@
-/** Control packs: read, checked, and put into a deployment document of which no other line changes. Pure. */
+/** Control packs: reads and checks them, and adds them to a deployment document without changing any other line. Pure. */
 
 export { type AddedObject, type Adding, addPacks } from "./add-packs.ts";
 export { type BaseOf, checkPack } from "./check-pack.ts";

@@ -1,7 +1,7 @@
 /**
  * Inserts entries into lists of a YAML document as text: nothing of the document is removed or rewritten, so comments, quoting
  * and line endings stay. Lists and maps in block style get new lines; in flow style (`[a, b]`) the line with the end grows. The
- * caller parses the result: an unexpected layout leads to another document, never to a lost line.
+ * caller parses the result, so an unexpected layout is detected and never loses a line.
  */
 
 import { type Document, isMap, isPair, isSeq, type Node, parseDocument, type YAMLMap, type YAMLSeq } from "yaml";
@@ -9,7 +9,7 @@ import type { Path } from "../config/index.ts";
 
 export interface Entry {
   readonly value: unknown;
-  /** In block style, without indentation; lines end with a newline. */
+  /** Entry in block style, without indentation; each line ends with a newline. */
   readonly text: string;
 }
 
@@ -26,7 +26,10 @@ interface Insertion {
 
 type Collection = YAMLMap<unknown, unknown> | YAMLSeq<unknown>;
 
-/** The lists must not lie within one another. Undefined: a list is something else than a list. `text` is valid YAML. */
+/**
+ * Appends entries to lists, which must not lie within one another. `text` must be valid YAML. Returns `undefined` if a path is
+ * not a list.
+ */
 export function append(text: string, appendings: readonly Appending[]): string | undefined {
   const document = parseDocument(text, { uniqueKeys: false, keepSourceTokens: true });
   const insertions = appendings.map((it) => insertionOf(document, text, it));
@@ -60,7 +63,7 @@ function insertionOf(document: Document, text: string, { path, entries }: Append
   const eol = /\r?\n/.exec(text)?.[0] ?? "\n";
   const root: unknown = document.contents;
   if (!isCollection(root)) {
-    // Comments alone, or nothing.
+    // The document is empty or has only comments.
     const lines = blockLines(path, entries);
     return { at: text.length, text: startOfLine(text, text.length, eol) + joined(lines, 0, eol) };
   }
@@ -81,11 +84,11 @@ function insertionOf(document: Document, text: string, { path, entries }: Append
   return { at, text: startOfLine(text, at, eol) + joined(blockLines(missing, entries), column, eol) };
 }
 
-/** A last line without its end gets one. */
+/** Returns the newline that a last line without one needs first. */
 const startOfLine = (text: string, at: number, eol: string): string =>
   at === text.length && text !== "" && !text.endsWith("\n") ? eol : "";
 
-/** The keys around the list, those of them that are missing, then its entries. */
+/** Returns the lines of the missing parent keys, then of the entries. */
 function blockLines(missing: Path, entries: readonly Entry[]): readonly string[] {
   const [key, ...rest] = missing;
   if (key !== undefined) return [`${key}:`, ...blockLines(rest, entries).map((line) => indented(line, 2))];
@@ -110,7 +113,7 @@ function flowText(missing: Path, entries: readonly Entry[]): string {
   return `${key}: ${inner}`;
 }
 
-/** Texts quoted as JSON has them, since a plain one may mean something here. */
+/** Formats a value in flow style. Texts are quoted as JSON, since an unquoted text can have a special meaning here. */
 function flowValue(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(flowValue).join(", ")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
@@ -164,7 +167,7 @@ const isCollection = (value: unknown): value is Collection => isMap(value) || is
 
 const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null && "range" in value;
 
-/** Every node that was read has one. */
+/** Returns the range of a node. Every parsed node has one. */
 const rangeOf = (node: Node): readonly [number, number] => {
   const [start = 0, end = start] = node.range ?? [];
   return [start, end];
@@ -172,7 +175,7 @@ const rangeOf = (node: Node): readonly [number, number] => {
 
 const lineStart = (text: string, at: number): number => (at === 0 ? 0 : text.lastIndexOf("\n", at - 1) + 1);
 
-/** The start of the next line. What ends in a line break, as a block of text does, ends there. */
+/** Returns the start of the next line. A node that ends in a newline, such as a block scalar, ends there. */
 function lineEnd(text: string, at: number): number {
   if (at > 0 && text[at - 1] === "\n") return at;
   const end = text.indexOf("\n", at);

@@ -1,4 +1,4 @@
-/** Mechanisms of the gateway that can serve a control beside a pack's rules. Source: guardrails reference, 8.2. */
+/** Mechanisms of the gateway that can serve a control in addition to a pack's rules. Source: guardrails reference, 8.2. */
 
 export const MECHANISMS = [
   "auth.required",

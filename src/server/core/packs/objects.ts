@@ -23,7 +23,7 @@ export interface Named {
   readonly at: number;
 }
 
-/** Returns all of them as written, in list order. Entries that are not objects are skipped. */
+/** Returns all such objects as written, in list order. Entries that are not objects are skipped. */
 export function namedIn(document: unknown): readonly Named[] {
   return LIST_NAMES.flatMap((list) => {
     const found = LISTS[list].reduce<unknown>((value, key) => (isValues(value) ? value[key] : undefined), document);
@@ -41,7 +41,7 @@ export function controlsOf({ controls }: Values): readonly string[] {
   return Array.isArray(controls) ? controls.filter((it) => typeof it === "string") : [];
 }
 
-/** Fields in which they differ by meaning, their names and their controls apart. */
+/** Returns the fields that differ in meaning, ignoring names and controls. */
 export function differing(list: ListName, one: Values, other: Values): readonly string[] {
   const bare = ({ controls: _, name: __, ...rest }: Values): Values => rest;
   const [a, b] = [bare(one), bare(other)];

@@ -1,4 +1,4 @@
-/** Requirements of a pack's detectors on the document: a declared model, a provider. */
+/** Requirements of a pack's detectors on the document: a declared model or a provider. */
 
 import { isValues, type Named, type Values } from "./objects.ts";
 
@@ -7,7 +7,7 @@ interface Asked {
   readonly pack: string;
 }
 
-/** A line for each thing that the document does not have. */
+/** Returns a line for each requirement that the document does not meet. */
 export function neededBy({ list, name, value }: Named, document: Values, { file, pack }: Asked): readonly string[] {
   if (list !== "detector") return [];
   const needs = (what: string, remedy: string): string =>

@@ -1,4 +1,4 @@
-/** Reads the files of a pack, and reports what is wrong with it by itself. */
+/** Reads the files of a pack, and reports problems that are visible without other packs. */
 
 import { parseDocument } from "yaml";
 import { formatProblem, type Problem, type ProblemAt, type Read, readDocument, type Source } from "../config/index.ts";
@@ -15,19 +15,19 @@ export const PACK_FILES = {
   trial: "tests-deployment.yaml",
 } as const;
 
-/** File names are shown in problems. */
+/** Files of a pack. Their names are shown in problems. */
 export interface PackFiles {
   readonly pack: Source;
   readonly fragment: Source;
   readonly readme: string;
-  /** A rule suite. */
+  /** Rule suite of the pack. */
   readonly tests: Source | undefined;
-  /** A deployment document that has what the pack needs, for its cases. */
+  /** Deployment document for the test cases, with everything that the pack needs. */
   readonly trial: Source | undefined;
 }
 
 export interface PackObject extends Named {
-  /** YAML of the entry as the pack's author wrote it, at no indentation, lines ended by a newline. */
+  /** YAML of the entry as the pack's author wrote it, without indentation; each line ends with a newline. */
   readonly text: string;
 }
 
@@ -45,7 +45,7 @@ export interface Pack {
 
 export type PackRead =
   | { readonly kind: "pack"; readonly pack: Pack }
-  /** Lines for a person. */
+  /** Problems, one line of text each. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
 const NONE = () => ({ kind: "problem", message: "references are not supported in a pack" }) as const;
@@ -117,7 +117,7 @@ interface Fragment {
   readonly problems: readonly Problem[];
 }
 
-/** A pack may bring nothing but control identifiers; its fragment is `{}` then. */
+/** Reads the fragment. It is `{}` for a pack that adds nothing but control identifiers. */
 function readFragment(source: Source): Fragment {
   const read: Read<object> = readDocument(fragmentSchema, source, REFERENCES, {
     ...RULES,

@@ -14,7 +14,7 @@ import { type KnownNames, listWarnings } from "./warnings.ts";
 
 export type Layer = { readonly kind: "deployment" } | { readonly kind: "profile"; readonly profile: string };
 
-/** A rule that matched: what an audit record carries. */
+/** Rule that matched; recorded in the audit record. */
 export interface Decision {
   readonly rule: string;
   readonly layer: Layer;
@@ -22,7 +22,7 @@ export interface Decision {
   readonly controls: readonly string[];
 }
 
-/** Rule whose condition could not be evaluated. The error text contains nothing of the request. */
+/** Rule whose condition could not be evaluated. The error text contains no part of the request. */
 export interface RuleError {
   readonly rule: string;
   readonly layer: Layer;
@@ -32,14 +32,14 @@ export interface RuleError {
 }
 
 interface Weighed {
-  /** The rules that matched, in order: at most one a layer. */
+  /** Rules that matched, in order; at most one per layer. */
   readonly decisions: readonly Decision[];
   /** Rules that were skipped because of `on_error: fail_open`. */
   readonly skipped: readonly RuleError[];
 }
 
 export type Verdict =
-  /** Not recorded if both lists are empty. */
+  /** An allow is not recorded if both lists are empty. */
   | ({ readonly kind: "allow" } & Weighed)
   /** `message` is for the caller; `by` is the last of `decisions`. */
   | ({
@@ -55,30 +55,30 @@ export type Verdict =
       readonly by: RuleError;
     } & Weighed);
 
-/** The rules of one population: a profile, or those without one. */
+/** Rules of one population: a profile, or callers without one. */
 export interface AccessPolicy {
   /** Number of rules of both layers at each hop; at zero, rules need not be evaluated. */
   readonly count: Readonly<Record<Hop, number>>;
-  /** A rule at `llm` asks for the model: what hides its models would walk round it. */
+  /** True if a rule at `llm` reads the model; then a request that hides its models would bypass it. */
   readonly readsModel: boolean;
-  /** `asking`: told of each rule before it is evaluated, with what it would decide. */
+  /** Decides a request. Calls `asking` before each rule is evaluated, with the decision it would give. */
   readonly decide: <At extends Hop>(hop: At, variables: HopVariables[At], asking?: (rule: Decision) => void) => Verdict;
   /**
-   * Whether a tool may be listed: no rule that can be decided before its arguments are known denies a call of it. One that
-   * reads `args`, or cannot be evaluated, decides only the call.
+   * Returns whether a tool may be listed: no rule that can be decided before its arguments are known denies a call of it. A rule
+   * that reads `args`, or that cannot be evaluated, decides only the call.
    */
   readonly lists: (variables: HopVariables["mcp"]) => boolean;
   /**
-   * Whether a server may be shown as one that can be called: no rule that can be decided by caller and server alone denies
-   * it. One that reads what is called decides only the call.
+   * Returns whether a server may be shown as callable: no rule that can be decided by caller and server alone denies it. A rule
+   * that reads the called tool decides only the call.
    */
   readonly reaches: (variables: HopVariables["mcp"]) => boolean;
 }
 
 export interface Policies {
-  /** `undefined`: no profile. An unknown profile has only the deployment's rules. */
+  /** Returns the policy of a profile (`undefined`: callers without one). An unknown profile has only the deployment's rules. */
   readonly of: (profile: string | undefined) => AccessPolicy;
-  /** Every rule, in order of evaluation; for coverage. */
+  /** All rules in order of evaluation, for rule coverage. */
   readonly rules: readonly { readonly layer: Layer; readonly rule: AccessRule; readonly hops: readonly Hop[] }[];
 }
 
@@ -92,7 +92,7 @@ export interface PolicyDocument {
 export interface CompiledPolicies {
   /** Rules that compiled; use them only if no problem is an error. */
   readonly policies: Policies;
-  /** Paths begin at the document's root: `access_rules[0].condition`, `profiles[1].access_rules[0].condition`. */
+  /** Problems; their paths begin at the document's root: `access_rules[0].condition`, `profiles[1].access_rules[0].condition`. */
   readonly problems: readonly RuleProblem[];
 }
 
@@ -136,7 +136,7 @@ function compileList(rules: readonly AccessRule[], layer: Layer, known: KnownNam
   };
 }
 
-/** A rule at a hop, with everything that it may answer made before. */
+/** Rule at a hop, with its possible results prepared. */
 interface Step {
   readonly evaluate: Expression["evaluate"];
   readonly decision: Decision;
@@ -170,14 +170,14 @@ function accessPolicy(lists: readonly RuleList[]): AccessPolicy {
   });
 }
 
-/** Variables of a call that are not known yet: when its tool is, and when its server alone is. */
+/** Variables that are not known yet: `ARGUMENTS` when the tool is known, `CALL` when only the server is. */
 const ARGUMENTS: ReadonlySet<string> = new Set(["args"]);
 const CALL: ReadonlySet<string> = new Set(["args", "name", "method"]);
 
 function deniesAlready(steps: readonly Step[], variables: HopVariables["mcp"], unknown: ReadonlySet<string>): boolean {
   for (const { reads, evaluate, decision } of steps) {
     if (reads.some((name) => unknown.has(name))) {
-      // A caller that some request could satisfy counts as allowed.
+      // A rule that some call could satisfy counts as allowing it.
       if (decision.action === "allow") return false;
       continue;
     }

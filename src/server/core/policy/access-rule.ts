@@ -28,7 +28,7 @@ export type RuleOutcome =
   | { readonly kind: "compiled"; readonly rule: CompiledRule }
   | { readonly kind: "refused"; readonly problems: readonly RuleProblem[] };
 
-/** `index` is the rule's place in its list. */
+/** Compiles a rule. `index` is its position in the list. */
 export function compileRule(rule: AccessRule, index: number): RuleOutcome {
   const hops = HOPS.filter((hop) => rule.at === undefined || rule.at.includes(hop));
   const conditions: Partial<Record<Hop, Expression>> = {};

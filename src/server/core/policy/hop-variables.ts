@@ -1,8 +1,8 @@
 /**
  * Variables that rules may read at each hop. Spec: document 3, `access_rules[]`, "Variables by hop".
  *
- * Missing values are empty: a caller with a key has an `agent` and a `user` whose fields are empty texts. So a rule never fails
- * because of who is calling, and `has(user.email)` asks whether there is one. Only a key of `key.metadata`, `provider.metadata`
+ * Missing values are empty: for a caller with a key, the fields of `agent` and `user` are empty texts. So a rule never fails
+ * because of who is calling, and `has(user.email)` tests whether there is one. Only a key of `key.metadata`, `provider.metadata`
  * or `args` can be missing.
  *
  * `provider` is a text; `provider.name` and `provider.metadata` are separate variables (decisions, section 6).
@@ -24,7 +24,7 @@ const CALLER: VariableTypes = {
 
 const PART = recordOf("part", { kind: STRING, media_type: STRING, url: STRING, filename: STRING });
 
-/** The types of the variables that each hop declares. */
+/** Types of the variables at each hop. */
 export const HOP_VARIABLES: Readonly<Record<Hop, VariableTypes>> = {
   llm: {
     ...CALLER,

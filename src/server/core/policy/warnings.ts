@@ -1,6 +1,6 @@
 /**
- * Warnings about rules that can never match or are never reached, as far as the configuration shows it. None is an error,
- * since the gateway can follow such rules.
+ * Warnings about rules that, as far as the configuration shows, can never match or are never reached. They are not errors, since
+ * the gateway can follow such rules.
  */
 
 import { nearest } from "../../../base/index.ts";
@@ -8,14 +8,14 @@ import type { Comparison } from "../cel/index.ts";
 import { type CompiledRule, placed, type RuleProblem } from "./access-rule.ts";
 import type { Hop } from "./hop-variables.ts";
 
-/** Existing names. An absent list is unknown, and nothing is reported about it. */
+/** Names that exist. If a list is absent, nothing is reported about its names. */
 export interface KnownNames {
   readonly providers?: readonly string[];
   /** Names of `mcp[]`. */
   readonly servers?: readonly string[];
   /** Names of `a2a[]`. */
   readonly peers?: readonly string[];
-  /** Names and trailing-`*` prefixes that route anywhere; left out when a default provider takes every model. */
+  /** Names and trailing-`*` prefixes that are routed; absent if a default provider takes every model. */
   readonly models?: readonly string[];
   /** Names as sent to providers; absent if `models` is. */
   readonly upstreamModels?: readonly string[];
@@ -56,9 +56,9 @@ function namingOf(path: string, known: KnownNames): Naming | undefined {
   }
 }
 
-/** Warnings for the rules of one list, in order; `undefined` for one that did not compile. */
+/** Returns the warnings for the rules of one list, in order. An element is `undefined` if the rule did not compile. */
 export function listWarnings(rules: readonly (CompiledRule | undefined)[], known: KnownNames): readonly RuleProblem[] {
-  /** For each hop, the first rule that matches every request. */
+  /** Name of the first rule that matches every request, by hop. */
   const closedBy = new Map<Hop, string>();
   return rules.flatMap((compiled, index) => {
     if (compiled === undefined) return [];

@@ -1,7 +1,7 @@
 /**
- * Budgets under a proposed configuration: requests are charged again, in the order in which they came, to the windows that
- * the proposal has. What is used is known between two bounds, since requests overlap and some costs are not recorded; a
- * request is refused or admitted only where both bounds say the same.
+ * Replays budgets under a proposed configuration: requests are charged in their original order to the windows of the proposal.
+ * Usage is known only between two bounds, since requests overlap and some costs are not recorded. A request is refused or
+ * admitted only if both bounds agree.
  */
 import type { Unknown } from "./judge.ts";
 
@@ -16,16 +16,16 @@ export interface BudgetTerms {
 export interface ReplayedRequest {
   readonly at: number;
   readonly totalMs: number;
-  /** Cost units under the proposal; undefined: not known. */
+  /** Cost units under the proposal; `undefined` if not known. */
   readonly units: number | undefined;
-  /** Needed when it came; undefined: not known. */
+  /** Minimum of cost units that it needed on arrival; `undefined` if not known. */
   readonly least: number | undefined;
   readonly most: number | undefined;
-  /** Units that the bucket was charged for the request when it was served. */
+  /** Units that the bucket was charged when the request was served. */
   readonly charged: number;
 }
 
-/** Units of a bucket in a window before the first record of it. */
+/** Returns bounds for the units that a bucket used in a window before the first record. */
 export type UsedBefore = (terms: BudgetTerms, windowStart: number) => { readonly least: number; readonly most: number };
 
 type Fits = "fits" | "exhausted" | Unknown;
@@ -39,11 +39,11 @@ interface Running {
 interface Window {
   least: number;
   most: number;
-  /** Requests that may still be under way when the next one comes. */
+  /** Requests that may still be running when the next one arrives. */
   running: Running[];
-  /** Most units that one request cost or was expected to. */
+  /** Maximum units that one request cost or was expected to cost. */
   largest: number;
-  /** Less, or more, is used than when the requests were served. Both may be true if that is unknown. */
+  /** True if less (or more) is used than when the requests were served. Both may be true if that is unknown. */
   hasLess: boolean;
   hasMore: boolean;
 }
@@ -68,18 +68,18 @@ export class BudgetReplay {
     let underWay = 0;
     for (const { units, most: bound } of window.running) underWay += mostOf(units, bound);
     const isBounded = least !== undefined && least === most;
-    // The need of a request without a bound is learned from earlier requests, which the proposal may refuse.
+    // For a request without a bound, the need is estimated from earlier requests, which the proposal may refuse.
     if ((isBounded ? least : 1) > limit - window.least) return "exhausted";
     const needed = isBounded || underWay > 0 || least === undefined ? most : Math.max(least, window.largest);
     if (needed !== undefined && window.most + underWay + needed <= limit) return "fits";
     return { kind: "unknown", reason: `what is left of budget \`${budget}\` is unknown` };
   }
 
-  /** The request is admitted and charged, under the proposal; `isSure`: it may also be refused. */
+  /** Charges a request that the proposal admits. If `isSure` is false, it may also be refused. */
   charge(terms: BudgetTerms, request: ReplayedRequest, isSure: boolean): void {
     const window = this.#windowOf(terms, request.at);
     const { at, totalMs, units, most, charged } = request;
-    // One that may be refused may cost nothing.
+    // A request that may be refused may cost nothing.
     window.largest = Math.max(window.largest, units ?? 0, request.least ?? 0);
     const running = isSure ? { units, most } : { units: undefined, most: units ?? most };
     window.running.push({ endsAt: at + totalMs, ...running });
@@ -95,7 +95,7 @@ export class BudgetReplay {
     else if (units < charged) window.hasLess = true;
   }
 
-  /** The request is not charged under the proposal. */
+  /** Notes that a request is not charged under the proposal. */
   skip(terms: BudgetTerms, request: ReplayedRequest): void {
     if (request.charged > 0) this.#windowOf(terms, request.at).hasLess = true;
   }
@@ -115,7 +115,7 @@ export class BudgetReplay {
 const mostOf = (units: number | undefined, bound: number | undefined): number =>
   units === undefined ? (bound ?? Number.POSITIVE_INFINITY) : Math.max(units, bound ?? 0);
 
-/** Requests that had ended by then are used for good. */
+/** Adds the requests that had ended by then to the usage. */
 function settle(window: Window, at: number): void {
   if (window.running.length === 0) return;
   const left: Running[] = [];

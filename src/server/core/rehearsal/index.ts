@@ -1,4 +1,4 @@
-/** Recorded requests, and what another configuration would have made of them. Pure. */
+/** Recorded requests, and what another configuration would have decided about them. Pure. */
 export { BudgetReplay, type BudgetTerms, type ReplayedRequest, type UsedBefore } from "./budget-replay.ts";
 export {
   type Admission,

@@ -1,11 +1,11 @@
 /**
- * Judges a recorded request by a proposed configuration. Each stage of the data plane is asked in its order; what a stage
- * cannot tell from the record is taken over from what was decided then, where the proposal changes nothing that the stage
- * reads, and is unknown otherwise. Nothing is guessed.
+ * Judges a recorded request by a proposed configuration. The stages of the data plane are asked in order. If the record is not
+ * enough for a stage, the recorded decision is taken over if the proposal changes nothing that the stage reads; otherwise the
+ * result is unknown. Nothing is guessed.
  */
 import { FACT, type RecordedRequest } from "./recorded-request.ts";
 
-/** In the order in which a request passes them. */
+/** Stages in the order in which a request passes them. */
 export const STAGES = ["caller", "profile", "body", "routing", "rules", "channel", "budget", "guardrails"] as const;
 export type Stage = (typeof STAGES)[number];
 
@@ -20,8 +20,8 @@ export interface Unknown {
   readonly kind: "unknown";
   readonly reason: string;
   /**
-   * Paths of the document that decide it: where none of them differs, what was decided then holds. `undefined`: what was
-   * decided then says nothing.
+   * Paths of the document that decide it: if none of them differs, the recorded decision stays valid. `undefined` if the
+   * recorded decision does not help.
    */
   readonly decidedBy?: readonly string[];
 }
@@ -42,9 +42,9 @@ export type Decision =
 
 export type Outcome =
   | { readonly kind: "same" }
-  /** Served before, would be refused. */
+  /** It was served before and would be refused. */
   | { readonly kind: "refused"; readonly code: string; readonly by: string }
-  /** Refused before, would be served. */
+  /** It was refused before and would be served. */
   | { readonly kind: "served"; readonly was: string }
   | { readonly kind: "other_provider"; readonly to: string }
   | { readonly kind: "other_guardrail"; readonly acted: string }
@@ -55,28 +55,28 @@ export interface Judged {
   readonly decision: Decision;
 }
 
-/** A configuration, as far as requests are judged by it. `passing`: what is known of the request so far. */
+/** Configuration that requests are judged by. */
 export interface Proposal {
-  /** Whether the record was decided by the configuration in force, and no difference lies at or below one of the paths. */
+  /** Returns true if the configuration in force decided the record and nothing differs at or below any of the paths. */
   readonly isUntouched: (request: RecordedRequest, paths: readonly string[]) => boolean;
-  /** Stages before budgets, until one does not pass. */
+  /** Judges the stages before budgets, up to the first that does not pass. */
   readonly admit: (request: RecordedRequest, resolve: Resolve) => Admission;
   readonly budget: (request: RecordedRequest, admission: Admission, resolve: Resolve) => Step;
   readonly guardrails: (request: RecordedRequest, resolve: Resolve) => Guarding;
 }
 
-/** Takes over what was decided then, where that can be told. */
+/** Replaces an unknown step by the recorded decision if that is still valid. */
 export type Resolve = (stage: Stage, step: Step) => Step;
 
 export interface Admission {
   readonly step: Step;
-  /** First provider that is admitted, or the server or agent; empty where none is. */
+  /** First admitted provider, or the server or agent; empty if there is none. */
   readonly to: string;
 }
 
 export interface Guarding {
   readonly step: Step;
-  /** Rules that act, as `x-gateway-guardrails` has them. */
+  /** Rules that act, in the format of `x-gateway-guardrails`. */
   readonly acted: string;
 }
 
@@ -94,7 +94,7 @@ const STAGE_OF: Readonly<Record<string, Stage>> = {
   guardrail_denied: "guardrails",
 };
 
-/** Codes of a request that was forwarded: the outcome at its upstream is no decision of the configuration. */
+/** Codes of a forwarded request: the outcome at its upstream is not a decision of the configuration. */
 const UPSTREAM: ReadonlySet<string> = new Set([
   "",
   "upstream_unreachable",
@@ -136,7 +136,7 @@ export function judge(request: RecordedRequest, proposal: Proposal): Judged {
     return proposal.isUntouched(request, step.decidedBy) ? (recordedAt(stage, end) ?? step) : step;
   };
   if (end.kind === "other") {
-    // Not decided by what a document says: as it was, if the document is.
+    // No document decides this: it stays the same only if the whole document does.
     const { code } = request;
     const reason = code === "" ? "it ended before it was decided" : `\`${code}\` decided it, which no document says`;
     const isSame = proposal.isUntouched(request, [""]);
@@ -175,5 +175,5 @@ function compare(request: RecordedRequest, end: Exclude<End, { kind: "other" }>,
   return { kind: "same" };
 }
 
-/** The order of rules that act is no difference. */
+/** Sorts the rules that act, since their order is not a difference. */
 const sorted = (acted: string): string => acted.split(", ").sort().join(", ");

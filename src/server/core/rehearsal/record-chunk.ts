@@ -1,21 +1,21 @@
 /**
- * Records of requests, packed: rows of one width in a buffer, and each text once beside them. A chunk can be sent as it is
- * to another process or node, and read there.
+ * Packed records of requests: fixed-width rows in a buffer, and each text stored once. A chunk can be sent unchanged to another
+ * process or node.
  */
 import { DIALECTS, FACT, type RecordedRequest, TRAFFIC } from "./recorded-request.ts";
 
-/** Rows of a full chunk. */
+/** Maximum rows of a chunk. */
 export const CHUNK_ROWS = 1_000;
-/** UTF-16 units of a kept name. */
+/** Maximum length of a kept name, in UTF-16 units. */
 const MAX_NAME = 256;
-/** Maximum length of the text of a caller or of findings. */
+/** Maximum length of the text of a caller or of findings, in UTF-16 units. */
 const MAX_TEXT = 4_096;
 const FIRST_ROWS = 16;
-/** A text beside the rows: its header, its place in the list and in the index. */
+/** Estimated memory of a text besides its characters: header, list entry and index entry. */
 const TEXT_BYTES = 64;
 
 const ID_BYTES = 36;
-/** The id is one of the texts. */
+/** Marks a row whose id is stored as a text. */
 const LONG_ID = 255;
 
 const AT = {
@@ -53,33 +53,33 @@ const TEXTS = [
   "findings",
 ] as const satisfies readonly (keyof RecordedRequest)[];
 
-/** Texts that would mean something else if they were cut: one that is too long is left out. */
+/** Fields that would change their meaning if cut; one that is too long is left out. */
 const WHOLE: ReadonlySet<string> = new Set(["caller", "findings"]);
 
-/** A chunk as it is sent: JSON-ready but for `rows`. */
+/** A chunk as it is sent: everything but `rows` is ready for JSON. */
 export interface PackedChunk {
   readonly count: number;
   readonly rows: Uint8Array;
   readonly texts: readonly string[];
 }
 
-/** Is written to until it is full; newer rows follow older ones in the order in which requests ended. */
+/** Chunk that is written to until it is full. Rows are in the order in which requests ended. */
 export class RecordChunk {
   #rows: Buffer = Buffer.alloc(FIRST_ROWS * ROW_BYTES);
   #view = viewOf(this.#rows);
   #texts: string[] = [""];
   #places = new Map<string, number>([["", 0]]);
-  /** Texts of the request that was added last, by field. */
+  /** Texts of the last added request, by field. */
   readonly #lastTexts: string[] = TEXTS.map(() => "");
   readonly #lastPlaces: number[] = TEXTS.map(() => 0);
   #textBytes = 0;
   #count = 0;
-  /** Earliest time of a request in it, in milliseconds since 1970. */
+  /** Earliest arrival of its requests, in milliseconds since 1970. */
   earliest = Number.POSITIVE_INFINITY;
-  /** Latest one. */
+  /** Latest arrival of its requests, in milliseconds since 1970. */
   latest = Number.NEGATIVE_INFINITY;
 
-  /** A sealed chunk of what another process packed. Throws `RangeError` where it is no chunk. */
+  /** Creates a sealed chunk from data of another process. Throws `RangeError` if the data is not a chunk. */
   static of({ count, rows, texts }: PackedChunk): RecordChunk {
     if (rows.byteLength < count * ROW_BYTES) throw new RangeError(TOO_SHORT);
     const chunk = new RecordChunk();
@@ -100,7 +100,7 @@ export class RecordChunk {
     return this.#count >= CHUNK_ROWS;
   }
 
-  /** Estimate of what it holds. */
+  /** Estimated memory, in bytes. */
   get bytes(): number {
     return this.#rows.length + this.#textBytes;
   }
@@ -114,7 +114,7 @@ export class RecordChunk {
     for (let i = 0; i < TEXTS.length; i++) {
       const field = TEXTS[i] as (typeof TEXTS)[number];
       let text = request[field];
-      // Mostly that of the request before: the same object, which costs nothing to compare.
+      // Usually the same string object as in the previous request, which is fast to compare.
       if (text === this.#lastTexts[i]) {
         view.setUint16(start + AT.texts + 2 * i, this.#lastPlaces[i] as number, true);
         continue;
@@ -147,7 +147,7 @@ export class RecordChunk {
     this.#notice(request.at);
   }
 
-  /** Nothing more is added: the index of texts is let go. */
+  /** Ends writing and frees the index of texts. */
   seal(): void {
     this.#rows = Buffer.from(this.#rows.subarray(0, this.#count * ROW_BYTES));
     this.#places = new Map();
@@ -182,7 +182,7 @@ export class RecordChunk {
 
   #addText(text: string): number {
     const place = this.#texts.length;
-    // Copied: a text may be a part of a long one, which it would keep in memory.
+    // Copied, since a text may be a slice that would keep a long string in memory.
     const own = text.length > 12 ? Buffer.from(text).toString() : text;
     this.#texts.push(own);
     this.#places.set(own, place);
@@ -198,14 +198,14 @@ export class RecordChunk {
   }
 }
 
-/** Returns a view of the rows. The engine compiles writes to a view to plain stores, and writes of a `Buffer` to calls. */
+/** Returns a `DataView` of the rows: V8 compiles its writes to plain stores, but writes of a `Buffer` to calls. */
 const viewOf = ({ buffer, byteOffset, length }: Buffer): DataView => new DataView(buffer, byteOffset, length);
 
 const TOO_SHORT = "a chunk of records is too short";
 
 const whole = (value: number): number => Math.min(0xffff_ffff, Math.max(0, Math.round(value)));
 
-/** Reads the rows of a chunk one by one. Of a chunk from elsewhere: throws `RangeError` where it is no chunk. */
+/** Reads the rows of a chunk one by one. Throws `RangeError` if data from elsewhere is not a chunk. */
 export function* unpack({ count, rows, texts }: PackedChunk): Generator<RecordedRequest> {
   const bytes = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
   if (bytes.length < count * ROW_BYTES) throw new RangeError(TOO_SHORT);

@@ -1,24 +1,24 @@
-/** Records of the last requests of a node, within a number and a bound of memory. */
+/** Records of the most recent requests of a node, within a maximum number and memory size. */
 import { CHUNK_ROWS, type PackedChunk, RecordChunk, unpack } from "./record-chunk.ts";
 import type { RecordedRequest } from "./recorded-request.ts";
 
-/** Requests that a node keeps records of. */
+/** Maximum number of requests that a node keeps records of. */
 export const KEPT_RECORDS = 20_000;
-/** Bytes: default of `GATEWAY_REHEARSAL_MEMORY`. */
+/** Default of `GATEWAY_REHEARSAL_MEMORY`, in bytes. */
 export const DEFAULT_RECORD_BYTES = 64 << 20;
 
 export interface RecordStore {
   add(request: RecordedRequest): void;
-  /** Adds what another process of the node recorded. */
+  /** Adds records of another process of the node. */
   take(chunk: PackedChunk): void;
-  /** Chunks from number `from` on, which grows by one a chunk; those that were dropped are left out. Oldest first. */
+  /** Returns the chunks from number `from` on, oldest first. Numbers increase by one per chunk; dropped chunks are missing. */
   read(from?: number): readonly { readonly number: number; readonly chunk: PackedChunk }[];
-  /** Time since which each request that has ended is kept, in milliseconds since 1970. */
+  /** Returns the time since which every ended request is kept, in milliseconds since 1970. */
   since(): number;
   bytes(): number;
 }
 
-/** `startedAt`: when the first request may have come, in milliseconds since 1970. */
+/** Creates a store. `startedAt` is the earliest time at which a request may have arrived, in milliseconds since 1970. */
 export function createRecordStore(maxBytes: number, startedAt: number, maxRecords = KEPT_RECORDS): RecordStore {
   const chunks: RecordChunk[] = [];
   let dropped = 0;
@@ -34,7 +34,7 @@ export function createRecordStore(maxBytes: number, startedAt: number, maxRecord
     dropped += 1;
     records -= oldest.count;
     sealedBytes -= oldest.bytes;
-    // Requests end in another order than they came: of those that came after the last one that is gone, all are here.
+    // Requests end in a different order than they arrive. All that arrived after the last dropped one are still here.
     coveredSince = Math.max(coveredSince, oldest.latest);
   };
   const open = (): RecordChunk => {
@@ -53,7 +53,7 @@ export function createRecordStore(maxBytes: number, startedAt: number, maxRecord
   const keepWithin = (): void => {
     while (chunks.length > 1 && (records > maxRecords + CHUNK_ROWS || bytes() > maxBytes)) dropOldest();
   };
-  /** Without reading its rows. */
+  /** Adds a chunk without reading its rows. */
   const addWhole = (packed: PackedChunk): void => {
     const last = chunks.at(-1);
     if (last !== undefined) {

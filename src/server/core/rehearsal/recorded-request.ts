@@ -1,6 +1,6 @@
 /**
- * Record of a request from which a rehearsal judges another configuration: caller, target, decision, and what decided it.
- * It contains only names and numbers: no text of a request or answer, no argument and no header value.
+ * Record of a request from which a rehearsal judges another configuration: caller, target, decision and its reasons. It contains
+ * only names and numbers: no text of a request or answer, no argument and no header value.
  */
 
 export const TRAFFIC = ["none", "llm", "mcp", "a2a", "websocket"] as const;
@@ -11,43 +11,43 @@ export type RecordedDialect = (typeof DIALECTS)[number];
 
 /** Facts of a request, as bits. */
 export const FACT = {
-  /** The request names a model; it may be the empty text. */
+  /** The request names a model, possibly the empty text. */
   namesModel: 1 << 0,
   hasBody: 1 << 1,
-  /** Its query, or a body that is JSON and a form at once, may name further models. */
+  /** The query, or a body that parses both as JSON and as a form, may name further models. */
   mayNameOthers: 1 << 2,
-  /** Its body names models to fall back on. */
+  /** The body names fallback models. */
   hasFallbacks: 1 << 3,
-  /** Its body is neither JSON nor the form that it says it is. */
+  /** The body is neither JSON nor the form that its content type names. */
   isUnread: 1 << 4,
   /** The request names a batch, or models in each entry of one. */
   isBatch: 1 << 5,
-  /** The request refers to a thread that the provider keeps. */
+  /** The request refers to a thread that is stored at the provider. */
   usesThread: 1 << 6,
-  /** Something that it uses is lost at the first provider. */
+  /** The first provider loses something that the request uses. */
   losesSomething: 1 << 7,
   isTranslated: 1 << 8,
-  /** A suspension kept it from a provider. */
+  /** A suspension excluded a provider. */
   metSuspension: 1 << 9,
-  /** Routing, rules, lists and capabilities let it pass. */
+  /** Routing, rules, lists and capabilities admitted the request. */
   isAdmitted: 1 << 10,
-  /** Units of a budget were held for it. */
+  /** Units of a budget were reserved for it. */
   isCharged: 1 << 11,
   isNotification: 1 << 12,
-  /** Guardrails looked at the whole request. */
+  /** Guardrails inspected the whole request. */
   requestInspected: 1 << 13,
-  /** Guardrails looked at the answer, as far as it came. */
+  /** Guardrails inspected the answer, as far as it arrived. */
   answerInspected: 1 << 14,
-  /** A name is longer than is kept: it is cut. */
+  /** A name was cut because it was too long. */
   isCut: 1 << 15,
-  /** Client closed the connection before the end. */
+  /** The client closed the connection before the end. */
   isAbandoned: 1 << 16,
-  /** More findings than are kept. */
+  /** There were more findings than are kept. */
   findingsCut: 1 << 17,
 } as const;
 
 export interface RecordedRequest {
-  /** When it came, in milliseconds since 1970. */
+  /** Arrival, in milliseconds since 1970. */
   readonly at: number;
   readonly totalMs: number;
   readonly id: string;
@@ -57,15 +57,15 @@ export interface RecordedRequest {
   readonly dialect: RecordedDialect;
   /** Bits of `FACT`. */
   readonly facts: number;
-  /** JSON of a `RecordedCaller`; empty: nobody was recognised. */
+  /** JSON of a `RecordedCaller`; empty if no caller was recognized. */
   readonly caller: string;
   readonly route: string;
   readonly model: string;
-  /** Provider that routing chose; empty: none. */
+  /** Provider that routing chose; empty if none. */
   readonly routed: string;
-  /** First provider that was admitted, or the server or agent; empty: none. */
+  /** First provider that was admitted, or the server or agent; empty if none. */
   readonly to: string;
-  /** Provider of the last attempt; empty: none. */
+  /** Provider of the last attempt; empty if none. */
   readonly provider: string;
   readonly method: string;
   /** Tool, prompt or resource. */
@@ -73,11 +73,11 @@ export interface RecordedRequest {
   /** Role of an A2A message. */
   readonly role: string;
   readonly status: number;
-  /** Code of the refusal; empty: none. */
+  /** Error code of the refusal; empty if none. */
   readonly code: string;
   /** Name of what refused it or let it pass, such as `rule no-previews`; empty if nothing decided. */
   readonly by: string;
-  /** Guardrail rules that acted, as `x-gateway-guardrails` has them. */
+  /** Guardrail rules that acted, in the format of `x-gateway-guardrails`. */
   readonly acted: string;
   /** Findings in the form of `findingsText`. */
   readonly findings: string;
@@ -85,7 +85,7 @@ export interface RecordedRequest {
   readonly bodyBytes: number;
   /** Cost units charged. */
   readonly units: number;
-  /** Cost units that it needed at least and at most when it came; -1: not known. */
+  /** Minimum of cost units that it needed on arrival; -1 if not known. */
   readonly least: number;
   readonly most: number;
 }
@@ -119,11 +119,11 @@ export interface RecordedFinding {
 
 const SEPARATOR = "\u0001";
 
-/** Key of `counts`, by which findings are added up while a request runs. */
+/** Returns the key of `counts`, by which findings are added up while a request runs. */
 export const findingKey = ({ direction, type, detector, kind }: Omit<RecordedFinding, "count">): string =>
   [direction, type, detector, kind].join(SEPARATOR);
 
-/** Writes findings as one text, the same for the same findings. `counts`: by `findingKey`. */
+/** Formats findings as one text; equal findings give equal texts. `counts` is by `findingKey`. */
 export const findingsText = (counts: ReadonlyMap<string, number>): string =>
   Array.from(counts, ([key, count]) => `${key}${SEPARATOR}${count}`)
     .sort()

@@ -2,18 +2,18 @@
 import type { Judged, Outcome } from "./judge.ts";
 import type { RecordedRequest } from "./recorded-request.ts";
 
-/** Ids of requests that are given as examples. */
+/** Maximum number of example requests. */
 export const MAX_EXAMPLES = 50;
-/** Maximum number of causes, of callers per cause and of reasons that are listed singly. */
+/** Maximum number of causes, of callers per cause and of reasons that are listed separately. */
 const MAX_ROWS = 200;
 const OTHERS = "others";
 
 export interface Change {
   readonly outcome: Exclude<Outcome["kind"], "same" | "unknown">;
-  /** Name of what would refuse them, or did; the provider they would go to; the rules that would act. */
+  /** What refuses or refused them, the provider they would go to, or the rules that would act. */
   readonly cause: string;
   readonly requests: number;
-  /** Callers by how many requests; the most first. */
+  /** Callers by number of requests, highest first. */
   readonly callers: readonly { readonly caller: string; readonly requests: number }[];
 }
 
@@ -52,7 +52,7 @@ export class Tally {
   readonly #reasons = new Map<string, number>();
   readonly #examples: Example[] = [];
 
-  /** `caller`: as people know it. */
+  /** Counts a request. `caller` is the display name. */
   add(request: RecordedRequest, { outcome }: Judged, caller: string, node: string): void {
     this.#counts[outcome.kind] += 1;
     if (outcome.kind === "same") return;
@@ -93,7 +93,10 @@ export class Tally {
     return { requests, ...this.#counts, changes, reasons, examples: this.#examples };
   }
 
-  /** The newest of each cause have room: requests come in the order of their time. */
+  /**
+   * Adds an example, and removes the oldest of the most frequent cause when there are too many, so that every cause keeps its
+   * newest.
+   */
   #exemplify(example: Example): void {
     this.#examples.push(example);
     if (this.#examples.length <= MAX_EXAMPLES) return;

@@ -20,7 +20,7 @@ export type LlmVariables = CallerVariables & {
   readonly model: string;
   /** Model as sent to the provider; differs if the requested name is an alias there. */
   readonly upstream_model: string;
-  /** The one the request is about to be sent to: with failover, each candidate in turn. */
+  /** Provider that the request is about to be sent to; with failover, each candidate in turn. */
   readonly provider: string;
   readonly "provider.name": string;
   readonly "provider.metadata": Texts;
@@ -31,7 +31,7 @@ export type McpVariables = CallerVariables & {
   readonly server: string;
   /** JSON-RPC method. */
   readonly method: string;
-  /** The tool, prompt or resource named; empty on other methods. */
+  /** Name of the tool, prompt or resource; empty for other methods. */
   readonly name: string;
   /** Arguments of a tool call as read from the body; their numbers are doubles. */
   readonly args: Json;
@@ -72,7 +72,7 @@ const NO_KEY: CallerVariables["key"] = Object.freeze({ name: "", metadata: NOTHI
 const NO_AGENT: CallerVariables["agent"] = Object.freeze({ name: "", issuer: "", subject: "" });
 const NO_USER: CallerVariables["user"] = Object.freeze({ name: "", issuer: "", subject: "", email: "" });
 
-/** Built once per caller, and used for each of its requests. */
+/** Builds the caller's variables. Called once per caller, for all of its requests. */
 export function callerVariables({ key, agent, user }: PolicyCaller): CallerVariables {
   return {
     key: key === undefined ? NO_KEY : { name: key.name, metadata: key.metadata },
@@ -89,7 +89,7 @@ export interface LlmRequest {
   readonly route: string;
 }
 
-/** Built for each candidate, since the provider differs. */
+/** Builds the variables of an LLM request. Called for each candidate, since the provider differs. */
 export function llmVariables(
   { key, agent, user }: CallerVariables,
   { model, upstreamModel, provider, route }: LlmRequest,
