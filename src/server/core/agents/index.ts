@@ -1,10 +1,10 @@
 /**
- * Messages of MCP and A2A, read by the same code for the hops and the inspector. Pure.
+ * Reads messages of MCP and A2A, for the gateway's own endpoints and for the inspector. Pure.
  *
  * - `a2a/`: messages and cards of A2A
  * - `mcp/`: messages of MCP
- * - `proxied/`: MCP and A2A that another proxy routes, at any path
- * - `registry/`: the MCP registry that the gateway answers
+ * - `proxied/`: MCP and A2A requests that another proxy routes, at any path
+ * - `registry/`: the MCP registry API that the gateway serves
  */
 
 export * from "./a2a/index.ts";

@@ -1,6 +1,6 @@
 /**
- * The JSON-RPC envelope of a request, read strictly: what two readers could take for different messages is refused, since
- * its bytes go on as they came. Source: JSON-RPC 2.0; mcp reference, 8; a2a reference, 5; design decisions, section 7.
+ * Strict parser for the JSON-RPC envelope of a request. The bytes are forwarded unchanged, so anything that two parsers could
+ * read differently is refused. Source: JSON-RPC 2.0; mcp reference, 8; a2a reference, 5; design decisions, section 7.
  */
 import { isUtf8 } from "node:buffer";
 import { isAlike, memberOf, type Placed, type PlacedMember, placedIn, stringIn } from "../dialects/index.ts";
@@ -11,7 +11,7 @@ export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 
-/** Maximum number of values; each takes about 100 bytes. */
+/** Maximum number of JSON values of a message; each takes about 100 bytes. */
 export const MAX_VALUES = 200_000;
 const MAX_METHOD_LENGTH = 256;
 /** Maximum length of an id's JSON text. */
@@ -24,7 +24,7 @@ export interface Envelope {
   readonly text: string;
   readonly root: Placed;
   readonly method: string;
-  /** JSON text, as it came; undefined: it has none, or null where that is `lenient`. */
+  /** JSON text of the id, as received. `undefined` if the message has none, or if it is null and ids are `lenient`. */
   readonly id: string | undefined;
   readonly params: Placed | undefined;
 }
@@ -38,7 +38,7 @@ const refused = (code: number, message: string, id = "null"): EnvelopeReading =>
   fault: { status: 400, code, message, id },
 });
 
-/** `ids`: whether `null` and fractions are valid ids. */
+/** Parses the body of a request. `ids` states whether `null` and fractions are valid ids. */
 export function readEnvelope(body: Buffer, ids: "strict" | "lenient"): EnvelopeReading {
   if (!isUtf8(body)) return refused(PARSE_ERROR, "Parse error: the body is not UTF-8.");
   const text = body.toString("utf8");
@@ -53,7 +53,8 @@ export function readEnvelope(body: Buffer, ids: "strict" | "lenient"): EnvelopeR
 /** Reads one message, which may be part of a longer text. */
 export function envelopeOf(text: string, root: Placed, ids: "strict" | "lenient"): EnvelopeReading {
   if (root.kind !== "object") return refused(INVALID_REQUEST, "Invalid request: the body is not an object.");
-  // Repeated or nearly equal names are refused before the values are read: another reader might take another one.
+  // Repeated or nearly equal names are refused before the values are read, because another parser might take a different
+  // one.
   const id = idOf(text, memberOf(root, "id"), ids);
   const shown = id === "bad" || id === undefined ? "null" : id;
   const alias = aliasIn(root, MEMBERS);
@@ -81,8 +82,8 @@ function idOf(text: string, node: Placed | undefined, ids: "strict" | "lenient")
 }
 
 /**
- * The name among `known` that a member of `node` is spelled almost like: in another case, with an underscore more or less, or
- * with letters that some readers take for others.
+ * Returns the name in `known` that a member of `node` almost equals: in another case, with more or fewer underscores, or with
+ * letters that some parsers treat as equal.
  */
 export function aliasIn(node: Placed | undefined, known: readonly string[]): string | undefined {
   if (node?.kind !== "object") return undefined;
@@ -95,7 +96,7 @@ export function aliasIn(node: Placed | undefined, known: readonly string[]): str
   return undefined;
 }
 
-/** Whether some object below has two members of one name. */
+/** Returns whether any object in the tree has two members of the same name. */
 export function hasRepeated(root: Placed): boolean {
   if (root.kind === "array") return root.items.some(hasRepeated);
   if (root.kind !== "object") return false;
@@ -114,7 +115,10 @@ function hasRepeatedName(members: readonly PlacedMember[]): boolean {
   return false;
 }
 
-/** Another character set would have the server read other text than is read here. */
+/**
+ * Returns whether a content type is JSON in UTF-8. With another character set the server would read other text than the
+ * gateway.
+ */
 export function isJsonType(value = ""): boolean {
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(value)?.[1];
   return /^\s*application\/json\s*(?:;|$)/i.test(value) && (charset === undefined || /^utf-?8$/i.test(charset));

@@ -1,5 +1,5 @@
 /**
- * The gateway's own refusals as JSON-RPC errors of either agent protocol. Source: design decisions, section 2; mcp
+ * Writes the gateway's own refusals as JSON-RPC errors of both agent protocols. Source: design decisions, section 2; mcp
  * reference, 10; a2a reference, 6.
  */
 import type { GatewayError } from "../../../base/index.ts";
@@ -7,12 +7,12 @@ import type { RpcFault } from "./types.ts";
 
 export type AgentProtocol = "mcp" | "a2a";
 
-/** Outside the range that JSON-RPC and both protocols keep for themselves. */
+/** Base of the gateway's own error codes, outside the ranges that JSON-RPC and both protocols reserve. */
 const OWN_CODES = 31_000;
 export const ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo";
 export const OWN_DOMAIN = "gateway";
 
-/** JSON text of the answer's body. `id`: JSON text. */
+/** Returns the JSON text of the answer's body. `id` is JSON text. */
 export function rpcRefusal(protocol: AgentProtocol, error: GatewayError, id: string, requestId: string): string {
   const { code, message, status } = error;
   const data =
@@ -29,7 +29,7 @@ export function rpcRefusal(protocol: AgentProtocol, error: GatewayError, id: str
   return rpcError({ code: -(OWN_CODES + status), message, data, id });
 }
 
-/** JSON text of a fault's body. */
+/** Returns the JSON text of a fault's body. */
 export function rpcError({ code, message, data, id }: Omit<RpcFault, "status">): string {
   const error = JSON.stringify({ code, message, ...(data !== undefined && { data }) });
   return `{"jsonrpc":"2.0","id":${id},"error":${error}}`;

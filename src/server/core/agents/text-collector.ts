@@ -1,9 +1,9 @@
-/** Collects the texts of one message with their places, and writes the message again with others in their stead. */
+/** Collects the texts of one message with their positions, and rewrites the message with changed texts. */
 import { isUtf8 } from "node:buffer";
 import { type Placed, type Splice, spliced, stringIn } from "../dialects/index.ts";
 import type { AgentText, AgentTexts, UninspectedMedia } from "./types.ts";
 
-/** Maximum texts of a message. Each costs a segment and its scan, within one turn of the event loop. */
+/** Maximum number of texts of a message. Each is scanned, within one turn of the event loop. */
 const MAX_TEXTS = 20_000;
 
 const TEXTUAL = /^\s*(?:text\/|application\/(?:[\w.+-]+\+)?(?:json|xml|yaml|x-yaml|javascript|sql|toml)\b)/i;
@@ -32,14 +32,14 @@ export class TextCollector {
     if (text !== undefined && text !== "") this.#add(text, { node, isBase64: false }, as);
   }
 
-  /** Every string value below, whatever its name. */
+  /** Adds every string value in the tree, whatever its name. */
   addAll(node: Placed, as: TextAs): void {
     if (node.kind === "array") for (const item of node.items) this.addAll(item, as);
     else if (node.kind === "object") for (const { value } of node.members) this.addAll(value, as);
     else this.add(node, as);
   }
 
-  /** Adds base64 bytes: as text if their media type is textual, otherwise counted. */
+  /** Adds base64 content: as a text if its media type is textual, otherwise to `uninspected`. */
   addEncoded(node: Placed, mediaType: string, as: TextAs): void {
     const encoded = stringIn(this.#source, node);
     if (encoded === undefined || encoded === "") return;
@@ -48,7 +48,6 @@ export class TextCollector {
     else if (bytes.length > 0) this.#add(bytes.toString("utf8"), { node, isBase64: true }, as);
   }
 
-  /** Number of texts so far. */
   get length(): number {
     return this.#texts.length;
   }
@@ -87,7 +86,7 @@ export class TextCollector {
   }
 }
 
-/** Error for a message with too many texts; it is refused if it must be inspected. */
+/** Thrown for a message with too many texts. Such a message is refused if it must be inspected. */
 export class TooManyTexts extends Error {
   constructor() {
     super(`the message has more than ${MAX_TEXTS} texts`);

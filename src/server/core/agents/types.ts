@@ -1,15 +1,15 @@
-/** Common types of messages of agent protocols. Source: design decisions, sections 7 and 11. */
+/** Types that the readers of both agent protocols share. Source: design decisions, sections 7 and 11. */
 
 /** One decoded text of a message, for guardrails. */
 export interface AgentText {
   readonly kind: "user" | "tool_args" | "tool_result" | "output";
   readonly text: string;
-  /** `name`, `uri`; empty where it is neither. */
+  /** `name` or `uri` if the text is one; otherwise empty. */
   readonly ref: string;
   readonly turn: 0;
-  /** Whether it can be read and refused, but never rewritten, because it is a name. */
+  /** True if the text is a name: it can be inspected and refused, but not rewritten. */
   readonly isReadOnly: boolean;
-  /** Whether the server or agent itself works on it: an argument of a tool, a part of a message. */
+  /** True if the server or agent processes the text itself: an argument of a tool, or a part of a message. */
   readonly isArgument: boolean;
 }
 
@@ -20,13 +20,12 @@ export interface AgentTexts {
   /** Content that cannot be read as text, one entry each. */
   readonly uninspected: readonly UninspectedMedia[];
   /**
-   * The message with new texts in the place of these, in their order; undefined: it stays. Every other character is as it
-   * came, and without a change it is the same text.
+   * Returns the message with `changes` in the place of its texts, in order; `undefined` keeps a text. All other characters
+   * stay as received, and without changes the same text is returned.
    */
   readonly rewrite: (changes: readonly (string | undefined)[]) => string;
 }
 
-/** A JSON value. */
 export type JsonValue =
   | string
   | number
@@ -35,14 +34,13 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [name: string]: JsonValue };
 
-/** A refusal as JSON-RPC has it. Source: JSON-RPC 2.0, section 5.1. */
+/** Refusal as a JSON-RPC error. Source: JSON-RPC 2.0, section 5.1. */
 export interface RpcFault {
-  /** HTTP status. */
   readonly status: number;
   readonly code: number;
-  /** Quotes nothing of the message. */
+  /** Error message. It quotes nothing of the request. */
   readonly message: string;
   readonly data?: unknown;
-  /** JSON text; `null` where the message has none, or none that can be read. */
+  /** JSON text of the request's id; `null` if it has none, or none that can be read. */
   readonly id: string;
 }

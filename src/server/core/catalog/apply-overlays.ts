@@ -1,9 +1,9 @@
 /**
- * Overlays: operations that change the catalog before presets are resolved. Spec: document 3, `catalog_overlays[]`; document 2,
- * `catalog_overlay_paths`.
+ * Overlays: operations that change the catalog before presets are resolved. Spec: document 3, `catalog_overlays[]`; document
+ * 2, `catalog_overlay_paths`.
  *
- * All or nothing: with any problem the catalog stays unchanged and every problem is reported. The given catalog is never
- * modified. Checks of an operation alone are in the configuration's rules; the checks here need the catalog or its vocabulary.
+ * If there is any problem, the catalog stays unchanged and every problem is reported. The given catalog is never modified. The
+ * configuration's rules check an operation alone; the checks here need the catalog or its vocabulary.
  */
 
 import type { CatalogOverlay, ProviderOperation } from "../config/index.ts";
@@ -12,14 +12,14 @@ import { type Applied, definedProvider, patchedProvider } from "./operations.ts"
 import type { Catalog, CatalogProvider } from "./types.ts";
 
 export interface NamedOverlay {
-  /** Used in provenance and problems: the overlay's name, or its file. */
+  /** Name of the overlay or of its file. Used in provenance and problems. */
   readonly source: string;
   readonly overlay: CatalogOverlay;
 }
 
 export interface OverlayProblem {
   readonly overlay: string;
-  /** Place in the overlay's `providers`, counted from 0. */
+  /** Index in the overlay's `providers`, from 0. */
   readonly operation: number;
   readonly message: string;
 }
@@ -31,7 +31,7 @@ export type OverlayOutcome =
 export function applyOverlays(catalog: Catalog, overlays: readonly NamedOverlay[]): OverlayOutcome {
   const next = new Map(catalog);
   const problems: OverlayProblem[] = [];
-  // Later operations on a provider after a refused one would only repeat its problem.
+  // After a refused operation, later ones on the same provider would only repeat its problem.
   const refused = new Set<string>();
   for (const { source, overlay } of overlays) {
     for (const [at, operation] of overlay.providers.entries()) {
@@ -79,7 +79,7 @@ function applyOperation(present: CatalogProvider | undefined, operation: Provide
   }
 }
 
-/** Describes an overlay file that does not have one operation named after its provider; `undefined` if it does. */
+/** Returns a message if an overlay file is not named after the provider that it changes; otherwise `undefined`. */
 export function overlayFileProblem(fileName: string, operation: Pick<ProviderOperation, "name">): string | undefined {
   const base = (fileName.split(/[/\\]/).at(-1) ?? "").replace(/\.(ya?ml|json)$/i, "");
   if (base === operation.name) return undefined;

@@ -1,7 +1,7 @@
 /**
- * The sets and flags in which the tables of `presets/` state their claims. Source: provider catalog reference, 1.4.
+ * Capability sets and flags that the tables of `presets/` use for their claims. Source: provider catalog reference, 1.4.
  *
- * A set is exact: what it does not name is not claimed. Every set names the routes that the surface serves.
+ * A set is exact: what it does not name is not claimed. Every set names the routes that the API serves.
  */
 
 import { type Capability, usableIn } from "../dialects/index.ts";
@@ -62,17 +62,17 @@ const KERNEL: readonly Capability[] = [
 
 const flagged = (flags: readonly Flag[]): readonly Capability[] => flags.flatMap((flag) => FLAGS[flag]);
 
-/** Everything that compat can express. */
+/** Everything that the compat dialect can express. */
 export const O = (...flags: readonly Flag[]): Claims =>
   new Set([...usableIn("compat"), "chat_completions", "models", ...flagged(flags)]);
 
 /**
- * Everything that messages can express, except a system turn among others, which few APIs accept, and threads, which the
+ * Everything that the messages dialect can express, except `mid_system`, which few APIs accept, and `thread`, which the
  * official SDK only requests from the maker's own API.
  */
 export const M = (): Claims => without(new Set([...usableIn("messages"), "messages"]), "mid_system", "thread");
 
-/** The standard of hosts of open models. */
+/** Capabilities that hosts of open models usually have. */
 export const S = (...flags: readonly Flag[]): Claims => new Set([...STANDARD, ...flagged(flags)]);
 
 export const K = (): Claims => new Set(KERNEL);

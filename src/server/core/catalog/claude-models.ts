@@ -1,6 +1,6 @@
 /**
- * Capabilities of the API that a Claude model lacks, by the model's name. For a name without a version, only what a model must
- * be known to accept is lacking.
+ * Capabilities of the API that a Claude model lacks, by the model's name. If the name has no version, only capabilities that
+ * most models lack are assumed missing.
  *
  * Sources, all of platform.claude.com/docs/en: build-with-claude/mid-conversation-system-messages (which models take a system
  * turn, and that Sonnet 5 does not); build-with-claude/working-with-messages (prefill, from 4.6 on);
@@ -10,7 +10,10 @@
 
 import type { Capability } from "../dialects/index.ts";
 
-/** Later models are not included until their maker says so: a model that does not know a system turn refuses it. */
+/**
+ * Models that accept system turns. Later models are added when their maker documents it, since a model without support refuses
+ * the request.
+ */
 const WITH_SYSTEM_TURNS: ReadonlySet<string> = new Set([
   "opus-4-8",
   "opus-5",
@@ -21,15 +24,15 @@ const WITH_SYSTEM_TURNS: ReadonlySet<string> = new Set([
   "mythos-5-1",
 ]);
 
-/** Tier and version; hosts put a maker before it, and a date or a revision behind. */
+/** Matches tier and version. Hosts put the maker before the name, and a date or revision after it. */
 const NAME = /claude-([a-z]+)-(\d{1,2})(?:-(\d{1,2}))?(?!\d)/u;
 
-/** Names of 2024, with the version before the tier. */
+/** Matches names of 2024, which have the version before the tier. */
 const OLD_NAME = /claude-(\d)(?:-(\d))?-[a-z]/u;
 
 const UNKNOWN_VERSION: readonly Capability[] = ["mid_system"];
 
-/** `model`: as sent to the provider. */
+/** Returns the capabilities that a Claude model lacks. `model` is the name sent to the provider. */
 export function lackedByClaude(model: string): readonly Capability[] {
   const [, tier, major, minor] = NAME.exec(model) ?? [];
   const version = major === undefined ? oldVersion(model) : versionOf(major, minor);
@@ -37,7 +40,7 @@ export function lackedByClaude(model: string): readonly Capability[] {
   const lacked: Capability[] = [];
   const family = [tier, major, minor].filter((part) => part !== undefined).join("-");
   if (!WITH_SYSTEM_TURNS.has(family)) lacked.push("mid_system");
-  // Opus 4.5 knows the word for effort, but thinks by a budget alone.
+  // Opus 4.5 accepts `effort`, but its thinking needs a budget.
   if (version < 4.06) lacked.push("effort");
   else lacked.push("prefill");
   if (version >= 4.01) lacked.push("top_p_pair");
@@ -50,5 +53,5 @@ const oldVersion = (model: string): number | undefined => {
   return major === undefined ? undefined : versionOf(major, minor);
 };
 
-/** Two digits of minor version: 4.5 is 4.05. */
+/** Converts a version to a number with two decimal places for the minor version: 4.5 is 4.05. */
 const versionOf = (major: string, minor = "0"): number => Number(major) + Number(minor) / 100;

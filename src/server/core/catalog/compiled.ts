@@ -1,4 +1,4 @@
-/** The catalog that the executable carries: every preset with its second surfaces. Built on first use, then shared. */
+/** Catalog built into the executable: every preset with its second APIs. Built on first use, then shared. */
 
 import { firstParty } from "./presets/first-party.ts";
 import { hosts } from "./presets/host-presets.ts";

@@ -18,10 +18,10 @@ type JoinFacts = Pick<Channel, "baseUrl" | "pathPrefix" | "stripPathPrefix">;
 
 const VERSION_AT_END = /\/v\d+[a-z0-9]*$/;
 
-/** The version under which clients of either dialect call the gateway. */
+/** Version prefix of the paths that clients of both dialects call. */
 const INCOMING_VERSION = "/v1";
 
-/** Everything that does not depend on the request is computed here, once per channel. */
+/** Returns a function that joins paths. Everything that does not depend on the request is computed once per channel. */
 export function compileJoin({ baseUrl, pathPrefix, stripPathPrefix }: JoinFacts): (incomingPath: string) => string {
   const root = trimmed(pathOf(baseUrl)) + trimmed(pathPrefix);
   const strip = trimmed(stripPathPrefix);
@@ -29,7 +29,7 @@ export function compileJoin({ baseUrl, pathPrefix, stripPathPrefix }: JoinFacts)
   return (incomingPath) => {
     let rest = drop(oneSlash(incomingPath), strip);
     if (dropVersion) rest = drop(rest, INCOMING_VERSION);
-    // The request for the root itself keeps the root as it was written.
+    // A request for the root itself keeps the root as the operator wrote it.
     return rest === "/" && root !== "" ? root : root + rest;
   };
 }
@@ -46,27 +46,30 @@ export function hasPath(root: string): boolean {
   return trimmed(pathOf(root)) !== "";
 }
 
-/** Without trailing slashes. */
+/** Removes trailing slashes. */
 export function trimmed(text: string): string {
   let end = text.length;
   while (end > 0 && text[end - 1] === "/") end--;
   return text.slice(0, end);
 }
 
-/** Splits by position and not with the URL parser, so that the operator's text and placeholders stay as written. */
+/**
+ * Returns the path of a base URL. It splits by position and not with the URL parser, so that the operator's text and
+ * placeholders stay as written.
+ */
 function pathOf(baseUrl: string): string {
   const slash = baseUrl.indexOf("/", baseUrl.indexOf("://") + 3);
   return slash === -1 ? "" : baseUrl.slice(slash);
 }
 
-/** `prefix` taken off the front when it ends at a segment: `/v1` is no prefix of `/v1beta`. */
+/** Removes `prefix` if it ends at a segment boundary: `/v1` is not a prefix of `/v1beta`. */
 function drop(path: string, prefix: string): string {
   if (prefix === "" || !path.startsWith(prefix)) return path;
   if (path.length === prefix.length) return "/";
   return path[prefix.length] === "/" ? oneSlash(path.slice(prefix.length)) : path;
 }
 
-/** `//host` and `/\host` would be read as another host by a URL parser: one slash is all a path starts with. */
+/** Makes the path start with exactly one slash: a URL parser would read `//host` and `/\host` as another host. */
 function oneSlash(path: string): string {
   let start = 0;
   while (path[start] === "/" || path[start] === "\\") start++;

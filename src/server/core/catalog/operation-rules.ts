@@ -1,5 +1,5 @@
 /**
- * Checks of an overlay operation by itself: the configuration's rules for operations, then those that need the catalog's
+ * Checks an overlay operation alone: first the configuration's rules for operations, then those that need the catalog's
  * vocabulary. Spec: document 3, `catalog_overlays[]`.
  */
 
@@ -9,7 +9,7 @@ import { CLAIMABLE_NAMES, isClaimable } from "../dialects/index.ts";
 import { lostWithout } from "./removed-fields.ts";
 import { rootProblem } from "./surface.ts";
 
-/** The configuration's rules refuse credentials, destination and framing; these are the rest. */
+/** Hop-by-hop headers. The configuration's rules already refuse headers for credentials, destination and framing. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set(HOP_BY_HOP_HEADERS);
 
 export function operationProblems(operation: ProviderOperation): readonly string[] {
@@ -42,7 +42,7 @@ function headerProblems({ set_request_headers = {} }: ProviderOperation): readon
     .map((name) => `set_request_headers.${name}: this header belongs to a connection and is never passed on`);
 }
 
-/** A claim outside the vocabulary would have no effect. */
+/** Reports claims outside the vocabulary, which would have no effect. */
 function claimProblems({ channels = [], remove_request_fields = [] }: ProviderOperation): readonly string[] {
   return channels.flatMap((channel) => [
     ...(channel.caps ?? [])
@@ -52,7 +52,10 @@ function claimProblems({ channels = [], remove_request_fields = [] }: ProviderOp
   ]);
 }
 
-/** A claim of what the gateway takes out of the request would let the fidelity guard pass what is then lost. */
+/**
+ * Reports claims of capabilities whose field the gateway removes. The fidelity guard would let such a request pass although
+ * the field is lost.
+ */
 export function untrueClaims({ id, caps = [] }: ChannelOperation, removedFields: readonly string[]): readonly string[] {
   const lost: ReadonlyMap<string, string> = lostWithout(removedFields);
   return caps.flatMap((name) => {

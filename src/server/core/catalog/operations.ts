@@ -1,9 +1,9 @@
 /**
- * How an overlay operation that obeys its rules becomes a provider. Spec: document 3, `catalog_overlays[]`.
+ * Applies a valid overlay operation to a provider. Spec: document 3, `catalog_overlays[]`.
  *
- * Claims are explicit sets: a list replaces what was claimed, nothing is merged into it. Facts that an operation has no
- * key for (the header of the key, renamed fields, the signing service) stay as they were when a provider or a channel is
- * replaced, since an operator could not give them back.
+ * Claims are explicit sets: a list replaces the earlier claims and is not merged with them. Facts that an operation has no key
+ * for (the key's header, renamed fields, the signing service) are kept when a provider or channel is replaced, since an
+ * operator could not restore them.
  */
 
 import type { ChannelOperation, ProviderOperation } from "../config/index.ts";
@@ -28,7 +28,7 @@ interface Inherited {
   readonly removeRequestFields: readonly string[];
 }
 
-/** `add` and `replace`: the whole provider out of the operation. `present` is the one that it replaces. */
+/** Builds the whole provider for `add` and `replace`. `present` is the provider that it replaces. */
 export function definedProvider(
   operation: ProviderOperation,
   present: CatalogProvider | undefined,
@@ -78,12 +78,12 @@ export function definedProvider(
   };
 }
 
-/** `patch`: applies root, key variable, documentation, and channels one by one, in this order. */
+/** Applies a `patch`: root, key variable, documentation, then each channel, in this order. */
 export function patchedProvider(operation: ProviderOperation, present: CatalogProvider, source: string): Applied {
   const root = operation.base_url;
   const oldRoot = present.channels[0]?.baseUrl;
   let channels: readonly Channel[] = present.channels;
-  // Channels at another root have one of their own, which an operation on the channel changes.
+  // A channel with a root of its own keeps it; only an operation on that channel changes it.
   if (root !== undefined) {
     channels = channels.map((channel) => (channel.baseUrl === oldRoot ? withRoot(channel, root) : channel));
   }
@@ -105,7 +105,7 @@ export function patchedProvider(operation: ProviderOperation, present: CatalogPr
   };
 }
 
-/** The channels after one change, or what is wrong with it. */
+/** Returns the channels after one change, or a message if the change is invalid. */
 function patchedChannels(
   channels: readonly Channel[],
   change: ChannelOperation,
@@ -160,7 +160,7 @@ function definedChannel(
   };
 }
 
-/** Without claims, the channel claims the whole dialect, minus what removed fields carry. */
+/** Returns the claims of a channel. Without explicit claims it claims the whole dialect, minus what removed fields carry. */
 function claims(change: ChannelOperation, dialect: Channel["dialect"], removed: readonly string[]): Channel["caps"] {
   if (change.caps !== undefined) return new Set(change.caps);
   const lost = whollyLostWithout(removed, dialect);

@@ -2,8 +2,8 @@
 import { type Capability, type Dialect, requestFieldsOf } from "../dialects/index.ts";
 
 /**
- * Top-level request fields and what is lost without them. A channel may not claim what the gateway itself takes out of
- * the request on the way: the fidelity guard would let the request pass and the field would be gone.
+ * Top-level request fields and the capabilities that are lost without them. A channel may not claim a capability whose field
+ * the gateway removes: the fidelity guard would let the request pass although the field is lost.
  */
 const FIELD_CAPABILITIES: Readonly<Record<string, readonly Capability[]>> = {
   audio: ["audio_output"],
@@ -55,7 +55,7 @@ export function lostWithout(removedFields: readonly string[]): ReadonlyMap<Capab
   return lost;
 }
 
-/** Returns the capabilities that no remaining field carries; if several fields carry the same, the others are enough. */
+/** Returns the capabilities that no remaining field carries. A capability that several fields carry is kept if one of them is. */
 export function whollyLostWithout(removedFields: readonly string[], dialect: Dialect): ReadonlySet<Capability> {
   const known = requestFieldsOf(dialect);
   const left = Object.entries(FIELD_CAPABILITIES).flatMap(([field, capabilities]) =>

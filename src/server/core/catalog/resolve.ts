@@ -1,7 +1,7 @@
 /**
- * A provider of the deployment document, looked up and made complete: preset, region and base URL in, channels with
- * final addresses out. Spec: document 3, `providers[]` (`preset`, `dialect`, `base_url`, `region`); provider catalog
- * reference, 1.1, 1.2 and section 5.
+ * Resolves a provider of the deployment document: combines preset, region and base URL into channels with final addresses.
+ * Spec: document 3, `providers[]` (`preset`, `dialect`, `base_url`, `region`); provider catalog reference, 1.1, 1.2 and
+ * section 5.
  *
  * A resolved channel has no placeholder left, and its root is a well-formed http or https URL.
  */
@@ -13,14 +13,14 @@ import { defaultKeyHeader, placeholders, rootProblem, withRoot } from "./surface
 import type { Catalog, CatalogProvider, Channel } from "./types.ts";
 
 export interface ResolveRequest {
-  /** The provider's name in the deployment document; used where it has no preset, and in messages. */
+  /** Provider's name in the deployment document. Used if there is no preset, and in messages. */
   readonly name: string;
   readonly preset?: string | undefined;
   readonly dialect?: Dialect | undefined;
   /** `base_url`, or the `service` of a pool. */
   readonly baseUrl?: string | undefined;
   readonly region?: string | undefined;
-  /** Requests are signed, which takes a region whatever the address has room for. */
+  /** True if requests are signed. Signing needs a region even if the address has no placeholder for one. */
   readonly signs?: boolean;
 }
 
@@ -28,13 +28,13 @@ export type ResolveOutcome =
   | { readonly kind: "resolved"; readonly provider: CatalogProvider }
   | { readonly kind: "refused"; readonly key: "preset" | "region" | "base_url" | "dialect"; readonly message: string };
 
-/** Characters of a region, which cannot change the host that it is inserted into. */
+/** Characters allowed in a region. They cannot change the host that the region is inserted into. */
 const REGION = /^[a-z0-9-]+$/;
 
 /** Maximum length of a DNS label, which a region usually becomes. */
 const LONGEST_REGION = 63;
 
-/** Enough to see what presets are called. */
+/** Maximum number of preset names in a hint. */
 const NAMES_IN_HINT = 6;
 
 export function resolveProvider(catalog: Catalog, request: ResolveRequest): ResolveOutcome {
@@ -71,7 +71,7 @@ function fromPreset(
       ? refuse("region", `preset \`${preset}\` needs a \`region\`, or a \`base_url\``)
       : { kind: "resolved", provider: { ...found, channels } };
   }
-  // Ignored, it would leave the operator believing that data stays in a region. With a `base_url` that one decides.
+  // An ignored region would let the operator believe that data stays in that region. A `base_url` overrides the region.
   if (!named.has("region") && baseUrl === undefined && !signs) {
     return refuse("region", `preset \`${preset}\` has no place for a region: set \`base_url\` to the address of yours`);
   }
@@ -88,7 +88,7 @@ function ownSurfaceAt(channels: readonly Channel[], baseUrl: string): readonly C
   return channels.filter((channel) => channel.baseUrl === root).map((channel) => withRoot(channel, baseUrl));
 }
 
-/** A provider without a preset: one channel, of which nothing is known, so it claims all of its dialect. */
+/** Resolves a provider without a preset. It has one channel, which claims the whole dialect because nothing is known about it. */
 function declared({ name, dialect, baseUrl, region, signs = false }: ResolveRequest): ResolveOutcome {
   if (dialect === undefined) return refuse("dialect", "a provider without a preset needs a `dialect`");
   if (baseUrl === undefined) return refuse("base_url", "a provider without a preset needs a `base_url` or a `pool`");

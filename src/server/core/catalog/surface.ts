@@ -1,30 +1,39 @@
 /**
- * Facts of a root address that hold for every provider, catalogued or not: its shape, its placeholders, and how its key
- * is sent. A root has no trailing slash, no query and no fragment; `{placeholders}` stand in host or path.
+ * Rules for root addresses of all providers, in the catalog or not: shape, placeholders, and how the key is sent. A root has
+ * no trailing slash, query or fragment; `{placeholders}` are allowed in host and path.
  */
 
 import type { Dialect } from "../dialects/index.ts";
 import { endsInVersion, hasPath, trimmed } from "./join-url.ts";
 import type { Channel, KeyHeader } from "./types.ts";
 
-/** Longer than any address in use; a bound for what is parsed. */
+/** Maximum length of a root, longer than any address in use. It bounds the parsing. */
 const LONGEST_ROOT = 2048;
 
-/** Compat roots are written as SDKs want them, `/v1` included, while clients call the gateway below `/v1`. */
+/**
+ * Prefix removed from incoming paths: compat roots include `/v1`, as SDKs expect, and clients also call the gateway below
+ * `/v1`.
+ */
 export const COMPAT_STRIP = "/v1";
 
-/** Other hosts of the messages dialect read one header or the other, and ignore the one they do not read. */
+/**
+ * Returns the header for a provider's key. Hosts of the messages dialect other than its maker read one of the two headers and
+ * ignore the other, so both are sent.
+ */
 export function defaultKeyHeader(dialect: Dialect, root: string): KeyHeader {
   if (dialect === "compat") return "bearer";
   return URL.canParse(root) && new URL(root).hostname === "api.anthropic.com" ? "x-api-key" : "both";
 }
 
-/** Names in braces, in order: `https://{resource}.example/{project}` has `resource` and `project`. */
+/** Returns the names in braces, in order: `https://{resource}.example/{project}` has `resource` and `project`. */
 export function placeholders(root: string): readonly string[] {
   return [...root.matchAll(/\{([^{}/]+)\}/g)].map(([, name]) => name ?? "");
 }
 
-/** Describes what is wrong with a root address, to follow "base_url" in a sentence; `undefined` if nothing is. */
+/**
+ * Returns what is wrong with a root address, as the rest of a sentence that starts with "base_url"; `undefined` if it is
+ * valid.
+ */
 export function rootProblem(root: string): string | undefined {
   if (root.length > LONGEST_ROOT) return `is longer than ${LONGEST_ROOT} characters`;
   // A placeholder may be where a URL allows no brace, such as in the host.
@@ -42,9 +51,9 @@ export function rootProblem(root: string): string | undefined {
 }
 
 /**
- * The channel at another root. A preset's root names a version (`http://localhost:8000/v1`), but an operator who moves a
- * server often gives its origin alone, as pools do; then the incoming `/v1` is needed and stays. Where the preset's own
- * root has no version segment the server needs none, and `/v1` is taken off as before.
+ * Returns the channel at another root. A preset's root names a version (`http://localhost:8000/v1`), but for a moved server
+ * operators, like pools, often give only the origin. Then the incoming `/v1` is kept, because the server needs it. If the
+ * preset's own root has no version segment, `/v1` is removed as before.
  */
 export function withRoot(channel: Channel, root: string): Channel {
   const isBareOrigin = !hasPath(root) && endsInVersion(channel.baseUrl);

@@ -1,23 +1,23 @@
-/** Origins of pages, as text. Source: RFC 6454, section 6.2 (serialization); Secure Contexts, 3.1 (loopback). */
+/** Parses the origins of web pages. Sources: RFC 6454, section 6.2 (serialization); Secure Contexts, 3.1 (loopback). */
 
-/** Value of `GATEWAY_CORS_ORIGINS` under which no page of another origin is served. */
+/** Value of `GATEWAY_CORS_ORIGINS` that allows no page of another origin. */
 export const NO_CORS_ORIGINS = "none";
 
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/([^\s/?#,@*]+)\/?$/i;
 const LOOPBACK = /^(?:(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/;
-/** An address, with a port or without. */
+/** IP address, with or without a port. */
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])(?::\d+)?$/;
 const DEFAULT_PORTS: Readonly<Record<string, RegExp>> = { http: /:80$/, https: /:443$/ };
 
 export interface Origin {
-  /** In lower case, without a default port. */
+  /** Origin in lower case, without a default port. */
   readonly text: string;
   readonly scheme: string;
-  /** With its port, where it is not the default one. */
+  /** Host, followed by the port if it is not the default one. */
   readonly host: string;
 }
 
-/** Returns `undefined` for `null` and for what is no single origin. */
+/** Parses an origin. Returns `undefined` for `null` and for text that is not a single origin. */
 export function readOrigin(text: string): Origin | undefined {
   const [, scheme = "", host = ""] = ORIGIN.exec(text) ?? [];
   if (scheme === "") return undefined;

@@ -1,4 +1,4 @@
-/** Requests that browser pages of other origins send: which are served, and which headers let the page read the answer. */
+/** Cross-origin requests of browser pages: which are served, and which headers let the page read the answer. */
 
 export { NO_CORS_ORIGINS, readOrigin } from "./allowed-origins.ts";
 export { type AllowedOrigins, type Arrival, type Crossing, judgeCrossing } from "./judge-crossing.ts";

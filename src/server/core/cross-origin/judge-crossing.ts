@@ -1,6 +1,6 @@
 /**
- * Whether a page may send a request, and what its answer says of that. Source: design decisions, section 20 (Browsers);
- * Fetch standard, "CORS protocol"; Fetch Metadata, `Sec-Fetch-Site`.
+ * Decides whether a page may send a request, and which CORS headers the answer gets. Sources: design decisions, section 20
+ * (Browsers); Fetch standard, "CORS protocol"; Fetch Metadata, `Sec-Fetch-Site`.
  */
 import { isLoopbackOrigin, isOwnAddress, type Origin, readOrigin } from "./allowed-origins.ts";
 
@@ -8,11 +8,11 @@ import { isLoopbackOrigin, isOwnAddress, type Origin, readOrigin } from "./allow
 export type AllowedOrigins = ReadonlySet<string> | undefined;
 
 export interface Arrival {
-  /** Values of the request's headers. */
+  /** Value of the request's `Origin` header. The next two are those of `Sec-Fetch-Site` and `Host`. */
   readonly origin: string | undefined;
   readonly fetchSite: string | undefined;
   readonly host: string | undefined;
-  /** Every caller presents a bearer credential, which a page of another site does not have. */
+  /** True if every caller presents a bearer credential, which a page of another site does not have. */
   readonly needsCredential: boolean;
   readonly allowed: AllowedOrigins;
   /** Origin of `public_url`. */
@@ -20,18 +20,18 @@ export interface Arrival {
 }
 
 /**
- * `allowed`: served, and the page may read the answer. `unlisted`: served like any request, and the page may not read the
- * answer. `refused`: not served.
+ * `allowed`: the request is served, and the page may read the answer. `unlisted`: it is served like any other, but the page
+ * may not read the answer. `refused`: it is not served.
  */
 export interface Crossing {
   readonly kind: "allowed" | "unlisted" | "refused";
-  /** The operator named the page's origin. */
+  /** True if the operator listed the page's origin. */
   readonly isListed: boolean;
-  /** Header pairs of every answer, in the place of those of an upstream. */
+  /** CORS header pairs for every answer. They replace those of an upstream. */
   readonly headers: readonly string[];
 }
 
-/** Names are listed since `*` means nothing where a page asks with credentials. */
+/** Response headers that a page may read. They are listed because `*` has no effect on requests with credentials. */
 const EXPOSED = [
   "x-gateway-request-id",
   "x-gateway-provider",
@@ -51,10 +51,10 @@ const UNLISTED: Crossing = { kind: "unlisted", isListed: false, headers: VARY };
 const REFUSED: Crossing = { kind: "refused", isListed: false, headers: VARY };
 const ANY: Crossing = allowing("*", false);
 
-/** Values of `Sec-Fetch-Site` that name no other site. */
+/** Values of `Sec-Fetch-Site` that do not mean another site. */
 const OWN_SITES: ReadonlySet<string> = new Set(["none", "same-origin", "same-site"]);
 
-/** Returns `undefined` for a request that no page of another origin sent. */
+/** Decides about a request. Returns `undefined` if it does not come from a page of another origin. */
 export function judgeCrossing(arrival: Arrival): Crossing | undefined {
   const { origin: given, fetchSite, needsCredential, allowed } = arrival;
   if (given === undefined) {

@@ -1,6 +1,9 @@
-/** CORS preflight: a browser's question before it sends a page's request. Source: Fetch standard, "CORS-preflight fetch"; Private Network Access, 3.1. */
+/**
+ * CORS preflight: the request by which a browser asks for permission before it sends a page's request.
+ * Sources: Fetch standard, "CORS-preflight fetch"; Private Network Access, 3.1.
+ */
 
-/** Seconds for which a browser may remember the answer. */
+/** Time for which a browser may cache the answer, in seconds. */
 const MAX_AGE = "600";
 
 const METHOD = /^[A-Z]{1,20}$/;
@@ -15,13 +18,13 @@ export function isPreflight(method: string | undefined, headers: Headers): boole
 }
 
 export interface PreflightTerms {
-  /** Methods of the route. Empty if the path has no route: the page may then read the answer that says so. */
+  /** Methods of the route. Empty if the path has no route; the page may then read the 404 answer. */
   readonly methods: readonly string[];
-  /** Allowed where the request does not say which it will send. */
+  /** Header names to allow if the preflight does not name any. */
   readonly usualHeaders: string;
 }
 
-/** Header pairs of the answer, beside those that every answer to the page carries. */
+/** Returns the header pairs of a preflight answer, in addition to those that every answer to the page has. */
 export function preflightHeaders(asked: Headers, { methods, usualHeaders }: PreflightTerms): string[] {
   const pairs = ["vary", VARY];
   const method = textOf(asked["access-control-request-method"]);

@@ -1,7 +1,7 @@
-/** Errors of the protocol itself, in the shape that its clients understand. Source: a2a reference, 2, 3 and 6. */
+/** Errors that A2A itself defines, in the form that its clients expect. Source: a2a reference, 2, 3 and 6. */
 import type { RpcFault } from "../types.ts";
 
-/** Status with which agents answer JSON-RPC errors. The official Python client reads no body with any other. */
+/** HTTP status of JSON-RPC errors. The official Python client only reads the body of answers with this status. */
 export const FAULT_STATUS = 200;
 
 const FAULTS = {
@@ -23,7 +23,7 @@ const FAULTS = {
     message: "The content type must be application/json",
     reason: "CONTENT_TYPE_NOT_SUPPORTED",
   },
-  /** The agent's card declares none. Source: A2A specification, 3.3.4. */
+  /** Error for an agent whose card declares no extended card. Source: A2A specification, 3.3.4. */
   no_extended_card: {
     status: FAULT_STATUS,
     code: -32004,
@@ -34,7 +34,7 @@ const FAULTS = {
 
 export type A2aFaultKind = keyof typeof FAULTS;
 
-/** `id`: JSON text. */
+/** Returns an error of the protocol. `id` is JSON text. */
 export function a2aFault(kind: A2aFaultKind, id: string): RpcFault {
   const { status, code, message, reason } = FAULTS[kind];
   const info = { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason, domain: "a2a-protocol.org" };

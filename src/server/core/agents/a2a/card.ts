@@ -1,27 +1,27 @@
 /**
- * The card of a fronted agent as the gateway shows it: known members only, the gateway's address and security in the place
- * of the agent's own. Source: a2a reference, 8 and 9; A2A specification, 4.4 and 8.4.
+ * Builds the card of a fronted agent as the gateway publishes it: known members only, with the gateway's address and security
+ * instead of the agent's. Source: a2a reference, 8 and 9; A2A specification, 4.4 and 8.4.
  *
- * Signers disagree on what of an empty member is signed. So nothing empty is written but where the protocol needs it, and
- * where it does there are two payloads: as the specification has it, and as the official libraries have it.
+ * Signers disagree about whether empty members are signed. So empty members are only written where the protocol requires them.
+ * If there are any, two payloads are signed: one that follows the specification, and one that follows the official libraries.
  */
 import canonicalize from "canonicalize";
 
 type Values = Readonly<Record<string, unknown>>;
 
 export interface CardTerms {
-  /** URL of the gateway's own path of this agent. */
+  /** URL at which the gateway serves this agent. */
   readonly url: string;
-  /** A credential of the gateway is needed. */
+  /** True if callers need a credential of the gateway. */
   readonly needsBearer: boolean;
-  /** Issuer of tokens that are accepted, for clients that fetch one; its discovery document's address. */
+  /** Address of the discovery document of the issuer whose tokens are accepted, for clients that fetch one. */
   readonly openIdConnectUrl: string | undefined;
   readonly hasExtendedCard: boolean;
 }
 
 export type CardReading =
   | { readonly kind: "card"; readonly card: Values }
-  /** `problem`: what is wrong with the agent's card, without a quote of it. `isOld`: the card is of A2A 0.3. */
+  /** `problem` describes what is wrong with the agent's card, without quoting it. `isOld` means a card of A2A 0.3. */
   | { readonly kind: "refused"; readonly problem: string; readonly isOld: boolean };
 
 const MAX_SKILLS = 1_000;
@@ -29,7 +29,7 @@ const MAX_EXTENSIONS = 100;
 const BEARER = "bearer";
 const ISSUER = "openid";
 
-/** `own`: the agent's card, parsed. */
+/** Builds the published card from `own`, the agent's parsed card. */
 export function projectCard(own: unknown, terms: CardTerms): CardReading {
   const card = objectIn(own);
   if (card === undefined) return problem("it is not an object");
@@ -148,7 +148,7 @@ function providerOf(value: unknown): Values | undefined {
   return provider && filled({ url: textIn(provider["url"]), organization: textIn(provider["organization"]) });
 }
 
-/** Without what is not there, or empty. */
+/** Removes members that are undefined or empty. */
 function filled(values: Values): Values {
   return Object.fromEntries(
     Object.entries(values).filter(

@@ -1,11 +1,11 @@
 /**
- * An agent's own card as it came, made fit to be shown: nothing in it names where the agent really is, and everything can
- * be canonicalized. Source: a2a reference, 8 and 9; RFC 8785, 3.2.
+ * Parses an agent's own card and makes it fit to be published: nothing in it reveals where the agent really is, and everything
+ * can be canonicalized. Source: a2a reference, 8 and 9; RFC 8785, 3.2.
  */
 
 export type OwnCardReading =
   | { readonly kind: "read"; readonly own: unknown }
-  /** `problem`: without a quote of the card. */
+  /** `problem` does not quote the card. */
   | { readonly kind: "refused"; readonly problem: string };
 
 const MAX_DEPTH = 64;
@@ -14,8 +14,10 @@ const WITHHELD = "[withheld]";
 class Unusable extends Error {}
 
 /**
- * `addresses`: URLs at which the agent is called, beside those in the card. `publicUrl`: the gateway's, whose host is no
- * secret. A text that is an address of the agent is left out; within other texts its host is replaced.
+ * Parses an agent's own card. A text that is an address of the agent is removed; within other texts its host is replaced.
+ *
+ * `addresses` are the URLs at which the agent is called, in addition to those in the card. The host of `publicUrl`, the
+ * gateway's own address, is not hidden.
  */
 export function readOwnCard(text: string, addresses: readonly string[], publicUrl: string): OwnCardReading {
   let parsed: unknown;
@@ -43,7 +45,7 @@ function fit(value: unknown, hidden: RegExp | undefined, depth: number): unknown
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, member]) => {
-      // Only this member identifies a card of an old revision.
+      // The member `url` is kept because only it identifies a card of an old revision.
       const isOldAddress = depth === 0 && name === "url";
       const key = fitText(name, hidden);
       const kept = fit(member, isOldAddress ? undefined : hidden, depth + 1);
@@ -78,7 +80,7 @@ function hostsIn(addresses: readonly string[], publicUrl: string): RegExp | unde
     const name = escaped(hostname);
     const own = `(?<![\\w.-])${name}`;
     if (hostname === home.hostname) return port === "" ? [] : [`${own}:${port}(?!\\d)`];
-    // A name of one label may be a word of any text.
+    // A host name of one label can also be an ordinary word, so it is only replaced after `//` or before a port.
     if (!/[.:]/.test(hostname))
       return [`//${name}(?::\\d+)?(?![\\w.-])`, ...(port === "" ? [] : [`${own}:${port}(?!\\d)`])];
     return [`${own}(?::\\d+)?(?![\\w-])`];

@@ -1,12 +1,12 @@
-/** Whether an agent is asked to post its results to somewhere. Source: a2a reference, 3 and 7. */
+/** Detects requests that ask an agent to post its results to a URL. Source: a2a reference, 3 and 7. */
 import { isNothing, memberOf, type Placed } from "../../dialects/index.ts";
 
 const CREATING: ReadonlySet<string> = new Set(["CreateTaskPushNotificationConfig", "tasks/pushNotificationConfig/set"]);
 const SENDING: ReadonlySet<string> = new Set(["SendMessage", "SendStreamingMessage", "message/send", "message/stream"]);
-/** Names as in 1.0 and 0.3, without the parts that lenient parsers ignore. */
+/** Names in 1.0 and 0.3, in lower case and without underscores, both of which lenient parsers ignore. */
 const CONFIGURATIONS: ReadonlySet<string> = new Set(["taskpushnotificationconfig", "pushnotificationconfig"]);
 
-/** `source`: text that the positions of `params` refer to. */
+/** Returns whether a request asks for push notifications. `source` is the text that the positions of `params` refer to. */
 export function asksForPush(source: string, method: string, params: Placed | undefined): boolean {
   if (CREATING.has(method)) return true;
   const configuration = SENDING.has(method) ? memberOf(params, "configuration") : undefined;

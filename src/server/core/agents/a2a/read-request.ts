@@ -1,7 +1,7 @@
 /**
- * A request of the Agent2Agent protocol 1.0 over JSON-RPC: what it asks for, or the refusal of what is none. Servers built
- * on proto parsers read more spellings than the canonical JSON; whatever they might read otherwise than rules and
- * guardrails do is refused here. Source: a2a reference, 2 to 5 and 7; A2A specification, 3.6 and 9.
+ * Reads a request of the Agent2Agent protocol 1.0 over JSON-RPC, or refuses it. Servers with protobuf parsers accept more
+ * spellings than canonical JSON. A request that such a server might read differently than rules and guardrails do is refused.
+ * Source: a2a reference, 2 to 5 and 7; A2A specification, 3.6 and 9.
  */
 import { isAlike, isNothing, memberOf, type Placed, spliced, stringIn } from "../../dialects/index.ts";
 import { aliasIn, type Envelope, INVALID_PARAMS, isJsonType, METHOD_NOT_FOUND, readEnvelope } from "../rpc-envelope.ts";
@@ -30,7 +30,7 @@ const CONFIGURATION = [
 ] as const;
 const ROLES: ReadonlySet<string> = new Set(["ROLE_USER", "ROLE_AGENT"]);
 
-/** Members of `params` of each method, and those that rules read as `task_id` and `context_id`. */
+/** Members of a method's `params`, and those that rules read as `task_id` and `context_id`. */
 interface Method {
   readonly params: readonly string[];
   readonly task?: string;
@@ -72,26 +72,26 @@ const METHODS: ReadonlyMap<string, Method> = new Map([
 
 export interface A2aPart {
   readonly kind: "text" | "file" | "data";
-  /** Empty if the part has none, like the others. */
+  /** Media type of the part. Empty if it has none; the same applies to the next two. */
   readonly media_type: string;
   readonly url: string;
   readonly filename: string;
 }
 
 export interface A2aRequest {
-  /** JSON text of the id as received; `null` if it is missing, which agents answer all the same. */
+  /** JSON text of the id as received; `null` if it is missing. Agents answer a request without an id too. */
   readonly id: string;
   readonly method: string;
-  /** `ROLE_USER` or `ROLE_AGENT` of a message; empty otherwise. */
+  /** Role of the message, `ROLE_USER` or `ROLE_AGENT`. Empty if the method has no message. */
   readonly role: string;
   readonly taskId: string;
   readonly contextId: string;
   readonly parts: readonly A2aPart[];
   readonly envelope: Envelope;
   readonly params: Placed | undefined;
-  /** The method is one of the protocol's own: its parameters are known. */
+  /** True if the protocol defines the method, so that its parameters are known. */
   readonly isKnown: boolean;
-  /** Body to send instead of the received one, which spelled members like proto files. `undefined`: send it unchanged. */
+  /** Body to send instead of the received one if that one used protobuf's names; otherwise `undefined`. */
   readonly body: Buffer | undefined;
 }
 
@@ -100,9 +100,9 @@ export type A2aReading =
   | { readonly kind: "refused"; readonly fault: RpcFault };
 
 export interface A2aArrival {
-  /** Names in lower case, what stood twice joined with a comma. */
+  /** Headers by lower-case name; repeated ones are joined with a comma. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Values of the query's parameter `A2A-Version`. */
+  /** Values of the query parameter `A2A-Version`. */
   readonly versions: readonly string[];
   readonly body: Buffer;
 }
@@ -111,7 +111,7 @@ export function readA2aRequest(arrival: A2aArrival): A2aReading {
   return readAs(arrival, undefined);
 }
 
-/** `respelt`: the body with canonical names, if it was changed. */
+/** Reads a request. `respelt` is the body with canonical names, if names were changed. */
 function readAs({ headers, versions, body }: A2aArrival, respelt: Buffer | undefined): A2aReading {
   const { "content-type": type = "" } = headers;
   if (!isJsonType(String(type))) return refused(a2aFault("content_type", "null"));
@@ -178,9 +178,9 @@ function readAs({ headers, versions, body }: A2aArrival, respelt: Buffer | undef
 }
 
 /**
- * Translates names of proto files (`context_id`), which proto parsers accept too and which clients built with them may send,
- * such as the official compatibility kit. The agent gets exactly what was read here. Returns `undefined` if there are none.
- * Both spellings together become a repeated name, which is refused. Messages stay strict. Source: a2a reference, 5.
+ * Translates the names of proto files (`context_id`) to canonical ones. Protobuf parsers accept both, and clients such as the
+ * official compatibility kit send them. Returns `undefined` if there are none. A member present in both spellings becomes a
+ * repeated name, which is refused. Messages stay strict. Source: a2a reference, 5.
  */
 function withCanonicalNames(text: string, params: Placed | undefined, known: readonly string[]): string | undefined {
   if (params?.kind !== "object" || !params.members.some(({ name }) => name.includes("_"))) return undefined;
@@ -194,7 +194,7 @@ function withCanonicalNames(text: string, params: Placed | undefined, known: rea
 
 const protoName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** Methods of 0.3, which other proxies may route. Source: a2a reference, 7. */
+/** Methods of A2A 0.3, which other proxies may route. Source: a2a reference, 7. */
 const OLD_METHODS: ReadonlySet<string> = new Set([
   "message/send",
   "message/stream",
@@ -211,8 +211,8 @@ const OLD_METHODS: ReadonlySet<string> = new Set([
 export const isA2aMethod = (method: string): boolean => METHODS.has(method) || OLD_METHODS.has(method);
 
 /**
- * Returns a part of a message's parameters that some agents would read differently; `undefined` if there is none. Missing parts
- * do not matter here.
+ * Returns a description of what some agents would read differently in a message's parameters; `undefined` if nothing is
+ * ambiguous. Missing members are not reported.
  */
 export function doubtInMessage(text: string, params: Placed | undefined): string | undefined {
   const message = memberOf(params, "message");
@@ -237,13 +237,13 @@ export function doubtInMessage(text: string, params: Placed | undefined): string
 
 const MANY_CONTENTS = "a part has not one content, of text, raw, url and data";
 
-/** A text: what is wrong with it. */
+/** Reads a part of a message. Returns a description of the problem if it is invalid. */
 function partOf(text: string, part: Placed): A2aPart | string {
   if (part.kind !== "object") return "a part is not an object";
   const alias = aliasIn(part, PART);
   if (alias !== undefined) return `a member of a part is spelled almost like "${alias}"`;
   const contents = PARTS_OF.filter((name) => !isNothing(text, memberOf(part, name)));
-  // For data, null is a value.
+  // `null` is a valid value of `data`.
   const [content, second] = contents.length === 0 && memberOf(part, "data") !== undefined ? ["data"] : contents;
   if (content === undefined || second !== undefined) return MANY_CONTENTS;
   for (const name of ["text", "raw", "url", "filename", "mediaType"]) {
@@ -261,7 +261,7 @@ function partOf(text: string, part: Placed): A2aPart | string {
 const isTextOrNothing = (text: string, node: Placed | undefined): boolean =>
   node?.kind === "string" || isNothing(text, node);
 
-/** A patch number does not matter. Source: A2A specification, 3.6. */
+/** Returns whether the gateway speaks this version. The patch number is ignored. Source: A2A specification, 3.6. */
 const isSpoken = (version: string): boolean => /^1\.0(?:\.\d{1,6})?$/.test(version);
 
 const refused = (fault: RpcFault): A2aReading => ({ kind: "refused", fault });

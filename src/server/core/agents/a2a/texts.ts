@@ -1,4 +1,4 @@
-/** The texts of requests and answers of A2A, and both with other texts in their place. Source: design decisions, section 11. */
+/** Finds the texts of A2A requests and answers, and rewrites them. Source: design decisions, section 11. */
 import { memberOf, type Placed, placedIn, stringIn } from "../../dialects/index.ts";
 import { type TextAs, TextCollector } from "../text-collector.ts";
 import type { AgentTexts } from "../types.ts";
@@ -6,7 +6,7 @@ import type { A2aRequest } from "./read-request.ts";
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
-/** Part of the form, where they are as short as such are. */
+/** Members that belong to the protocol's form. They are skipped only if their value is as short as such values are. */
 const FORM = words(
   "jsonrpc id method messageId contextId taskId artifactId role state status timestamp mediaType referenceTaskIds kind " +
     "reason domain @type tenant acceptedOutputModes mimeType",
@@ -16,7 +16,7 @@ const URIS = words("url uri extensions");
 const FREE = words("data metadata");
 const TOKEN = /^[\w.:/+*@-]{1,256}$/;
 
-/** Kinds of texts written by people, and of everything else. */
+/** Kinds that `text` members and all other texts get. */
 interface Kinds {
   readonly text: TextAs["kind"];
   readonly other: TextAs["kind"];
@@ -26,7 +26,7 @@ interface Kinds {
 const ASKED: Kinds = { text: "user", other: "tool_args" };
 const ANSWERED: Kinds = { text: "output", other: "output" };
 
-/** Throws `TooManyTexts`. */
+/** Returns the texts of a request. Throws `TooManyTexts`. */
 export function a2aRequestTexts({ envelope, params, isKnown }: A2aRequest): AgentTexts {
   const collector = new TextCollector(envelope.text);
   readA2aParams(collector, envelope.text, isKnown, params);
@@ -51,13 +51,13 @@ export function a2aAnswerTexts(message: string): AgentTexts | undefined {
   if (root === undefined) return undefined;
   const collector = new TextCollector(message);
   const error = memberOf(root, "error");
-  // Details of an error are anybody's.
+  // The details of an error have no defined form, so every string is read.
   if (error !== undefined) collector.addAll(error, plain("output"));
   else readMember(collector, message, "", root, ANSWERED, undefined);
   return collector.texts();
 }
 
-/** Whether a response speaks 0.3, whose objects say their kind. */
+/** Returns whether a response is of A2A 0.3, whose objects have a `kind`. */
 export function isOldAnswer(message: string): boolean {
   return stringIn(message, memberOf(memberOf(placedIn(message), "result"), "kind")) !== undefined;
 }
@@ -84,7 +84,7 @@ function readMember(
     for (const member of node.members) readMember(collector, source, member.name, member.value, kinds, node);
     return;
   }
-  // Names as in 1.0 and 0.3.
+  // The member is called `raw` in 1.0 and `bytes` in 0.3.
   if (name === "raw" || name === "bytes") {
     const mediaType = stringIn(source, memberOf(parent, name === "raw" ? "mediaType" : "mimeType")) ?? "";
     collector.addEncoded(node, mediaType, plain(kinds.other, kinds.isArgument));

@@ -1,4 +1,7 @@
-/** Values of `Mcp-Name` and `Mcp-Param-*`: plain, or in base64 between markers. Source: mcp reference, 2, Value encoding. */
+/**
+ * Decodes the values of `Mcp-Name` and `Mcp-Param-*`: plain, or base64 between markers. Source: mcp reference, 2, Value
+ * encoding.
+ */
 import { isUtf8 } from "node:buffer";
 
 const PREFIX = "=?base64?";
@@ -6,7 +9,7 @@ const SUFFIX = "?=";
 const PLAIN = /^[\t\x20-\x7e]*$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** Returns `undefined` if the value cannot be decoded. */
+/** Decodes a header value. Returns `undefined` if it is malformed. */
 export function decodeHeaderValue(value: string): string | undefined {
   if (!PLAIN.test(value)) return undefined;
   const trimmed = value.trim();

@@ -1,34 +1,34 @@
 /**
- * Which strings of an MCP message are texts. Every one is, but for those that are part of its form, and those that name
- * something, which are only read: what a revision adds tomorrow is inspected and not passed over.
- * Source: mcp reference, 4 and 5; design decisions, section 11.
+ * Decides which strings of an MCP message are texts. All are, except those that belong to its form; names are read-only. So
+ * members that a later revision adds are inspected and not skipped. Source: mcp reference, 4 and 5; design decisions, section
+ * 11.
  */
 import { memberOf, type Placed, stringIn } from "../../dialects/index.ts";
 import type { TextAs, TextCollector } from "../text-collector.ts";
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
-/** Opaque, or of an enumeration, where they are as short as such are. */
+/** Members with an opaque or enumerated value. They are skipped only if the value is as short as such values are. */
 const FORM = words(
   "jsonrpc id method resultType type role mimeType status createdAt lastUpdatedAt cacheScope progressToken level mode " +
     "action stopReason includeContext format $ref $schema $id $anchor x-mcp-header theme sizes protocolVersion " +
     "supportedVersions",
 );
-/** Values that their author will read again; they must not be changed. */
+/** Values that return to their author, so they must not be changed. */
 const OPAQUE = words("requestState nextCursor cursor taskId taskIds");
 const NAMES = words("name model hints logger required subscriptionId");
 const URIS = words("uri uriTemplate src websiteUrl url resourceSubscriptions");
-/** Members below which names are chosen by the caller or the server. */
+/** Members whose content has names chosen by the caller or the server. */
 const FREE = words("arguments structuredContent data context");
-/** Values of a schema, which rewriting would change in meaning. */
+/** Members of a schema whose values lose their meaning if they are rewritten. */
 const SCHEMA_VALUES = words("pattern enum const default");
 
 const TOKEN = /^[\w.:/+#$-]{1,128}$/;
 
-/** Members that the protocol itself puts into `_meta`. */
+/** Names that the protocol itself defines in `_meta`. */
 const OWN_META = /^(?:io\.modelcontextprotocol\/|progressToken$|traceparent$|tracestate$|baggage$)/;
 
-/** Parameters of a method that is not known: every string value but what the protocol itself puts there. */
+/** Adds the texts of an unknown method's parameters: every string except the members that the protocol defines. */
 export function readFree(collector: TextCollector, source: string, params: Placed, kind: TextAs["kind"]): void {
   if (params.kind !== "object") {
     collector.addAll(params, plain(kind));
@@ -40,7 +40,7 @@ export function readFree(collector: TextCollector, source: string, params: Place
   }
 }
 
-/** `kind`: kind of every text of this message. */
+/** Adds the texts of a member. `kind` is the kind of every text of this message. */
 export function readMember(
   collector: TextCollector,
   source: string,
@@ -73,7 +73,7 @@ export function readMember(
     );
     return;
   }
-  // Content of a form that a person filled in.
+  // The member `content` beside `action` is a form that a person filled in.
   const isForm = name === "content" && memberOf(parent, "action") !== undefined;
   if (FREE.has(name) || isForm) {
     collector.addAll(node, name === "arguments" ? { ...plain(kind), isArgument: true } : plain(kind));
@@ -97,7 +97,7 @@ function isMedia(source: string, parent: Placed | undefined): boolean {
   return type === "image" || type === "audio";
 }
 
-/** Descriptions of a schema can be rewritten; its names and values can only be read. */
+/** Adds the texts of a schema. Its descriptions can be rewritten; its names and values are read-only. */
 function readSchema(
   collector: TextCollector,
   source: string,
@@ -112,7 +112,7 @@ function readSchema(
   }
   if (node.kind === "object") {
     for (const member of node.members) {
-      // Property names are arbitrary; below them a schema begins again.
+      // Property names are arbitrary; each property's value is a schema again.
       const isNames =
         name === "properties" || name === "$defs" || name === "definitions" || name === "patternProperties";
       const own = isNames ? "" : member.name;

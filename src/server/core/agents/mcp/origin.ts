@@ -1,5 +1,5 @@
 /**
- * Whether a request comes from a page that may not send it (DNS rebinding). Source: mcp reference, 8; MCP specification,
+ * Detects requests from web pages that may not send them (DNS rebinding). Source: mcp reference, 8; MCP specification,
  * Streamable HTTP, Security.
  */
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
@@ -7,7 +7,7 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
 export interface Arrival {
   readonly host: string | undefined;
   readonly origin: string | undefined;
-  /** On a loopback address. */
+  /** True if the request arrived on a loopback address. */
   readonly isLoopback: boolean;
   /** Origin of `public_url`; `undefined` if it is not set. */
   readonly publicOrigin: string | undefined;

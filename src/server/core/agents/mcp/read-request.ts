@@ -1,7 +1,6 @@
 /**
- * A request of the Model Context Protocol, revision 2026-07-28: what it asks for, or the refusal of what is none. The body
- * is the source of truth; headers are copies and must agree. Source: mcp reference, 2 to 4, and 8, whose rows are checked in
- * its order.
+ * Reads a request of the Model Context Protocol, revision 2026-07-28, or refuses it. The body is authoritative; headers repeat
+ * parts of it and must agree. Source: mcp reference, 2 to 4, and 8, whose rows are checked in order.
  */
 import { memberOf, type Placed, stringIn } from "../../dialects/index.ts";
 import { aliasIn, type Envelope, INVALID_PARAMS, INVALID_REQUEST, isJsonType, readEnvelope } from "../rpc-envelope.ts";
@@ -13,7 +12,7 @@ export const MCP_VERSION = "2026-07-28";
 export const HEADER_MISMATCH = -32020;
 export const UNSUPPORTED_VERSION = -32022;
 
-/** Version that a missing version header used to mean. */
+/** Version that older revisions assume if the version header is missing. */
 const OLDEST_VERSION = "2025-03-26";
 const VERSION_SHAPE = /^[\x21-\x7e]{1,64}$/;
 
@@ -21,7 +20,7 @@ const META = "_meta";
 const META_VERSION = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 
-/** Members of `params` that are read here or by rules, guardrails and caches. */
+/** Members of `params` that the gateway reads, here or in rules, guardrails and caches. */
 const PARAMS = [
   META,
   "name",
@@ -37,7 +36,7 @@ const PARAMS = [
   "notifications",
 ] as const;
 
-/** Member of `params` that `Mcp-Name` repeats, and whether rules read it as `name`, by method. */
+/** Member of `params` that `Mcp-Name` repeats, by method, and whether rules read it as `name`. */
 const NAMED: ReadonlyMap<string, { readonly member: string; readonly isRuled: boolean }> = new Map([
   ["tools/call", { member: "name", isRuled: true }],
   ["prompts/get", { member: "name", isRuled: true }],
@@ -49,20 +48,20 @@ const NAMED: ReadonlyMap<string, { readonly member: string; readonly isRuled: bo
 
 export interface McpRequest {
   readonly kind: "request" | "notification";
-  /** JSON text of the id, as it came; `null` of a notification. */
+  /** JSON text of the id, as received; `null` for a notification. */
   readonly id: string;
   readonly method: string;
-  /** Tool, prompt or resource that it names; empty otherwise. */
+  /** Tool, prompt or resource that the request names; otherwise empty. */
   readonly name: string;
   readonly envelope: Envelope;
   readonly params: Placed | undefined;
-  /** Whether it continues an exchange of several rounds; its result is then for this caller only. */
+  /** True if the request continues an exchange of several rounds. Its result is then for this caller only. */
   readonly isContinued: boolean;
 }
 
 export type McpReading =
   | { readonly kind: "read"; readonly request: McpRequest }
-  /** A notification of an old revision: 202, and nothing is forwarded. */
+  /** Notification of an old revision. It is answered with 202 and not forwarded. */
   | { readonly kind: "dropped" }
   | { readonly kind: "refused"; readonly fault: RpcFault };
 
@@ -89,14 +88,14 @@ export function readMcpRequest(headers: McpHeaders, body: Buffer): McpReading {
     if (isNotification) return { kind: "dropped" };
     return fault(...unsupported(stringIn(text, memberOf(params, "protocolVersion")) ?? inHeader ?? OLDEST_VERSION));
   }
-  // Servers that run it all the same would run what no rule has read.
+  // Some servers execute such a request anyway, although no rule has read it.
   if (isNotification && !method.startsWith("notifications/")) {
     return fault(INVALID_REQUEST, "Invalid request: there is no `id`, and the method is not that of a notification.");
   }
   if (params !== undefined && params.kind !== "object") return fault(INVALID_PARAMS, "Invalid params: not an object.");
   const alias = aliasIn(params, PARAMS);
   if (alias !== undefined) return fault(INVALID_PARAMS, `Invalid params: a member is spelled almost like "${alias}".`);
-  // The meta object of a notification is optional.
+  // The member `_meta` is optional in a notification.
   if (inBody === undefined && !isNotification) {
     return fault(INVALID_PARAMS, `Invalid params: \`_meta\` lacks "${META_VERSION}".`);
   }
@@ -136,15 +135,15 @@ export function readMcpRequest(headers: McpHeaders, body: Buffer): McpReading {
 /** Returns the name that a member of `params` nearly equals, so that a server might read the call differently. */
 export const mcpAliasIn = (params: Placed | undefined): string | undefined => aliasIn(params, PARAMS);
 
-/** Tool, prompt or resource that a call names, as rules read it; empty: it names none. */
+/** Returns the tool, prompt or resource that a call names, as rules read it; empty if it names none. */
 export function mcpNameIn(text: string, method: string, params: Placed | undefined): string {
   const named = NAMED.get(method);
   return named?.isRuled === true ? (stringIn(text, memberOf(params, named.member)) ?? "") : "";
 }
 
 /**
- * Returns the header that contradicts the body that it repeats; `undefined` if none does. A missing header is missing in older
- * revisions. Source: mcp reference, 2 and 8.
+ * Returns the header that contradicts the body; `undefined` if none does. A missing header is accepted, since older revisions
+ * do not have it. Source: mcp reference, 2 and 8.
  */
 export function mcpDisagreement(
   headers: McpHeaders,
@@ -170,7 +169,10 @@ export function argumentsOf({ method, envelope, params }: McpRequest): Readonly<
   return JSON.parse(envelope.text.slice(node.start, node.end)) as Record<string, JsonValue>;
 }
 
-/** Returns what a page of a list depends on beside the server: the cursor as received, and the client's extensions. */
+/**
+ * Returns a key of everything that a page of a list depends on besides the server: the cursor as received, and the names of
+ * the client's extensions.
+ */
 export function listKeyOf({ envelope, params }: McpRequest): string {
   const { text } = envelope;
   const cursor = memberOf(params, "cursor");
@@ -179,7 +181,7 @@ export function listKeyOf({ envelope, params }: McpRequest): string {
   return JSON.stringify([cursor === undefined ? null : text.slice(cursor.start, cursor.end), names]);
 }
 
-/** Answer of an endpoint of either protocol to methods other than POST; the header `allow` names POST. */
+/** Answer of the endpoints of both protocols to methods other than POST. The header `allow` names POST. */
 export const NOT_A_POST: RpcFault = {
   status: 405,
   code: INVALID_REQUEST,

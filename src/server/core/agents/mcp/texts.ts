@@ -1,4 +1,4 @@
-/** The texts of requests and answers of MCP, and both with other texts in their place. Source: design decisions, section 11. */
+/** Finds the texts of MCP requests and answers, and rewrites them. Source: design decisions, section 11. */
 import { memberOf, type Placed, placedIn } from "../../dialects/index.ts";
 import { TextCollector } from "../text-collector.ts";
 import type { AgentText, AgentTexts } from "../types.ts";
@@ -8,7 +8,7 @@ import type { McpHeaders, McpRequest } from "./read-request.ts";
 
 const MIRROR = "mcp-param-";
 
-/** Methods whose parameters are known, those of older revisions among them. Source: mcp reference, 4 and 8. */
+/** Methods whose parameters are known, including those of older revisions. Source: mcp reference, 4 and 8. */
 export const MCP_METHODS: ReadonlySet<string> = new Set([
   "server/discover",
   "tools/list",
@@ -36,7 +36,7 @@ export const MCP_METHODS: ReadonlySet<string> = new Set([
 
 export interface RewrittenRequest {
   readonly body: string;
-  /** New values by lower-case name: mirrors of arguments that changed. */
+  /** New values of headers that mirror changed arguments, by lower-case name. */
   readonly headers: ReadonlyMap<string, string>;
 }
 
@@ -46,7 +46,7 @@ export interface McpRequestTexts {
   readonly rewrite: (changes: readonly (string | undefined)[]) => RewrittenRequest;
 }
 
-/** Throws `TooManyTexts`. */
+/** Returns the texts of a request and of the headers that mirror its arguments. Throws `TooManyTexts`. */
 export function mcpRequestTexts({ envelope, method, params }: McpRequest, headers: McpHeaders): McpRequestTexts {
   const { text: source } = envelope;
   const collector = new TextCollector(source);
@@ -66,12 +66,12 @@ export function readMcpParams(
   else readFree(collector, source, params, "tool_args");
 }
 
-/** Adds the texts of what a client answers to a server's request, as older revisions have it: a result or an error. */
+/** Adds the texts of a client's answer to a server's request, which exists in older revisions: a result or an error. */
 export function readMcpReply(collector: TextCollector, source: string, said: Placed): void {
   readMember(collector, source, "", said, "tool_args", undefined);
 }
 
-/** The texts of a body, and those of the headers that mirror arguments of its `calls`. */
+/** Returns the texts of a body and of the headers that mirror arguments of its `calls`. */
 export function withMirrors(
   source: string,
   calls: readonly (Placed | undefined)[],
@@ -109,16 +109,15 @@ export function mcpAnswerTexts(message: string): AgentTexts | undefined {
 }
 
 interface Mirror {
-  /** Lower-case name. */
   readonly header: string;
   readonly text: string;
-  /** The text of the body that it repeats; undefined: it repeats none. */
+  /** Index of the body's text that the header repeats; `undefined` if it repeats none. */
   readonly at: number | undefined;
 }
 
 /**
- * A header that mirrors an argument is rewritten with it, so that both stay equal. Mirrors of numbers and booleans stay like
- * these. A header that mirrors no argument, or cannot be decoded, is a text of its own.
+ * Returns the headers that mirror arguments. A header that mirrors an argument is rewritten with it, so that both stay equal.
+ * Mirrors of numbers and booleans never change. A header that mirrors no argument, or cannot be decoded, is a text of its own.
  */
 function mirrorsOf(headers: McpHeaders, scalars: ReadonlySet<string>, texts: readonly AgentText[]): readonly Mirror[] {
   return Object.entries(headers).flatMap(([header, value]) => {
@@ -131,7 +130,7 @@ function mirrorsOf(headers: McpHeaders, scalars: ReadonlySet<string>, texts: rea
   });
 }
 
-/** Numbers and truth values among the arguments, as they are written. */
+/** Returns the numbers and booleans among the arguments, as written. */
 function argumentTexts(source: string, params: Placed | undefined): ReadonlySet<string> {
   const found = new Set<string>();
   const walk = (node: Placed): void => {
@@ -144,10 +143,10 @@ function argumentTexts(source: string, params: Placed | undefined): ReadonlySet<
   return found;
 }
 
-/** Facts about a result that can be reported without reading its texts. */
+/** Properties of a response that are known without reading its texts. */
 export interface McpOutcome {
   readonly kind: "result" | "error" | "notification" | "other";
-  /** Set for a result; `undefined` if the server speaks an old revision. */
+  /** Value of `resultType` in a result; `undefined` if the server speaks an old revision. */
   readonly resultType: string | undefined;
 }
 
@@ -165,7 +164,10 @@ export function mcpOutcome(message: string): McpOutcome {
 const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 
-/** Places are not needed to tell it, and finding them takes far longer. */
+/**
+ * Parses a message without positions, which are not needed here and take far longer to find. Returns `undefined` if it is not
+ * JSON.
+ */
 function parsed(message: string): unknown {
   try {
     return JSON.parse(message);

@@ -1,18 +1,18 @@
 /**
- * Results of `tools/list`: what a shared cache may keep of them, and what one caller is shown of them.
- * Source: mcp reference, 5 and 11; design decisions, sections 7 and 11.
+ * Results of `tools/list`: what a shared cache may keep, and which tools a caller may see. Source: mcp reference, 5 and 11;
+ * design decisions, sections 7 and 11.
  */
 import { memberOf, type Placed, placedIn, type Splice, spliced, stringIn } from "../../dialects/index.ts";
 
 export interface Shareable {
-  /** Milliseconds, above 0. */
+  /** Lifetime in milliseconds, above 0. */
   readonly ttlMs: number;
 }
 
 /** Maximum lifetime of a list that a server can ask for, in milliseconds. */
 const MAX_TTL_MS = 24 * 3_600_000;
 
-/** Returns `undefined` if the list must not be kept for others. `message`: JSON text of the response. */
+/** Returns how long a list may be shared, or `undefined` if it must not be. `message` is the JSON text of the response. */
 export function shareableOf(message: string): Shareable | undefined {
   const result = memberOf(placedIn(message), "result");
   const says = (name: string): string | undefined => stringIn(message, memberOf(result, name));
@@ -23,7 +23,7 @@ export function shareableOf(message: string): Shareable | undefined {
   return ttlMs > 0 ? { ttlMs } : undefined;
 }
 
-/** The same response as an answer to another request. `id`: JSON text. */
+/** Returns a cached response as the answer to another request. `id` is JSON text; `ttlMs` is the remaining lifetime. */
 export function answerFromCache(message: string, id: string, ttlMs: number): string {
   const root = placedIn(message);
   const result = memberOf(root, "result");
@@ -43,7 +43,8 @@ export function filterTools(message: string, shows: (name: string) => boolean): 
   const tools = memberOf(result, "tools");
   if (result?.kind !== "object" || tools?.kind !== "array") return message;
   const kept = tools.items.filter((tool) => {
-    // A tool without a name cannot be called; of two names nobody knows which one a client takes.
+    // A tool without a name cannot be called. If a tool has two names, clients may take either, so both must be
+    // allowed.
     const names = tool.kind === "object" ? tool.members.filter(({ name }) => name === "name") : [];
     return names.length > 0 && names.every(({ value }) => shows(stringIn(message, value) ?? ""));
   });

@@ -1,4 +1,4 @@
-/** Refusals of requests that another proxy routes, as clients of the protocol read them. */
+/** Writes refusals of requests that another proxy routes, in the form that the protocol's clients read. */
 import type { GatewayError } from "../../../../base/index.ts";
 import { FAULT_STATUS } from "../a2a/a2a-faults.ts";
 import { type AgentProtocol, ERROR_INFO, OWN_DOMAIN, rpcError, rpcRefusal } from "../rpc-refusal.ts";
@@ -6,14 +6,14 @@ import { type AgentProtocol, ERROR_INFO, OWN_DOMAIN, rpcError, rpcRefusal } from
 export interface ProxiedShape {
   readonly protocol: AgentProtocol;
   readonly binding: "rpc" | "rest";
-  /** JSON texts of the ids that wait for an answer; empty if none are known. */
+  /** JSON texts of the ids that expect an answer; empty if none are known. */
   readonly ids: readonly string[];
   readonly isBatch: boolean;
-  /** JSON-RPC code, in place of the gateway's own. */
+  /** JSON-RPC error code that replaces the gateway's own. */
   readonly code?: number;
 }
 
-/** JSON text of the answer's body. */
+/** Returns the JSON text of the answer's body. */
 export function proxiedRefusal(shape: ProxiedShape, error: GatewayError, requestId: string): string {
   const { protocol, binding, ids, isBatch, code } = shape;
   if (binding === "rest") return restRefusal(error, requestId);
@@ -24,11 +24,11 @@ export function proxiedRefusal(shape: ProxiedShape, error: GatewayError, request
   return isBatch && ids.length > 0 ? `[${ids.map(refusalOf).join(",")}]` : refusalOf(ids[0] ?? "null");
 }
 
-/** HTTP status. Faults of the protocol have the protocol's own. */
+/** Returns the HTTP status of a refusal. Errors that A2A defines have the status of that protocol. */
 export const proxiedStatus = ({ protocol, binding, code }: ProxiedShape, { status }: GatewayError): number =>
   protocol === "a2a" && binding === "rpc" && code !== undefined ? FAULT_STATUS : status;
 
-/** Source: A2A specification, 11.6; Google AIP-193. */
+/** Writes a refusal for the HTTP+JSON binding. Source: A2A specification, 11.6; Google AIP-193. */
 function restRefusal({ code, message, status }: GatewayError, requestId: string): string {
   const info = {
     "@type": ERROR_INFO,
@@ -46,7 +46,7 @@ export interface GrpcStatus {
 
 const OTHER: GrpcStatus = { code: 2, name: "UNKNOWN" };
 
-/** Source: google.rpc.Code. */
+/** gRPC status by HTTP status. Source: google.rpc.Code. */
 const STATUSES: ReadonlyMap<number, GrpcStatus> = new Map([
   [400, { code: 3, name: "INVALID_ARGUMENT" }],
   [401, { code: 16, name: "UNAUTHENTICATED" }],

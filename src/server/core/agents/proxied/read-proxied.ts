@@ -1,8 +1,7 @@
 /**
- * A request of MCP or A2A that another proxy routes, of whatever revision: what its texts are, and what rules may read of
- * it. Nothing is asked of a version here, which is between client and server; what two readers could take for different
- * messages is refused as the hops refuse it. Source: mcp reference, 3 to 8; a2a reference, 3 to 7; design decisions,
- * sections 7, 11 and 19.
+ * Reads a request of MCP or A2A that another proxy routes, of any revision: its texts, and what rules may read. Versions are
+ * not checked, since they are between client and server. A request that two parsers could read differently is refused, as on
+ * the gateway's own endpoints. Source: mcp reference, 3 to 8; a2a reference, 3 to 7; design decisions, sections 7, 11 and 19.
  */
 import { isUtf8 } from "node:buffer";
 import { memberOf, type Placed, placedIn, stringIn } from "../../dialects/index.ts";
@@ -34,16 +33,16 @@ import type { ProxiedShape } from "./proxied-refusal.ts";
 import { NO_IDS, type ProxiedArrival, protocolInHeaders, protocolOfMethod, saysA2a } from "./recognise.ts";
 import { restMethod } from "./rest.ts";
 
-/** Maximum messages of a batch; each is judged separately. */
+/** Maximum number of messages in a batch. Each is judged separately. */
 const MAX_BATCH = 100;
 
-/** Besides those of a request, in what a client answers. */
+/** Members of a client's answer, in addition to those of a request. */
 const REPLY = ["result", "error"];
 
 export interface ProxiedCall {
-  /** Empty for an answer to the server's own request. */
+  /** Method of the call. Empty for an answer to a request of the server. */
   readonly method: string;
-  /** Tool, prompt or resource; empty: it names none. */
+  /** Tool, prompt or resource that the call names; empty if it names none. */
   readonly name: string;
 }
 
@@ -54,11 +53,11 @@ export interface ProxiedTexts extends McpRequestTexts {
 
 export interface ProxiedRequest {
   readonly shape: ProxiedShape;
-  /** Single call, or the calls of a batch in order. */
+  /** Calls of a batch in order, or the single call. */
   readonly calls: readonly ProxiedCall[];
-  /** Whether it asks an agent to post its results to a URL. */
+  /** True if the request asks an agent to post its results to a URL. */
   readonly asksForPush: boolean;
-  /** Throws `TooManyTexts`. */
+  /** Returns the texts of the request. Throws `TooManyTexts`. */
   readonly texts: () => ProxiedTexts;
 }
 
@@ -66,10 +65,10 @@ export type ProxiedReading =
   /** The request belongs to neither protocol. */
   | { readonly kind: "other" }
   | { readonly kind: "read"; readonly request: ProxiedRequest }
-  /** The message quotes nothing of the request. `shape` contains the number of the fault. */
+  /** `message` quotes nothing of the request. `shape` contains the error code. */
   | { readonly kind: "refused"; readonly shape: ProxiedShape; readonly message: string };
 
-/** `body`: after decompression. */
+/** Reads a request of another proxy. `body` is decompressed. */
 export function readProxied(arrival: ProxiedArrival, body: Buffer): ProxiedReading {
   const { verb, path, headers } = arrival;
   const rest = restMethod(verb, path, saysA2a(headers));
@@ -79,7 +78,7 @@ export function readProxied(arrival: ProxiedArrival, body: Buffer): ProxiedReadi
   const text = isUtf8(body) ? body.toString("utf8") : undefined;
   const root = text === undefined ? undefined : placedIn(text, MAX_VALUES);
   if (text === undefined || root === undefined) {
-    // Its meaning is unknown; a message of the protocol would contain other texts than its strings.
+    // The body cannot be read. It is refused only if it is meant as a message of the protocol.
     const isMeant = announced !== undefined && isJsonType(String(headers["content-type"] ?? ""));
     if (!isMeant && !(text !== undefined && isRpcWritten(text))) return OTHER;
     const shape = { protocol: announced ?? "mcp", binding: "rpc", ...NO_IDS, code: PARSE_ERROR } as const;
@@ -126,7 +125,7 @@ export function readProxied(arrival: ProxiedArrival, body: Buffer): ProxiedReadi
 
 const OTHER: ProxiedReading = { kind: "other" };
 
-/** The name may also contain an escape. */
+/** Byte sequences of which a JSON-RPC message contains at least one. The name `jsonrpc` may be written with escapes. */
 const MAY_BE_RPC = ['"jsonrpc"', "\\u"];
 
 function refused(shape: ProxiedShape, message: string): ProxiedReading {
@@ -134,18 +133,18 @@ function refused(shape: ProxiedShape, message: string): ProxiedReading {
 }
 
 interface Message {
-  /** JSON text; `undefined` for a notification, which gets no answer. */
+  /** JSON text of the id; `undefined` for a notification, which gets no answer. */
   readonly id: string | undefined;
   readonly method: string;
   readonly name: string;
-  /** Parameters; of a reply its result or error. */
+  /** Parameters of a request; result or error of a reply. */
   readonly said: Placed | undefined;
   readonly isReply: boolean;
   /** Members that the protocol does not define. */
   readonly beside: readonly Placed[];
 }
 
-/** Returns `undefined` if none of the messages belongs to either protocol. */
+/** Returns the protocol of the messages, or `undefined` if none of them belongs to either protocol. */
 function protocolOf(
   text: string,
   nodes: readonly Placed[],
@@ -162,9 +161,9 @@ function protocolOf(
     if (protocol !== undefined) return protocol;
   }
   const asks = nodes.some((node) => stringIn(text, memberOf(node, "method")) !== undefined);
-  // Clients send other things beside messages, such as registrations, with the same headers.
+  // Clients send other bodies with the same headers, such as registrations.
   if (announced !== undefined && (isRpc || asks)) return announced;
-  // A client's answer to a server, which exists only in MCP.
+  // Only MCP has answers of a client to a server.
   const isReply = nodes.some((node) => REPLY.some((name) => memberOf(node, name) !== undefined));
   return isRpc && isReply && !asks ? "mcp" : undefined;
 }
@@ -172,7 +171,7 @@ function protocolOf(
 interface Fault {
   readonly fault: string;
   readonly code: number;
-  /** JSON text. */
+  /** JSON text of the message's id. */
   readonly id: string;
 }
 
@@ -208,7 +207,10 @@ function doubtInParams(params: Placed | undefined): string | undefined {
 const doubtInA2a = (text: string, method: string, params: Placed | undefined): string | undefined =>
   method === "SendMessage" || method === "SendStreamingMessage" ? doubtInMessage(text, params) : undefined;
 
-/** `read`: members that are read by their meaning. */
+/**
+ * Returns the values of members that are neither part of the envelope nor in `read`, the members that are read by their
+ * meaning.
+ */
 function besideIn(node: Placed, read: readonly string[]): readonly Placed[] {
   if (node.kind !== "object") return [];
   const own = ["jsonrpc", "id", "method", ...read];
@@ -238,7 +240,7 @@ function textsOf(
     collector.texts(),
     headers,
   );
-  // Texts of headers belong to the last message.
+  // The texts of headers count as part of the last message.
   ends[ends.length - 1] = all.texts.length;
   return { ...all, ends };
 }
@@ -281,7 +283,7 @@ function readRest(method: string, body: Buffer): ProxiedReading {
   };
 }
 
-/** Whether JSON that has too many places to be read is a message of JSON-RPC. */
+/** Returns whether a text that could not be read with positions is JSON-RPC. */
 function isRpcWritten(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);

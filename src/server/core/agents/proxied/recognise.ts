@@ -1,4 +1,4 @@
-/** Which protocol a request of a proxy speaks, as far as its head and its method tell. */
+/** Detects which protocol a proxied request speaks, from its headers, path and method. */
 
 import { isA2aMethod } from "../a2a/index.ts";
 import { MCP_METHODS, type McpHeaders } from "../mcp/index.ts";
@@ -7,11 +7,10 @@ import type { ProxiedShape } from "./proxied-refusal.ts";
 import { restMethod } from "./rest.ts";
 
 export interface ProxiedArrival {
-  /** HTTP method. */
   readonly verb: string;
-  /** Without its query. */
+  /** Path without the query. */
   readonly path: string;
-  /** Names in lower case, what stood twice joined with a comma. */
+  /** Headers by lower-case name; repeated ones are joined with a comma. */
   readonly headers: McpHeaders;
 }
 
@@ -20,14 +19,14 @@ const OF_MCP = ["mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-i
 export const saysA2a = (headers: McpHeaders): boolean =>
   headers["a2a-version"] !== undefined || headers["a2a-extensions"] !== undefined;
 
-/** Returns `undefined` if there is no header of either protocol, or headers of both. */
+/** Returns the protocol that the headers indicate; `undefined` if there is no header of either protocol, or headers of both. */
 export function protocolInHeaders(headers: McpHeaders): AgentProtocol | undefined {
   const isMcp = OF_MCP.some((name) => headers[name] !== undefined);
   if (isMcp === saysA2a(headers)) return undefined;
   return isMcp ? "mcp" : "a2a";
 }
 
-/** Returns the protocol of a method. A header only decides if both protocols have the method. `undefined` if neither does. */
+/** Returns the protocol that has the method, or `undefined`. If both have it, `isOfTask` decides. */
 export function protocolOfMethod(method: string, isOfTask: boolean): AgentProtocol | undefined {
   const isMcp = MCP_METHODS.has(method);
   const isA2a = isA2aMethod(method);
@@ -36,7 +35,10 @@ export function protocolOfMethod(method: string, isOfTask: boolean): AgentProtoc
   return isMcp ? "mcp" : undefined;
 }
 
-/** The shape of a refusal of what was not read; undefined: its head does not tell of either protocol. */
+/**
+ * Returns the form of a refusal for a request that was not read, from its path and headers; `undefined` if they indicate no
+ * protocol.
+ */
 export function shapeByHeaders({ verb, path, headers }: ProxiedArrival): ProxiedShape | undefined {
   if (restMethod(verb, path, saysA2a(headers)) !== undefined) return { protocol: "a2a", binding: "rest", ...NO_IDS };
   const protocol = protocolInHeaders(headers);

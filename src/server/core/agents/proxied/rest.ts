@@ -1,13 +1,13 @@
 /**
- * Requests of A2A over HTTP and JSON, recognized by their path: the body is the method's parameters. A proxy may add any
- * prefix. Source: A2A specification, 11 (HTTP+JSON binding).
+ * Recognizes A2A requests of the HTTP+JSON binding by their path; the body is the method's parameters. A proxy may add any
+ * prefix. Source: A2A specification, 11.
  */
 
 interface RestRow {
   readonly verb: "GET" | "POST" | "DELETE";
   readonly path: RegExp;
   readonly method: string;
-  /** Path that others use too: it counts as A2A only if a header says so. */
+  /** True if other protocols use the path too. It then counts as A2A only if a header says so. */
   readonly isCommon?: true;
 }
 
@@ -31,7 +31,7 @@ const ROWS: readonly RestRow[] = [
   { verb: "GET", path: /\/extendedAgentCard$/, method: "GetExtendedAgentCard", isCommon: true },
 ];
 
-/** The method that a path asks for; undefined: it is none of A2A. `path`: without its query. */
+/** Returns the A2A method of a path, or `undefined` if it has none. `path` has no query. */
 export function restMethod(verb: string, path: string, saysA2a: boolean): string | undefined {
   return ROWS.find((row) => row.verb === verb && (saysA2a || row.isCommon !== true) && row.path.test(path))?.method;
 }

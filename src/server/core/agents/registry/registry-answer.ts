@@ -1,5 +1,6 @@
 /**
- * Answers of the registry API v0.1, for reading alone. Source: mcp-registry reference, 1, 2, 4 and 5; RFC 9457 for errors.
+ * Answers requests to the registry API v0.1, which is read-only. Source: mcp-registry reference, 1, 2, 4 and 5; RFC 9457 for
+ * errors.
  */
 import type { RegistryEntry } from "./registry-entries.ts";
 
@@ -9,7 +10,7 @@ const MAX_LIMIT = 100;
 const MAX_SEARCH_LENGTH = 200;
 const LATEST = "latest";
 
-/** Every answer's: what consumers in browsers need. */
+/** Headers of every answer; clients in browsers need them. */
 export const REGISTRY_HEADERS: readonly (readonly [string, string])[] = [
   ["access-control-allow-origin", "*"],
   ["access-control-allow-methods", "GET, OPTIONS"],
@@ -19,14 +20,14 @@ export const REGISTRY_HEADERS: readonly (readonly [string, string])[] = [
 export interface RegistryAnswer {
   readonly status: number;
   readonly contentType: string;
-  /** JSON text; empty without a body. */
+  /** JSON text; empty if there is no body. */
   readonly body: string;
 }
 
-/** Whether a path is of the registry. */
+/** Returns whether a path belongs to the registry API. */
 export const isOfRegistry = (path: string): boolean => path === ROOT || path.startsWith(`${ROOT}/`);
 
-/** `entries`: those that the caller may see, by name. `query`: without question mark. */
+/** Answers a request. `entries` are those that the caller may see, ordered by name. `query` has no question mark. */
 export function answerRegistry(
   entries: readonly RegistryEntry[],
   { method, path, query }: { readonly method: string; readonly path: string; readonly query: string },
@@ -37,7 +38,7 @@ export function answerRegistry(
   const [root, ...named] = segments;
   if (root !== "servers") return fault(404, "Not Found", "Not found");
   if (named.length === 0) return list(entries, new URLSearchParams(query));
-  // A name has one slash, which clients encode and people do not.
+  // A name contains one slash. Clients encode it; people often do not.
   const [first = "", ...others] = named;
   const [name, rest] = first.includes("/") ? [first, others] : [`${first}/${others[0] ?? ""}`, others.slice(1)];
   const entry = entries.find((one) => one.name === name);
@@ -77,13 +78,13 @@ function list(entries: readonly RegistryEntry[], query: URLSearchParams): Regist
 
 const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
-/** An unencoded plus sign arrives as a blank. */
+/** Parses a time in milliseconds; NaN if malformed. An unencoded plus sign arrives as a space. */
 function timeOf(text: string): number {
   const written = text.replace(" ", "+");
   return RFC_3339.test(written) ? Date.parse(written) : Number.NaN;
 }
 
-/** Some clients put it into the address as it is. */
+/** Encodes a cursor in base64url, because some clients do not escape it in URLs. */
 const cursorAfter = (name: string): string => Buffer.from(name).toString("base64url");
 
 function decodedSegments(path: string): readonly string[] | undefined {
@@ -100,7 +101,7 @@ function decodedSegments(path: string): readonly string[] | undefined {
 
 const found = (body: string): RegistryAnswer => ({ status: 200, contentType: "application/json", body });
 
-/** Both forms that readers expect: a problem, and an error. */
+/** Returns an error in both forms that clients expect: RFC 9457 problem details, and a member `error`. */
 function fault(status: number, title: string, detail: string): RegistryAnswer {
   const body = JSON.stringify({ title, status, detail, error: detail });
   return { status, contentType: "application/problem+json", body };
@@ -108,7 +109,7 @@ function fault(status: number, title: string, detail: string): RegistryAnswer {
 
 const NOT_FOUND = fault(404, "Not Found", "Server not found");
 
-/** Answer if the addresses of servers are unknown. */
+/** Answer if no `public_url` is set, without which the servers' addresses are unknown. */
 export const NO_PUBLIC_URL = fault(
   503,
   "Service Unavailable",

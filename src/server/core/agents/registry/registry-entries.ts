@@ -1,6 +1,6 @@
 /**
- * Fronted MCP servers as entries of a registry: what of their configuration is published, and never where or how they are
- * reached. Source: mcp-registry reference, 2, 3 and 6; MCP registry, `server.json` 2025-12-11.
+ * Publishes fronted MCP servers as registry entries. Where and how a server is reached is never published. Source:
+ * mcp-registry reference, 2, 3 and 6; MCP registry, `server.json` 2025-12-11.
  */
 import type { Deployment } from "../../config/index.ts";
 
@@ -12,19 +12,22 @@ type McpServer = NonNullable<Deployment["mcp"]>[number];
 type Identity = NonNullable<McpServer["registry"]>;
 
 export interface RegistryEntry {
-  /** `mcp[].name`: what rules read as `server`. */
+  /** Name of the server in the configuration (`mcp[].name`), which rules read as `server`. */
   readonly server: string;
   readonly name: string;
   readonly version: string;
-  /** RFC 3339, UTC. */
+  /** Time of the last change, as RFC 3339 in UTC. */
   readonly updatedAt: string;
-  /** Lower-case name, title and description. */
+  /** Searchable text: name, title and description in lower case. */
   readonly searched: string;
-  /** JSON text of the ServerResponse. */
+  /** JSON text of the entry (`ServerResponse`). */
   readonly json: string;
 }
 
-/** In order of name. `publicUrl`: without a final slash. `changedAt`: last change of the server's entry, RFC 3339. */
+/**
+ * Returns the entries ordered by name. `publicUrl` has no final slash. `changedAt` returns the time of the server's last
+ * change, as RFC 3339.
+ */
 export function registryEntries(
   servers: readonly McpServer[],
   publicUrl: string,

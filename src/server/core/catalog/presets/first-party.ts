@@ -1,9 +1,9 @@
-/** Presets of model makers and clouds, each with its own surface. Source: provider catalog reference, 2.1. */
+/** Presets of model makers and clouds with their own API. Source: provider catalog reference, 2.1. */
 
 import { exactly, K, M, O, plus, S, without } from "../capability-sets.ts";
 import { compat, messages, OLD_MAX_TOKENS, type PresetRow } from "./row.ts";
 
-/** Extensions of other hosts, which these servers answer with 400. */
+/** Extensions of other hosts. These servers answer them with 400. */
 const EXTENSIONS = ["top_k", "thinking_budget", "thinking_replay"] as const;
 
 export const AZURE_OPENAI_BASE = "https://{resource}.openai.azure.com/openai/v1";
@@ -12,7 +12,9 @@ export const BEDROCK_ANTHROPIC_BASE = "https://bedrock-mantle.{region}.api.aws/a
 
 export const azureOpenaiClaims = () => without(O("E", "I", "T", "X", "W"), ...EXTENSIONS);
 
-/** There are no server tools, hence no web search, and no files, hence no references to them. */
+/**
+ * Returns the claims of Bedrock's messages API. It has no server tools, so no web search, and no files, so no file references.
+ */
 export const bedrockAnthropicClaims = () => without(plus(M(), "mid_system"), "server_tools", "web_search", "file_refs");
 
 const geminiClaims = () => without(S("V", "A", "J", "R", "E", "I", "B"), "penalties");
@@ -46,7 +48,7 @@ export const firstParty = (): readonly PresetRow[] => [
     plus(M(), "mid_system", "thread", "models", "count_tokens", "message_batches", "files", "skills"),
     { docs: "https://platform.claude.com/docs", servesClaude: true },
   ),
-  // `model` is the name of the deployment; no `api-version` on this path.
+  // `model` is the name of the deployment. This path takes no `api-version`.
   compat("azure-openai", AZURE_OPENAI_BASE, "AZURE_OPENAI_API_KEY", ["OSDK", "VAI"], azureOpenaiClaims(), {
     keyHeader: "api-key",
     endUserField: "safety_identifier",
@@ -68,7 +70,7 @@ export const firstParty = (): readonly PresetRow[] => [
       docs: "https://docs.aws.amazon.com/bedrock/latest/userguide/inference-responses-api.html",
     },
   ),
-  // Some models are served below `/openai/v1` only, and answer "isn't supported on this route" here.
+  // Some models are served only below `/openai/v1`; here they answer "isn't supported on this route".
   compat(
     "bedrock-mantle",
     "https://bedrock-mantle.{region}.api.aws/v1",
@@ -93,7 +95,7 @@ export const firstParty = (): readonly PresetRow[] => [
       docs: "https://platform.claude.com/docs/en/build-with-claude/claude-in-amazon-bedrock",
     },
   ),
-  // Every request needs `anthropic-workspace-id`: the client's own, or an overlay's `set_request_headers`.
+  // Every request needs `anthropic-workspace-id`, from the client or from an overlay's `set_request_headers`.
   messages("claude-aws", "https://aws-external-anthropic.{region}.api.aws", "ANTHROPIC_AWS_API_KEY", ["ASDK"], M(), {
     keyHeader: "x-api-key",
     signing: "aws-external-anthropic",
@@ -108,7 +110,7 @@ export const firstParty = (): readonly PresetRow[] => [
     geminiClaims(),
     { docs: "https://ai.google.dev/gemini-api/docs/openai" },
   ),
-  // The key is an access token that lives one hour: only a secret file that is re-read can hold it.
+  // The key is an access token that lives one hour, so it must come from a secret file that is read again.
   compat(
     "vertex-openai",
     "https://aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/endpoints/openapi",
@@ -117,7 +119,7 @@ export const firstParty = (): readonly PresetRow[] => [
     geminiClaims(),
     { docs: "https://cloud.google.com/vertex-ai" },
   ),
-  // The body is checked strictly: a field that it does not know is answered with 422.
+  // The server answers 422 to a body with an unknown field.
   compat(
     "mistral",
     "https://api.mistral.ai/v1",
@@ -162,7 +164,7 @@ export const firstParty = (): readonly PresetRow[] => [
   compat("minimax", "https://api.minimax.io/v1", "MINIMAX_API_KEY", ["DD"], S("V", "R", "X"), {
     docs: "https://platform.minimax.io",
   }),
-  // A key is bound to its region: elsewhere it is answered with 401.
+  // A key is bound to its region; other regions answer 401.
   compat(
     "alibaba",
     "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",

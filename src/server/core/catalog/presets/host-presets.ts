@@ -9,10 +9,10 @@ export const hosts = (): readonly PresetRow[] => [
     "https://openrouter.ai/api/v1",
     "OPENROUTER_API_KEY",
     ["MD", "DD"],
-    // `reasoning_details` go back signed, hence the replay.
+    // Signed `reasoning_details` are sent back, hence `thinking_replay`.
     plus(S("V", "D", "A", "J", "R", "L", "X"), "prompt_caching", "thinking_replay"),
   ),
-  // Whether penalties are accepted is not established; log probabilities and biases are answered with 400.
+  // It is unknown whether penalties are accepted. Log probabilities and biases are answered with 400.
   compat(
     "groq",
     "https://api.groq.com/openai/v1",
@@ -66,7 +66,7 @@ export const hosts = (): readonly PresetRow[] => [
   compat("baseten", "https://inference.baseten.co/v1", "BASETEN_API_KEY", ["MD"], S("V", "J", "R")),
   compat("friendli", "https://api.friendli.ai/serverless/v1", "FRIENDLI_TOKEN", ["MD"], S("J", "R")),
   compat("chutes", "https://llm.chutes.ai/v1", "CHUTES_API_KEY", ["MD", "LLP"], S("V", "J", "R"), OLD_MAX_TOKENS),
-  // PKG has `https://api.inference.net/v1`; the newer source is followed.
+  // PKG names `https://api.inference.net/v1`; the newer source is used.
   compat("inference-net", "https://inference.net/v1", "INFERENCE_API_KEY", ["MD", "PKG"], S("V")),
   compat("scaleway", "https://api.scaleway.ai/v1", "SCALEWAY_API_KEY", ["MD", "LLP", "SW"], S("V", "A", "R", "E")),
   compat(
@@ -148,6 +148,6 @@ export const hosts = (): readonly PresetRow[] => [
   ),
   compat("jina", "https://api.jina.ai/v1", "JINA_API_KEY", ["PKG"], exactly("embeddings", "rerank")),
   compat("voyage", "https://api.voyageai.com/v1", "VOYAGE_API_KEY", ["PKG", "VAI"], exactly("embeddings", "rerank")),
-  // Content given as a list of parts is not understood there, only text.
+  // The server understands content only as text, not as a list of parts.
   compat("publicai", "https://api.publicai.co/v1", "PUBLICAI_API_KEY", ["LLP"], S(), OLD_MAX_TOKENS),
 ];

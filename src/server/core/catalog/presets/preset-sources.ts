@@ -1,12 +1,12 @@
 /**
- * Sources of the tables' facts, with the date of the version that was read. A row's `verifiedAt` is the date of its newest
- * dated source, and empty if none has a date. Source: provider catalog reference, section 6, and dialects reference, section
- * 12.
+ * Sources of the facts in the preset tables, with the date of the version that was read. A row's `verifiedAt` is the date of
+ * its newest dated source, and empty if none has a date. Source: provider catalog reference, section 6, and dialects
+ * reference, section 12.
  */
 
 interface Source {
   readonly what: string;
-  /** `YYYY-MM-DD` or `YYYY-MM`; empty where the source carries none. */
+  /** Date as `YYYY-MM-DD` or `YYYY-MM`; empty if the source has none. */
   readonly date: string;
 }
 
@@ -36,7 +36,7 @@ export const SOURCES = {
   VC: { what: "vercel.com/docs/ai-gateway/anthropic-compat", date: "" },
   "BF-5097": { what: "github.com/maximhq/bifrost issue 5097", date: "" },
   DBX: { what: "docs.databricks.com, model-serving/query-anthropic-messages", date: "" },
-  /** Known from the field, not checked against a source. */
+  /** General knowledge, not checked against a source. */
   general: { what: "general knowledge", date: "" },
 } as const satisfies Readonly<Record<string, Source>>;
 

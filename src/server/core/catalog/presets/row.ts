@@ -1,6 +1,6 @@
 /**
- * The forms in which the tables of this folder are written: a preset with its own surface, and a second surface of a
- * preset. What a row leaves out has the default that `providerOf` shows.
+ * Row types of the preset tables: a preset with its own API, and a second API of a preset. The defaults of omitted fields are
+ * in `providerOf`.
  */
 
 import type { Dialect } from "../../dialects/index.ts";
@@ -15,7 +15,7 @@ interface Quirks {
   readonly keyOptional?: true;
   readonly remove?: readonly string[];
   readonly rename?: Readonly<Record<string, string>>;
-  /** The server refuses `stream_options`. */
+  /** Set if the server refuses `stream_options`. */
   readonly noStreamUsage?: true;
   /** Set if it is not `user`. */
   readonly endUserField?: "safety_identifier";
@@ -71,7 +71,7 @@ export const compat = (...row: PresetArguments): PresetRow => preset("compat", r
 
 export const messages = (...row: PresetArguments): PresetRow => preset("messages", row);
 
-/** `max_completion_tokens` under the name that older servers know. */
+/** Sends `max_completion_tokens` as `max_tokens`, the name that older servers know. */
 export const OLD_MAX_TOKENS: Quirks = { rename: { max_completion_tokens: "max_tokens" } };
 
 export function providerOf(row: PresetRow, seconds: readonly SecondSurface[]): CatalogProvider {

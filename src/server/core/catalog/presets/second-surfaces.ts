@@ -40,7 +40,7 @@ const second = (
   models,
 });
 
-/** The maker's own server, which documents what it ignores. */
+/** Returns the claims of DeepSeek's messages API. Its documentation lists the fields that it ignores. */
 const deepseekClaims = (): Claims =>
   without(
     M(),
@@ -64,7 +64,7 @@ const deepseekClaims = (): Claims =>
 
 export const secondSurfaces = (): readonly SecondSurface[] => [
   {
-    // Described by its owner as for testing. A temperature above 1 is clamped there and system messages are joined.
+    // The provider describes this API as meant for testing. It limits the temperature to 1 and joins system messages.
     preset: "anthropic",
     dialect: "compat",
     base: "https://api.anthropic.com/v1",
@@ -100,7 +100,7 @@ export const secondSurfaces = (): readonly SecondSurface[] => [
   second("alibaba", "https://dashscope-intl.aliyuncs.com/apps/anthropic", "both", "2026-10", ["MD", "DD"]),
   second("xiaomi", "https://api.xiaomimimo.com/anthropic", "both", "2026-06", ["MD", "RIG"]),
   second("stepfun", "https://api.stepfun.com", "bearer", "2026-06", ["MD"], plus(K(), "effort")),
-  // A request that also carries `x-api-key` is refused there.
+  // The server refuses a request that also has `x-api-key`.
   second(
     "openrouter",
     "https://openrouter.ai/api",
@@ -120,7 +120,7 @@ export const secondSurfaces = (): readonly SecondSurface[] => [
   ),
   second("vercel", "https://ai-gateway.vercel.sh", "bearer", "2026-01", ["VC"]),
   second("digitalocean", "https://inference.do-ai.run", "bearer", "2026-06", ["MD"]),
-  // Claude models only; the patterns are the names under which each host lists them.
+  // These APIs serve Claude models only. The patterns are the names under which each host lists them.
   second("gmicloud", "https://api.gmi-serving.com", "bearer", "2026-06", ["MD"], K(), ["anthropic/claude-*"]),
   second("databricks", "https://{host}/serving-endpoints/anthropic", "bearer", "2026-04", ["DBX"], K(), [
     "databricks-claude-*",
@@ -133,7 +133,7 @@ export const secondSurfaces = (): readonly SecondSurface[] => [
   second("ollama-cloud", "https://ollama.com", "bearer", "2026-10", ["DD"]),
   second("lmstudio", "http://localhost:1234", "bearer", "2026-10", ["DD"]),
   second("llamacpp", "http://localhost:8080", "bearer", "2026-01", ["HFB"]),
-  // One resource serves both addresses.
+  // One Azure resource serves both addresses.
   { ...second("azure-openai", AZURE_FOUNDRY_BASE, "x-api-key", "2026-07-02", ["ASDK", "MD"], M()), servesClaude: true },
   {
     preset: "azure-foundry",

@@ -1,6 +1,6 @@
 /**
- * Presets of servers that one runs oneself, usually behind a `pool`. Source: provider catalog reference, 2.3. The route
- * `completions` is general knowledge of these servers, as is all of `sglang` and the address of `llamacpp`.
+ * Presets of self-hosted servers, usually behind a `pool`. Source: provider catalog reference, 2.3. The route `completions`,
+ * everything about `sglang`, and the address of `llamacpp` are general knowledge.
  */
 
 import { plus, S, without } from "../capability-sets.ts";
