@@ -9,22 +9,22 @@ import { ModelError } from "./model-error.ts";
 import type { ModelNeed } from "./model-needs.ts";
 import type { ModelStore, ModelView, Progress } from "./types.ts";
 
-/** Models that are fetched at once; files of each are, too. */
+/** Maximum number of models fetched at once; the files of each are fetched in parallel too. */
 const CONCURRENT_MODELS = 2;
 const FIRST_RETRY_MS = 30_000;
 const LONGEST_RETRY_MS = 600_000;
-/** A line of the log each, and each tenth of the way, but not more than one a second. */
+/** Interval between log lines, which are also written at each tenth of the total, at most once a second. */
 const LOG_EVERY_MS = 10_000;
 const LOG_AT_MOST_EVERY_MS = 1_000;
 
 export interface ModelStatus {
   readonly name: string;
   readonly state: "ready" | "fetching" | "failed";
-  /** Bytes. */
+  /** Bytes fetched so far. */
   readonly done: number;
-  /** Bytes; `undefined` until the hub has answered. */
+  /** Total bytes; `undefined` until the hub has answered. */
   readonly total: number | undefined;
-  /** Why it cannot be fetched; it is tried again. */
+  /** Error of the last attempt; another one follows. `undefined` if none failed. */
   readonly message: string | undefined;
 }
 
@@ -34,9 +34,9 @@ export interface ModelSupply {
   /** Replaces the set of wanted models; missing ones are fetched. */
   want(needs: readonly ModelNeed[]): void;
   wanted(): readonly ModelNeed[];
-  /** State of the wanted models, in their order. */
+  /** Returns the state of the wanted models, in their order. */
   standing(): readonly ModelStatus[];
-  /** Called when a model has come, or could not be fetched; not for its progress. */
+  /** Registers a listener that is called when a model has arrived or could not be fetched, but not for progress. */
   onChange(listener: () => void): () => void;
   close(): void;
 }
@@ -187,7 +187,10 @@ const readyOf = (name: string, size: number): ModelStatus => ({
   message: undefined,
 });
 
-/** Returns `undefined` if the cache cannot be read; the reason is reported when the model is fetched. */
+/**
+ * Looks a model up in the cache. Returns `undefined` if the cache cannot be read; fetching the model then reports the
+ * reason.
+ */
 async function lookUp(store: ModelStore, { model, parts }: ModelNeed): Promise<ModelView | undefined> {
   try {
     const manifest = await store.known(model, parts);

@@ -13,15 +13,15 @@ const LIVE_LOCK_MS = 60_000;
 
 export interface StockedModel {
   readonly name: string;
-  /** Bytes; `undefined` if the size is not known here. */
+  /** Size in bytes; `undefined` if it is not known on this node. */
   readonly size: number | undefined;
   readonly isCached: boolean;
 }
 
 export interface Unused {
-  /** Relative to the cache. */
+  /** Path relative to the cache. */
   readonly path: string;
-  /** Bytes on the disk that go with it: of a view none, whose files are links. */
+  /** Bytes that removing this frees: 0 for a view, whose files are links. */
   readonly size: number;
 }
 
@@ -30,7 +30,7 @@ export interface Stock {
   readonly unused: readonly Unused[];
 }
 
-/** `needs`: models in use. Uses no network and writes nothing. */
+/** Takes inventory of the cache. `needs`: models in use. Uses no network and writes nothing. */
 export async function takeStock(
   store: ModelStore & { readonly directory: string },
   needs: readonly ModelNeed[],
@@ -77,8 +77,8 @@ async function unusedIn(
 }
 
 /**
- * Removes them. Views go before contents, so that none is left that is not whole. Rejects with `ModelError` while a download
- * goes on. `now`: milliseconds since 1970.
+ * Removes unused entries. Views are removed before contents, so that no incomplete view remains. Rejects with
+ * `ModelError` while a download is running. `now`: milliseconds since 1970.
  */
 export async function removeUnused(directory: string, unused: readonly Unused[], now: number): Promise<void> {
   const { locks } = layoutOf(directory);

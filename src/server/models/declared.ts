@@ -8,7 +8,7 @@ import { ModelError } from "./model-error.ts";
 import { isInnerPath } from "./paths.ts";
 import type { FileRole, Manifest, ManifestFile, ModelDeclaration, ModelParts } from "./types.ts";
 
-/** Under which name a file is laid out. The graph refers to its external data by name, so that they keep theirs. */
+/** Names of files in the view, by role. External data keep their names, since the graph refers to them by name. */
 const NAMES: Readonly<Partial<Record<FileRole, string>>> = {
   graph: "model.onnx",
   tokenizer: "tokenizer.json",
@@ -16,10 +16,10 @@ const NAMES: Readonly<Partial<Record<FileRole, string>>> = {
   special_tokens_map: "special_tokens_map.json",
 };
 
-/** Roles that a graph which runs elsewhere leaves over. */
+/** Roles that are needed if the graph runs elsewhere. */
 const OF_TEXT: ReadonlySet<FileRole> = new Set(["tokenizer", "config"]);
 
-/** Throws `ModelError`. */
+/** Builds the manifest. Throws `ModelError`. */
 export function declaredManifest({ name, files = [] }: ModelDeclaration, parts: ModelParts): Manifest {
   const all = files.map(({ role: word, url, sha256, size }): ManifestFile => {
     const role = word === "model" ? "graph" : word;

@@ -1,6 +1,6 @@
 /**
- * Names of the files in which an ONNX graph keeps its tensors, read without loading it: the protobuf is walked field by
- * field, and what is long is skipped over. Source: onnx.proto (ModelProto 7, GraphProto 1 5 15, TensorProto 13,
+ * Names of the files in which an ONNX graph keeps its tensors. The protobuf is read field by field without loading it,
+ * and long fields are skipped. Source: onnx.proto (ModelProto 7, GraphProto 1 5 15, TensorProto 13,
  * StringStringEntryProto 1 2).
  */
 import { type FileHandle, open } from "node:fs/promises";

@@ -8,11 +8,11 @@ const READ_BYTES = 1 << 20;
 
 export interface Hasher {
   update(bytes: Uint8Array): void;
-  /** Call once. */
+  /** Returns the digests. May be called only once. */
   finish(): { readonly sha256: string; readonly git_blob: string };
 }
 
-/** `size`: of the whole content, with which the digest of a git blob begins. */
+/** Creates a hasher. `size`: of the whole content, since the digest of a git blob begins with it. */
 export function createHasher(size: number): Hasher {
   const sha256 = createHash("sha256");
   const blob = createHash("sha1").update(`blob ${size}\0`);

@@ -1,5 +1,6 @@
 /**
- * Size limits of models, in bytes: above any model that detects something in text, and below what would fill a disk unnoticed.
+ * Size limits of model files, in bytes: larger than any model that detects something in text, but too small to fill a
+ * disk unnoticed.
  */
 import type { FileRole, ManifestFile } from "./types.ts";
 
@@ -7,7 +8,7 @@ const MIB = 1 << 20;
 const GIB = 1024 * MIB;
 
 export const LARGEST: Readonly<Record<FileRole, number>> = {
-  // A protobuf message cannot be larger than 2 GiB, and weights beyond that lie outside of it.
+  // A protobuf message cannot exceed 2 GiB; larger weights are stored outside of it.
   graph: 4 * GIB,
   external_data: 16 * GIB,
   // The largest vocabularies in use take 35 MB.
@@ -18,7 +19,7 @@ export const LARGEST: Readonly<Record<FileRole, number>> = {
 
 const LARGEST_MODEL = 32 * GIB;
 
-/** Describes the problem; `undefined` if there is none. */
+/** Describes which limit is exceeded; returns `undefined` if none is. */
 export function sizeProblem(files: readonly ManifestFile[]): string | undefined {
   let whole = 0;
   for (const { role, path, size } of files) {

@@ -1,17 +1,20 @@
-/** Why a model cannot be had, as a line for an operator: no credential, no query of a signed address, bounded. */
+/**
+ * Error for operators that says why a model is not available: one bounded line without credentials or queries of signed
+ * addresses.
+ */
 
 export type ModelFault =
-  /** Declared or answered in a way that cannot be: no repetition helps. */
+  /** Declaration or answer that is invalid; a retry does not help. */
   | "refused"
-  /** A repository, revision or file that is not there. */
+  /** Repository, revision or file does not exist. */
   | "absent"
   /** The hub requires a token, another token, or accepted terms. */
   | "denied"
-  /** The bytes are not those of the digest or size. */
+  /** Bytes do not have the declared digest or size. */
   | "mismatch"
   /** No disk space, or no permission to write. */
   | "storage"
-  /** Network or server failure that may pass. */
+  /** Network or server failure that may be temporary. */
   | "unreachable";
 
 export interface ModelErrorOptions extends ErrorOptions {

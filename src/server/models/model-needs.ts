@@ -1,4 +1,7 @@
-/** Which declared models a document's detectors need, and what of them. Those that no detector refers to are not fetched. */
+/**
+ * Lists the models that a document's detectors need, and which parts of them. Models without a detector are not
+ * fetched.
+ */
 import type { Deployment } from "../core/config/index.ts";
 import type { ModelDeclaration, ModelParts } from "./types.ts";
 

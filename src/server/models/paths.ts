@@ -1,12 +1,18 @@
-/** Paths inside a model, which a stranger wrote: each names a file below the model's folder, and is the same on every system. */
+/**
+ * Checks paths inside a model, which are untrusted: each must name a file below the model's folder, and mean the same
+ * on every system.
+ */
 
 const LONGEST = 512;
 const DEEPEST = 16;
 
-/** Letters and digits of any script, and what file names use; no separator but `/`, nothing that a shell or a drive reads. */
+/**
+ * Allowed segment: letters and digits of any script and common punctuation of file names. It excludes separators and
+ * characters that are special to shells or drives.
+ */
 const SEGMENT = /^[\p{L}\p{N}_+=@,()[\] .-]+$/u;
 
-/** Relative, with `/` between, without a step up, an empty step or a name that hides or means a device. */
+/** Returns whether a path is relative and uses `/`, without `..`, empty segments, hidden names or device names. */
 export function isInnerPath(path: string): boolean {
   if (path.length === 0 || path.length > LONGEST) return false;
   const segments = path.split("/");
@@ -21,7 +27,7 @@ export const folderOf = (path: string): string => path.slice(0, Math.max(0, path
 
 export const below = (folder: string, name: string): string => (folder === "" ? name : `${folder}/${name}`);
 
-/** The folder, then each above it up to the top. */
+/** Returns the folder, then each of its parents up to the top. */
 export function upwards(folder: string): readonly string[] {
   const found = [folder];
   for (let at = folder; at !== ""; ) {

@@ -1,4 +1,4 @@
-/** A revision of a repository resolved to its commit: what `models pin` prints. Nothing is downloaded. */
+/** Resolves a revision of a repository to its commit, for `models pin`. Downloads nothing. */
 
 import type { ForwardProxies } from "../forward-proxy/index.ts";
 import { refusalOf } from "./fetch/download-refusal.ts";
@@ -10,11 +10,11 @@ import { ModelError } from "./model-error.ts";
 import type { ManifestFile } from "./types.ts";
 
 export interface PinQuestion {
-  /** `owner/name`. */
+  /** Repository, as `owner/name`. */
   readonly repo: string;
   /** Branch, tag or commit. */
   readonly revision: string;
-  /** Path of the graph; undefined: the usual ones. */
+  /** Path of the graph; `undefined` tries the usual paths. */
   readonly model: string | undefined;
   readonly endpoint: string | undefined;
   readonly token: string | undefined;
@@ -33,13 +33,13 @@ export interface Pin {
   readonly likely: readonly ManifestFile[];
   readonly license: string | undefined;
   readonly modifiedAt: string | undefined;
-  /** The gateway will need a token. */
+  /** True if the gateway will need a token. */
   readonly needsToken: boolean;
-  /** Why its files cannot be had with this token; undefined where they can. */
+  /** Reason why this token cannot fetch the files; `undefined` if it can. */
   readonly denied: string | undefined;
 }
 
-/** Rejects with `ModelError`. */
+/** Resolves a revision. Rejects with `ModelError`. */
 export async function pinModel(question: PinQuestion): Promise<Pin> {
   const { repo, revision, model, token, userAgent, signal } = question;
   const endpoint = endpointOf({ endpoint: question.endpoint ?? DEFAULT_ENDPOINT });

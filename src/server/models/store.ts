@@ -1,4 +1,7 @@
-/** The store of models: declarations resolved, files fetched and verified, views laid out. Source: design decisions, section 12. */
+/**
+ * Store of models: resolves declarations, fetches and verifies files, and creates views. Source: design decisions,
+ * section 12.
+ */
 
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,17 +22,17 @@ import { sizeProblem } from "./limits.ts";
 import { ModelError } from "./model-error.ts";
 import type { EnsureOptions, Manifest, ManifestFile, ModelDeclaration, ModelStore, ModelView } from "./types.ts";
 
-/** Files of one model that are fetched at once. */
+/** Maximum number of files of one model fetched at once. */
 const CONCURRENT_FILES = 4;
-/** Left free beside what is fetched: others write to the same disk. */
+/** Disk space that stays free, since other programs write to the same disk. */
 const SPARE_BYTES = 64 << 20;
 
 export interface StoreOptions extends Partial<Omit<TransportOptions, "userAgent">> {
-  /** `cache_dir`, absolute. Made when something is fetched. */
+  /** `cache_dir`, as an absolute path. Created by the first fetch. */
   readonly directory: string;
   /** Product and version, sent to hubs. */
   readonly userAgent: string;
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly now: () => number;
   readonly monotonic: () => number;
   readonly waiting?: Waiting;
@@ -46,7 +49,7 @@ export function openModelStore(options: StoreOptions): OpenStore {
   const { waiting = systemWaiting, monotonic } = options;
   const lockTimes: LockTimes = { ...LOCK_TIMES, ...options.lockTimes, monotonic, wait: waiting.wait };
   const transport = openTransport({ ...TRANSPORT_LIMITS, ...options });
-  /** Credentials and names of graphs stay out of manifests, and are found again here. */
+  /** Declaration of each manifest, for credentials and names of graphs, which manifests do not contain. */
   const declarations = new WeakMap<Manifest, ModelDeclaration>();
 
   const known: ModelStore["known"] = async (model, parts) => {
@@ -66,7 +69,7 @@ export function openModelStore(options: StoreOptions): OpenStore {
     return viewOf(layout, id, manifest);
   };
 
-  /** Fetches the missing ones of `files` and returns all with their digests in the cache. */
+  /** Fetches the missing files of `files` and returns all of them with their digests in the cache. */
   const settle = async (
     files: readonly ManifestFile[],
     source: Source,
@@ -148,7 +151,7 @@ function named({ model }: Manifest, error: unknown): unknown {
   return new ModelError(fault, `model ${model}: ${message}`, { cause: error, retryAfterMs });
 }
 
-/** Files that the graph keeps its tensors in, which are not among `files` yet. */
+/** Returns the external data files of the graph that are not among `files` yet. */
 async function dataOf(
   layout: Layout,
   files: readonly ManifestFile[],
@@ -172,7 +175,7 @@ async function dataOf(
   return data;
 }
 
-/** `bytes`: size of all files. Files already in the cache need no room. */
+/** Checks the free disk space. `bytes`: size of all files. Files already in the cache need no space. */
 async function checkSpace(layout: Layout, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(layout.root);
   const free = bavail * bsize;

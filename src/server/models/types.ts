@@ -1,64 +1,70 @@
 /**
- * Model artifacts as the rest of the server sees them: declared, resolved to files with digests, and lying in the cache as
- * a folder that can be opened. Source: specification document 3, `models`; design decisions, section 12. Sizes are in bytes.
+ * Types of models: declarations, manifests with digests, and views in the cache. Source: specification document 3,
+ * `models`; design decisions, section 12. Sizes are in bytes.
  */
 import type { Deployment } from "../core/config/index.ts";
 
-/** An entry of `models.models[]`, its references resolved. */
+/** Entry of `models.models[]` with resolved references. */
 export type ModelDeclaration = NonNullable<Deployment["models"]>["models"][number];
 
-/** `whole`: graph with its data, tokenizer and configuration. `text`: without the graph, which a server runs. */
+/**
+ * Files of a model that are needed. `whole`: graph with its data, tokenizer and configuration. `text`: without the
+ * graph, which a server runs.
+ */
 export type ModelParts = "whole" | "text";
 
 export const FILE_ROLES = ["graph", "external_data", "tokenizer", "config", "special_tokens_map"] as const;
 
 export type FileRole = (typeof FILE_ROLES)[number];
 
-/** Lower-case hexadecimal. `git_blob`: SHA-1 over `blob <size>\0` and the content, which hubs keep for small files. */
+/**
+ * Digest in lower-case hexadecimal. `git_blob`: SHA-1 over `blob <size>\0` and the content, which hubs list for small
+ * files.
+ */
 export type Digest =
   | { readonly kind: "sha256"; readonly hex: string }
   | { readonly kind: "git_blob"; readonly hex: string };
 
 export interface ManifestFile {
   readonly role: FileRole;
-  /** Within the view: relative, with `/`, and no step out of it. */
+  /** Path within the view: relative, with `/`, without `..`. */
   readonly path: string;
   readonly digest: Digest;
-  /** Exact. */
+  /** Exact size. */
   readonly size: number;
   readonly url: string;
 }
 
 /** Files of a model declaration. Immutable: for a hub it names one commit. */
 export interface Manifest {
-  /** `name` of the declaration. */
+  /** Name of the declaration. */
   readonly model: string;
   readonly parts: ModelParts;
   readonly files: readonly ManifestFile[];
-  /** Files that the graph may turn out to need; those it names are among `files` once it has been read. */
+  /** Files that the graph may need. Once it has been read, the ones that it names are moved to `files`. */
   readonly candidates: readonly ManifestFile[];
-  /** `undefined` for listed files. */
+  /** Hub source; `undefined` if the declaration lists its files. */
   readonly hub: { readonly endpoint: string; readonly repo: string; readonly commit: string } | undefined;
 }
 
-/** A model in the cache: verified, complete, by paths that can be opened. They are read-only, and shared. */
+/** Verified and complete model in the cache. Its files are read-only and shared. */
 export interface ModelView {
-  /** Hex SHA-256 over paths and digests: the same for the same bytes under the same names, whatever the model is called. */
+  /** Hex SHA-256 over paths and digests, independent of the model's name. */
   readonly id: string;
-  /** Absolute. */
+  /** Absolute path of the folder. */
   readonly directory: string;
-  /** Absolute; undefined with `parts: "text"`. Its external data lie where it names them. */
+  /** Absolute path of the graph; `undefined` with `parts: "text"`. Its external data are at the paths that it names. */
   readonly graph: string | undefined;
-  /** Absolute; undefined where the model has none. */
+  /** Absolute path of the tokenizer; `undefined` if the model has none. */
   readonly tokenizer: string | undefined;
-  /** `config.json` of the model: labels, `problem_type`, `pad_token_id`. Absolute; undefined where it has none. */
+  /** Absolute path of the model's `config.json` (labels, `problem_type`, `pad_token_id`); `undefined` if it has none. */
   readonly config: string | undefined;
   /** Total of all files. */
   readonly size: number;
 }
 
 export interface Progress {
-  /** On disk, or passed from there, of `total`. */
+  /** Bytes of `total` that are in the cache or were downloaded. */
   readonly done: number;
   readonly total: number;
 }
@@ -69,17 +75,17 @@ export interface EnsureOptions {
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** Rejects with `ModelError`, or with the signal's reason. */
+/** Store of models. Its methods reject with `ModelError`, or with the signal's reason. */
 export interface ModelStore {
-  /** Resolves from the cache if possible, and listed files without the network. Writes nothing. */
+  /** Resolves a declaration from the cache if possible, and listed files without the network. Writes nothing. */
   resolve(model: ModelDeclaration, parts: ModelParts, signal: AbortSignal): Promise<Manifest>;
   /** Same as `resolve`, but returns `undefined` if the network would be needed. */
   known(model: ModelDeclaration, parts: ModelParts): Promise<Manifest | undefined>;
   /**
-   * Returns `undefined` if a file is missing or damaged. Uses no network. `remembers`: stores verified digests in the cache, so
-   * that files need not be read again; without it nothing is written.
+   * Returns the view of a manifest, or `undefined` if a file is missing or damaged. Uses no network. `remembers`:
+   * stores verified digests in the cache, so that files need not be read again; without it nothing is written.
    */
   cached(manifest: Manifest, options?: { readonly remembers: boolean }): Promise<ModelView | undefined>;
-  /** Downloads what is not in the cache, verifies, and lays the view out. */
+  /** Downloads and verifies what is not in the cache, and creates the view. */
   ensure(manifest: Manifest, options: EnsureOptions): Promise<ModelView>;
 }

@@ -1,10 +1,10 @@
 /**
- * One download of a file at a time, over processes and machines that share a cache. It saves bandwidth and guards nothing:
- * two who download the same bytes end with the same file, so that a doubt is settled by going ahead. Times are in
- * milliseconds.
+ * Lock that lets only one process download a file, across processes and machines that share a cache. It only saves
+ * bandwidth: two downloads of the same bytes end with the same file, so in doubt a process proceeds without the lock.
+ * Times are in milliseconds.
  *
- * A lock is a file that its owner touches. It is dead when its process is gone from this machine, or when nobody touched it
- * while this process looked on: no clock is compared with another machine's.
+ * A lock is a file that its owner touches. It is dead when its process on this machine has ended, or when it was not
+ * touched for a while as seen by this process. No clock is compared with another machine's.
  */
 import { randomBytes } from "node:crypto";
 import { open, readFile, rename, rm, stat, utimes } from "node:fs/promises";
@@ -12,17 +12,17 @@ import { hostname } from "node:os";
 import { storageError } from "./layout.ts";
 
 const TOUCH_MS = 10_000;
-/** Six touches that did not come. */
+/** Time without a touch after which a lock is dead: six missed touches. */
 const DEAD_AFTER_MS = 60_000;
 const POLL_MS = 250;
-/** An owner who lives and does not finish is not waited for longer. */
+/** Maximum wait for an owner that is alive but does not finish. */
 const LONGEST_WAIT_MS = 60 * 60_000;
 
 export interface LockTimes {
   readonly pollMs: number;
   readonly deadAfterMs: number;
   readonly longestMs: number;
-  /** Milliseconds that never go back. */
+  /** Returns the milliseconds of a monotonic clock. */
   monotonic(): number;
   wait(ms: number, signal: AbortSignal): Promise<void>;
 }
@@ -39,8 +39,8 @@ export interface Lock {
 const OWN = new Set<string>();
 
 /**
- * Calls `isDone` while another process holds the lock; once it returns true, resolves with `undefined` and locks nothing.
- * Rejects with `ModelError` if the lock cannot be written, or with the signal's reason.
+ * Acquires the lock. Calls `isDone` while another process holds it; once that returns true, resolves with `undefined`
+ * and locks nothing. Rejects with `ModelError` if the lock cannot be written, or with the signal's reason.
  */
 export async function acquire(
   path: string,
@@ -119,7 +119,7 @@ function isGone(text: string): boolean {
   }
 }
 
-/** Uses a rename, which only one of several processes can complete. */
+/** Breaks a dead lock. Uses a rename, which only one of several processes can complete. */
 async function breakLock(path: string, expected: string): Promise<void> {
   const aside = `${path}.${randomBytes(6).toString("hex")}.dead`;
   if ((await look(path))?.text !== expected) return;

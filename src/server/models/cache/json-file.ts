@@ -1,11 +1,11 @@
-/** Small JSON files of the cache: written whole or not at all, read with suspicion. */
+/** Small JSON files of the cache: written atomically, and not trusted when read. */
 import { randomBytes } from "node:crypto";
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { fileStats, isOurs } from "./trust.ts";
 
 const MAX_BYTES = 4 << 20;
 
-/** Returns `undefined` without a file, or for one that another user wrote. */
+/** Reads a JSON file. Returns `undefined` if it does not exist or another user wrote it. */
 export async function readJsonFile(path: string): Promise<unknown> {
   const stats = await fileStats(path);
   if (stats === undefined || stats.size > MAX_BYTES || !isOurs(stats)) return undefined;

@@ -32,7 +32,7 @@ export function layoutOf(root: string): Layout {
   };
 }
 
-/** Rejects with `ModelError`. */
+/** Creates the folders of the cache. Rejects with `ModelError`. */
 export async function makeFolders({ root, ...folders }: Layout): Promise<void> {
   try {
     await mkdir(root, { recursive: true, mode: 0o755 });
@@ -58,7 +58,10 @@ const WORDS: Readonly<Record<string, string>> = {
   EMFILE: "too many files are open",
 };
 
-/** Names `cache_dir`, since that is what can be changed. What is no fault of the system's passes unchanged. */
+/**
+ * Converts a system error to a `ModelError` that names `cache_dir`, which the operator can change. Returns other errors
+ * unchanged.
+ */
 export function storageError(root: string, error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof ModelError || code === undefined) return error;

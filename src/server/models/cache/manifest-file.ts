@@ -10,14 +10,14 @@ import type { Layout } from "./layout.ts";
 
 const MAX_FILES = 1_000;
 
-/** Name of its file; `graph`: as the declaration names it. */
+/** Returns the file name of a manifest. `graph`: as the declaration names it. */
 export const manifestName = ({ hub, parts }: Pick<Manifest, "hub" | "parts">, graph: string | undefined): string =>
   `${sha256Of([hub?.endpoint, hub?.repo, hub?.commit, graph ?? "", parts].join("\n"))}.json`;
 
 const pathOf = (layout: Layout, manifest: Pick<Manifest, "hub" | "parts">, graph: string | undefined): string =>
   join(layout.manifests, manifestName(manifest, graph));
 
-/** Returns `undefined` if it was never resolved here, or the file was altered. */
+/** Reads a manifest. Returns `undefined` if it was never resolved here, or if its file was altered. */
 export async function readManifest(
   layout: Layout,
   model: string,
@@ -48,7 +48,7 @@ function isFile(value: unknown): value is ManifestFile {
   );
 }
 
-/** `manifest`: complete, with SHA-256 digests. `graph`: as in the declaration. */
+/** Stores a complete manifest with SHA-256 digests. `graph`: as in the declaration. */
 export async function keepManifest(layout: Layout, manifest: Manifest, graph: string | undefined): Promise<void> {
   const { hub, files } = manifest;
   if (hub !== undefined) await writeJsonFile(pathOf(layout, manifest, graph), { v: 1, ...hub, files });

@@ -1,7 +1,7 @@
 /**
- * A model as a folder: its files under the names that the graph expects, hard links to the contents, or copies where the
- * file system has no links. A view is whole when every file in it has its size and digest; a digest is taken again only
- * where a file does not look as it did when it was taken last.
+ * View of a model: a folder with its files under the names that the graph expects, as hard links to the contents, or
+ * copies if the file system has no links. A view is whole if every file has its size and digest. A digest is computed
+ * again only if the metadata of the file changed.
  */
 import { randomBytes } from "node:crypto";
 import { chmod, copyFile, link, mkdir, open, rename, rm } from "node:fs/promises";
@@ -42,7 +42,7 @@ export function viewOf(layout: Layout, id: string, { files }: Pick<Manifest, "fi
 
 type Record = { readonly [path: string]: Looks };
 
-/** Syncs, because content lost in a power failure would otherwise look complete. */
+/** Syncs a file, because content lost in a power failure would otherwise look complete. */
 async function syncFile(path: string): Promise<void> {
   const file = await open(path, "r");
   try {
@@ -55,8 +55,8 @@ async function syncFile(path: string): Promise<void> {
 const recordPath = (layout: Layout, id: string): string => join(layout.views, `${id}.json`);
 
 /**
- * Whether the view is there and whole. `remembers`: what had to be read again is noted, so that it need not be next time.
- * What others could change is not taken for whole where it can be replaced.
+ * Returns whether the view exists and is whole. `remembers`: stores the metadata of files that were read again, so that
+ * the next check is quick. A view that other users could change does not count as whole if it can be replaced.
  */
 export async function isWhole(
   layout: Layout,
@@ -91,7 +91,7 @@ function recordIn(value: unknown): Record {
   return typeof files === "object" && files !== null ? (files as Record) : {};
 }
 
-/** `files`: with contents that have just been verified. Rejects with the system's error. */
+/** Creates a view. `files`: files whose contents were just verified. Rejects with the system's error. */
 export async function layOut(layout: Layout, id: string, files: readonly ManifestFile[]): Promise<void> {
   const seen: { [path: string]: Looks } = {};
   for (const { path, digest } of files) {
@@ -107,7 +107,7 @@ export async function layOut(layout: Layout, id: string, files: readonly Manifes
   await writeJsonFile(recordPath(layout, id), { v: 1, files: seen });
 }
 
-/** File systems without links, links between two of them, and too many links to one file. */
+/** Errors that mean that a link is impossible: no links, two file systems, or too many links to one file. */
 const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
   "EXDEV",
   "EPERM",

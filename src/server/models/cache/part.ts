@@ -1,6 +1,7 @@
 /**
- * A file while it is downloaded: written from its start, its digests taken as it grows. What an interrupted process left is
- * taken over by renaming it, which one of several succeeds in, and is read once to take its digests.
+ * Partly downloaded file. It is written from the start, and its digests are computed as it grows. A file that an
+ * interrupted process left is taken over by renaming it, which only one process can complete, and is read once to
+ * compute its digests.
  */
 import { randomBytes } from "node:crypto";
 import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
@@ -24,7 +25,7 @@ export interface Part {
   discard(): Promise<void>;
 }
 
-/** Rejects with the system's error. */
+/** Opens a part, and continues one that was left if there is one. Rejects with the system's error. */
 export async function openPart(folder: string, { digest, size }: ManifestFile, signal: AbortSignal): Promise<Part> {
   const path = join(folder, `${digest.hex}.${randomBytes(6).toString("hex")}.part`);
   const isAdopted = await adopt(folder, digest.hex, path, size);
@@ -74,7 +75,7 @@ async function filled(
   };
 }
 
-/** The longest of those that were left, under the name `path`; the others are removed. */
+/** Takes over the longest part that was left by renaming it to `path`, and removes the others. */
 async function adopt(folder: string, hex: string, path: string, size: number): Promise<boolean> {
   const names = (await readdir(folder)).filter((name) => name.startsWith(`${hex}.`) && name.endsWith(".part"));
   const left = await Promise.all(
@@ -94,7 +95,7 @@ async function adopt(folder: string, hex: string, path: string, size: number): P
   }
 }
 
-/** `now`: milliseconds since 1970. */
+/** Deletes old unfinished downloads. `now`: milliseconds since 1970. */
 export async function sweepParts(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name);

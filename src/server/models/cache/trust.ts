@@ -1,9 +1,9 @@
-/** Whether a file may be taken for what it was when it was verified. */
+/** Checks whether a file is unchanged since it was verified. */
 
 import type { BigIntStats } from "node:fs";
 import { access, constants, lstat } from "node:fs/promises";
 
-/** Uses `lstat`, since a link could be redirected; `undefined` if it is not a file. */
+/** Returns the metadata of a file, or `undefined` if it is not a file. Uses `lstat`, since a link could be redirected. */
 export async function fileStats(path: string): Promise<BigIntStats | undefined> {
   try {
     const stats = await lstat(path, { bigint: true });
@@ -28,7 +28,7 @@ export async function isWritable(directory: string): Promise<boolean> {
   }
 }
 
-/** How a file looked. The change time cannot be set back by who changes the content. */
+/** Metadata of a file. Someone who changes the content cannot set the change time back. */
 export interface Looks {
   readonly size: number;
   readonly ino: string;

@@ -17,7 +17,7 @@ import { type Answer, place, readFailure, type Transport } from "./hub-transport
 
 /** First line of a Git LFS pointer, which a repository may hold in place of the file. */
 const POINTER = "version https://git-lfs.github.com/spec/v1";
-/** A pointer has 130 bytes. */
+/** Maximum size of a pointer file; a real one has 130 bytes. */
 const MAX_POINTER_BYTES = 1_024;
 
 export interface Source {
@@ -27,17 +27,20 @@ export interface Source {
   readonly layout: Layout;
   /** Sent only to the origin of the file's address. */
   readonly token: string | undefined;
-  /** Commit that must answer; `undefined` if any may. */
+  /** Commit that the answer must name; `undefined` if any is accepted. */
   readonly commit: string | undefined;
 }
 
 export interface Bytes {
   readonly signal: AbortSignal;
-  /** Bytes that there are now and were not before; fewer than none where a download begins again. */
+  /** Called with the progress in bytes since the last call; negative when a download restarts. */
   readonly onBytes: (bytes: number) => void;
 }
 
-/** Returns the SHA-256 under which the content is in the cache. Rejects with `ModelError`, or with the signal's reason. */
+/**
+ * Downloads a file unless it is cached. Returns the SHA-256 under which the content is in the cache. Rejects with
+ * `ModelError`, or with the signal's reason.
+ */
 export async function obtain(file: ManifestFile, source: Source, bytes: Bytes): Promise<string> {
   const { layout, lockTimes } = source;
   const { hex, kind } = file.digest;
@@ -54,7 +57,7 @@ export async function obtain(file: ManifestFile, source: Source, bytes: Bytes): 
     const lock = await acquire(join(layout.locks, `${hex}.lock`), layout.root, lockTimes, there, bytes.signal);
     if (lock === undefined) continue;
     try {
-      // Another may have finished between the look and the lock.
+      // Another process may have finished between the check and the lock.
       if (await there()) continue;
       return await download(file, source, bytes);
     } finally {
@@ -73,7 +76,7 @@ async function isSound(blob: string, { size, digest }: ManifestFile, signal: Abo
   );
 }
 
-/** Wrong bytes are fetched once more: what an interrupted process left may have been damaged. */
+/** Downloads a file. Wrong bytes are fetched once more, since a part that an interrupted process left may be damaged. */
 async function download(file: ManifestFile, source: Source, bytes: Bytes): Promise<string> {
   try {
     return await once(file, source, bytes);

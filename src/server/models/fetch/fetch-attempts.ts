@@ -1,17 +1,23 @@
-/** Retries failures that may pass: five attempts in a row without progress, after 1, 2, 4 and 8 seconds or as the server asks. */
+/**
+ * Retries temporary failures: up to five attempts in a row without progress, after 1, 2, 4 and 8 seconds or as the
+ * server asks.
+ */
 import { ModelError } from "../model-error.ts";
 
 const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 1_000;
 
 export interface Waiting {
-  /** Rejects with the signal's reason. */
+  /** Waits. Rejects with the signal's reason. */
   wait(ms: number, signal: AbortSignal): Promise<void>;
-  /** Random number in [0, 1). */
+  /** Returns a random number in [0, 1). */
   random(): number;
 }
 
-/** `work` calls `moved` when it has come further than any attempt before it. */
+/**
+ * Runs `work` until it succeeds or may not be retried. `work` calls `moved` when it progresses further than any attempt
+ * before.
+ */
 export async function repeated<Result>(
   work: (moved: () => void) => Promise<Result>,
   waiting: Waiting,

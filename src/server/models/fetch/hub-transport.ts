@@ -1,7 +1,7 @@
 /**
- * GET over HTTP with redirects followed here: the bearer token goes only to its origin, and is dropped for good at the first
- * redirect to another. Content addresses carry signatures in their query, so messages name only origin and path. Times are in
- * milliseconds. Source: RFC 9110, sections 14 and 15.4.
+ * HTTP GET client that follows redirects itself: the bearer token is sent only to its origin, and is dropped for good
+ * at the first redirect to another. Content addresses carry signatures in their query, so messages name only origin and
+ * path. Times are in milliseconds. Source: RFC 9110, sections 14 and 15.4.
  */
 import { type Dispatcher, request } from "undici";
 import { wireReason } from "../../../base/index.ts";
@@ -21,14 +21,14 @@ const MAX_DISCARDED_BYTES = 64 << 10;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 export interface TransportOptions {
-  /** Product and version. */
+  /** Product and version for the `user-agent` header. */
   readonly userAgent: string;
   readonly connectMs: number;
-  /** Longest silence before the headers. */
+  /** Timeout for the headers. */
   readonly headersMs: number;
-  /** Longest silence within a body. */
+  /** Maximum time without data within a body. */
   readonly silenceMs: number;
-  /** Left out: hubs are reached directly. */
+  /** Forward proxies; if omitted, hubs are connected to directly. */
   readonly proxies?: ForwardProxies | undefined;
 }
 
@@ -36,9 +36,9 @@ export const TRANSPORT_LIMITS = { connectMs: 10_000, headersMs: 30_000, silenceM
 
 export interface Ask {
   readonly url: URL;
-  /** Sent to the origin of `url` alone. */
+  /** Bearer token, sent only to the origin of `url`. */
   readonly token?: string | undefined;
-  /** The first byte that is wanted, where it is not the first of all. */
+  /** Offset of the first wanted byte; if omitted, the whole file. */
   readonly from?: number;
   readonly signal: AbortSignal;
 }
@@ -46,18 +46,18 @@ export interface Ask {
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Must be read or destroyed. Its errors have no kind yet: see `readFailure`. */
+  /** Body of the answer; the caller must read or destroy it. Convert its errors with `readFailure`. */
   readonly body: Dispatcher.ResponseData["body"];
   /** URL of the last redirect. */
   readonly url: URL;
-  /** Whether another origin answered than the one that was asked. */
+  /** True if a redirect led to another origin. */
   readonly hasLeft: boolean;
-  /** `x-repo-commit` of the origin that was asked. */
+  /** Header `x-repo-commit` from the requested origin. */
   readonly commit: string | undefined;
 }
 
 export interface Transport {
-  /** Rejects with `ModelError`, or with the signal's reason. */
+  /** Sends a request. Rejects with `ModelError`, or with the signal's reason. */
   open(ask: Ask): Promise<Answer>;
   close(): Promise<void>;
 }
@@ -69,7 +69,7 @@ export function openTransport(options: TransportOptions): Transport {
     headersTimeout: headersMs,
     bodyTimeout: silenceMs,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // A range is asked for on its own, and an answer must not wait for another.
+    // Answers must not wait for each other.
     pipelining: 1,
   };
   const agent = openProxyAgent(limits, proxies);
@@ -128,7 +128,7 @@ function redirectProblem(asked: URL, from: URL, to: URL): string | undefined {
   return undefined;
 }
 
-/** Judges the address as written; names are not resolved. */
+/** Returns whether a host is a private address. Names are not resolved. */
 function isPrivate(hostname: string): boolean {
   const bare = hostname.replace(/^\[|\]$/g, "");
   return isPrivateAddress(bare) ?? (bare === "localhost" || bare.endsWith(".localhost"));
@@ -136,7 +136,7 @@ function isPrivate(hostname: string): boolean {
 
 export const isLoopback = (hostname: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 
-/** Without what may hold a secret. */
+/** Returns origin and path of a URL, without the parts that may hold a secret. */
 export const place = ({ origin, pathname }: URL): string => (origin + pathname).slice(0, 300);
 
 export async function discard(body: Answer["body"]): Promise<void> {

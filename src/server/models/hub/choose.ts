@@ -1,4 +1,4 @@
-/** Which files of a repository make a model, and their digests. */
+/** Chooses the files of a repository that make up a model, with their digests. */
 import { sizeProblem } from "../limits.ts";
 import { ModelError } from "../model-error.ts";
 import { below, folderOf, isInnerPath, upwards } from "../paths.ts";
@@ -7,12 +7,15 @@ import type { ListedFile, Listing } from "./listing.ts";
 
 export const DEFAULT_ENDPOINT = "https://huggingface.co";
 
-/** Graph files that are tried, in this order. A quantized variant is never chosen automatically, since its scores differ. */
+/**
+ * Paths where a graph is looked for, in this order. A quantized variant is never chosen automatically, since its scores
+ * differ.
+ */
 export const USUAL_GRAPHS = ["onnx/model.onnx", "model.onnx"] as const;
 
 export type HubDeclaration = NonNullable<ModelDeclaration["hub"]>;
 
-/** Without a slash at its end. */
+/** Returns the hub's address without a trailing slash. */
 export const endpointOf = ({ endpoint = DEFAULT_ENDPOINT }: Pick<HubDeclaration, "endpoint">): string =>
   endpoint.replace(/\/+$/, "");
 
@@ -22,7 +25,7 @@ export function graphIn({ files }: Pick<Listing, "files">, wanted: string | unde
   return (wanted === undefined ? USUAL_GRAPHS : [wanted]).find((path) => paths.has(path));
 }
 
-/** Throws `ModelError`. */
+/** Builds the manifest of a hub model from its listing. Throws `ModelError`. */
 export function chosenManifest(
   { name, hub }: { readonly name: string; readonly hub: HubDeclaration },
   parts: ModelParts,
@@ -79,7 +82,7 @@ export function chosenManifest(
   return { model: name, parts, files, candidates, hub: { endpoint, repo, commit: revision } };
 }
 
-/** Files stored outside of git have their own digest; their git id is that of a pointer file. */
+/** Returns the digest of a file. Files stored outside of git have their own; their git id is that of a pointer file. */
 function digestOf({ sha256, blob }: ListedFile): Digest | undefined {
   if (sha256 !== undefined) {
     return typeof sha256 === "string" && /^[0-9a-f]{64}$/.test(sha256) ? { kind: "sha256", hex: sha256 } : undefined;

@@ -1,6 +1,7 @@
 /**
- * Lists a repository at one commit, with digest and size of each file: in one call, or page by page if a mirror omits the
- * digests. Source: the hub's own clients, `GET /api/models/{repo}/revision/{rev}?blobs=true` and `/tree/{commit}`.
+ * Lists a repository at one commit, with digest and size of each file: in one call, or page by page if a mirror omits
+ * the digests. Source: the official hub clients, `GET /api/models/{repo}/revision/{rev}?blobs=true` and
+ * `/tree/{commit}`.
  */
 
 import { refusalOf } from "../fetch/download-refusal.ts";
@@ -15,7 +16,7 @@ const MAX_PAGES = 100;
 export interface Hub {
   readonly transport: Transport;
   readonly waiting: Waiting;
-  /** Without a slash at its end; may have a path. */
+  /** Address of the hub without a trailing slash; may have a path. */
   readonly endpoint: string;
   readonly token: string | undefined;
 }
@@ -24,21 +25,21 @@ export interface Hub {
 export interface ListedFile {
   readonly path: string;
   readonly size: unknown;
-  /** Git id of the content, or of the pointer where `sha256` is present. */
+  /** Git id of the content, or of the pointer file if `sha256` is present. */
   readonly blob: unknown;
   /** Digest of the content, for files stored outside of git. */
   readonly sha256: unknown;
 }
 
 export interface Listing {
-  /** 40 hexadecimal digits. */
+  /** Commit, as 40 hexadecimal digits. */
   readonly commit: string;
   readonly files: readonly ListedFile[];
   readonly isGated: boolean;
   readonly isPrivate: boolean;
   /** License, as stated on the repository's page. */
   readonly license: string | undefined;
-  /** RFC 3339, as reported. */
+  /** Time of the last change in RFC 3339, as the hub reports it. */
   readonly modifiedAt: string | undefined;
 }
 
@@ -49,7 +50,7 @@ type Json = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** `revision`: branch, tag or commit. Rejects with `ModelError`. */
+/** Lists the files of a revision (branch, tag or commit). Rejects with `ModelError`. */
 export async function listRepository(hub: Hub, repo: string, revision: string, signal: AbortSignal): Promise<Listing> {
   const base = `${hub.endpoint}/api/models/${repo}`;
   const { value } = await getJson(hub, new URL(`${base}/revision/${encodeURIComponent(revision)}?blobs=true`), signal);
@@ -96,7 +97,10 @@ async function tree(hub: Hub, first: string, signal: AbortSignal): Promise<reado
   return found;
 }
 
-/** A mirror may leave the original's address in the link, and the token must go only to the mirror, so only the path is used. */
+/**
+ * Returns the address of the next page. Uses only the path of the link: a mirror may leave the original's host in it,
+ * and the token must go only to the mirror.
+ */
 function nextOf(link: string, from: URL): URL | undefined {
   const target = /<([^>]+)>\s*;\s*rel="next"/.exec(link)?.[1];
   if (target === undefined || !URL.canParse(target, from.href)) return undefined;
