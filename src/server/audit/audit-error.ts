@@ -3,7 +3,7 @@
 export type AuditErrorCode =
   /** The directory or a file in it cannot be read or written. */
   | "unwritable"
-  /** Key or journal are not what this node wrote. */
+  /** The key or the journal is not what this node wrote. */
   | "damaged"
   /** Another process holds the directory. */
   | "locked"
@@ -20,7 +20,7 @@ export class AuditError extends Error {
   }
 }
 
-/** A failed system call on `path`, as a sentence. */
+/** Returns the error of a failed system call on `path`. */
 export function unwritable(path: string, cause: unknown): AuditError {
   if (cause instanceof AuditError) return cause;
   const text = systemCode(cause) ?? (cause instanceof Error ? cause.message : String(cause));

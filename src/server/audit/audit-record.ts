@@ -11,12 +11,12 @@ import canonicalize from "canonicalize";
 import { AUDIT_EVENTS, type AuditEventName, MAX_LINE_BYTES } from "../../base/index.ts";
 import { MAX_PROOF_LENGTH } from "./group-proof.ts";
 
-/** A line with its newline: what a pipe takes in one piece. */
+/** Maximum length of a line with its newline: what a pipe takes in one piece. */
 export const MAX_RECORD_BYTES = MAX_LINE_BYTES;
 
 const HASH_DOMAIN = "gateway/audit/v1\n";
 
-/** `prev` of the first record: 32 zero bytes. */
+/** Value of `prev` in the first record: 32 zero bytes. */
 export const NO_HASH = Buffer.alloc(32).toString("base64url");
 
 /**
@@ -37,7 +37,7 @@ export interface Place {
   readonly ts: string;
 }
 
-/** The canonical form in parts, so that hash, proof and signature need no second pass over the data. */
+/** Canonical form in parts, so that hash, proof and signature need no second pass over the data. */
 export interface CanonicalParts {
   readonly beforeHash: string;
   readonly betweenHashAndProof: string;
@@ -45,7 +45,7 @@ export interface CanonicalParts {
   readonly afterSig: string;
 }
 
-/** `event`: canonical text of an object with `controls`, `data` and `event`. */
+/** Returns the canonical form in parts. `event`: canonical text of an object with `controls`, `data` and `event`. */
 export function canonicalParts(event: string, { node, kid, seq, prev, ts }: Place): CanonicalParts {
   return {
     beforeHash: `{"audit":1,${event.slice(1, -1)},`,
@@ -59,12 +59,12 @@ export function hashOf({ beforeHash, betweenHashAndProof, betweenProofAndSig, af
   return hashOfCanonical(`${beforeHash}${betweenHashAndProof}${betweenProofAndSig}${afterSig}`);
 }
 
-/** `text`: canonical form of a record without `hash`, `sig` and `proof`. */
+/** Returns the hash of a record. `text`: its canonical form without `hash`, `sig` and `proof`. */
 export function hashOfCanonical(text: string): Buffer {
   return hash("sha256", `${HASH_DOMAIN}${text}`, "buffer");
 }
 
-/** The record as its line, without the newline. `proof`: of one that shares its signature. */
+/** Returns a record as a line without the newline. `proof`: set if the record shares its signature. */
 export function sealedLine(parts: CanonicalParts, digest: string, sig: string, proof?: string): string {
   const { beforeHash, betweenHashAndProof, betweenProofAndSig, afterSig } = parts;
   const member = proof === undefined ? "" : `"proof":"${proof}",`;
@@ -77,14 +77,20 @@ export function lineBytes({ beforeHash, betweenHashAndProof, betweenProofAndSig,
   return Buffer.byteLength(beforeHash) + Buffer.byteLength(betweenHashAndProof) + ascii;
 }
 
-/** Throws for lone surrogates and numbers that are not finite; nothing that `shrinkToFit` gave has them. */
+/**
+ * Returns the canonical form of a value. Throws for lone surrogates and numbers that are not finite; results of
+ * `shrinkToFit` contain neither.
+ */
 export function canonical(value: unknown): string {
   const text = canonicalize(value);
   if (text === undefined) throw new Error("only what JSON knows has a canonical form");
   return text;
 }
 
-/** RFC 7638: SHA-256 over the key's required members in the order of their names. `raw`: 32 bytes. */
+/**
+ * Returns the thumbprint of a key as RFC 7638 defines it: SHA-256 over the required members, sorted by name. `raw`: 32
+ * bytes.
+ */
 export function thumbprintOf(raw: Uint8Array): string {
   const x = Buffer.from(raw).toString("base64url");
   return hash("sha256", `{"crv":"Ed25519","kty":"OKP","x":"${x}"}`, "base64url");

@@ -1,9 +1,10 @@
 /**
- * Core of the audit worker: events in, signed records out, in the order journal, output, acknowledgement.
+ * Core of the audit worker: turns events into signed records, writes them to the journal, then to the output, and
+ * acknowledges them.
  *
- * Events of one turn, or that arrive during a sync, form one group: one signature and one sync. Then they are reported as
- * journaled and wait for the output. Journaling does not wait for the output: without a reader the journal takes what the queue
- * holds, and the next start emits it. Source: cluster reference, 9.2.
+ * Events that arrive in one turn or during a sync form one group, with one signature and one sync. Then they are
+ * reported as journaled and wait for the output. Journaling does not wait for the output: if nobody reads it, the
+ * journal takes all that the queue holds, and the next start emits it. Source: cluster reference, 9.2.
  */
 
 import { MAX_GROUP } from "./group-proof.ts";
@@ -15,19 +16,22 @@ import type { AuditHead } from "./types.ts";
 import type { FromWorker, RecordLines, StartOptions } from "./worker-protocol.ts";
 
 /**
- * Maximum records emitted at once. A start may find many times as many in the journal, and reports them to the main thread in
- * parts.
+ * Maximum number of records emitted at once. A start may find many times as many in the journal, and reports them to
+ * the main thread in parts.
  */
 const PASS_RECORDS = 512;
 
-/** A reader that is behind is asked again soon, one that has stopped seldom. */
+/** Retry delays for a blocked output: short for a slow reader, long for one that has stopped. */
 const FIRST_RETRY_MS = 2;
 const LAST_RETRY_MS = 100;
 
 export interface Writer {
-  /** `isCounted`: whether they count as events of the main thread. */
+  /** Appends events. `isCounted`: true for events of the main thread, which are reported back as journaled. */
   append(texts: readonly string[], times: readonly number[], isCounted: boolean): void;
-  /** Resolves with the number of records that the output has not taken; they are in the journal, if there is one. */
+  /**
+   * Closes the writer. Resolves with the number of records that the output has not taken; they are in the journal, if
+   * there is one.
+   */
   close(at: number, limitMs: number): Promise<number>;
 }
 
@@ -55,14 +59,14 @@ export async function openWriter(
   let retryMs = FIRST_RETRY_MS;
   let journaledEvents = 0;
   let isBlockTold = false;
-  /** Failed, or closed. */
+  /** True after a failure or the close. */
   let isOver = false;
   let drained: (() => void) | undefined;
 
-  // An earlier process may have died within a line.
+  // An earlier process may have died in the middle of a line.
   if (outbox.length > 1) output.breakLine();
 
-  /** Any fault ends the trail: what comes after it could not be linked to what is on the disk. */
+  /** Runs an action. Any error ends the trail, since later records could not be linked to what is on disk. */
   function guarded(action: () => void): void {
     if (isOver) return;
     try {
@@ -171,7 +175,7 @@ function waitingOf({ seq, hash, line }: JournalRecord, kid: string, units: numbe
   return { seq, hash, line, kid, units };
 }
 
-/** Joined into one text for the transfer to the main thread, where each line would otherwise be an object of its own. */
+/** Joins lines into one text for the transfer to the main thread, where each line would otherwise be a separate object. */
 function linesOf(records: readonly JournalRecord[]): RecordLines {
   const changes = records.flatMap(({ line }, position) => (isChange(line) ? [position] : []));
   return { text: records.map(({ line }) => line).join("\n"), count: records.length, changes };

@@ -1,5 +1,5 @@
 /**
- * A chain being written: each record links to the one before, is hashed and signed, alone or with the others of its group.
+ * Chain of records: each links to the previous one, and is hashed and signed, alone or with the others of its group.
  * Source: cluster reference, 9.1; design decisions, section 4.
  */
 
@@ -37,7 +37,7 @@ interface Unsigned {
   readonly hash: string;
 }
 
-/** `last`: the record after which the chain continues; `undefined` for a new chain. */
+/** Creates a chain. `last`: record after which it continues; `undefined` for a new chain. */
 export function createChain(
   node: string,
   key: ChainKey,
@@ -46,11 +46,11 @@ export function createChain(
   const { kid, privateKey } = key;
   let seq = last?.seq ?? -1;
   let prev = last?.hash ?? NO_HASH;
-  // Many records are of the same millisecond.
+  // Many records have the same millisecond, so its text is cached.
   let time = 0;
   let ts = timeOf(time);
 
-  /** The record that comes next, and its hash. */
+  /** Creates the next record, and computes its hash. */
   function take({ text, at }: ChainEvent): Unsigned {
     if (at !== time) {
       time = at;
@@ -95,7 +95,7 @@ export function createChain(
   };
 }
 
-/** RFC 3339, UTC, milliseconds. */
+/** Formats a time in RFC 3339, UTC, with milliseconds. */
 function timeOf(at: number): string {
   return new Date(Number.isFinite(at) ? Math.min(Math.max(at, 0), MAX_TIME) : 0).toISOString();
 }

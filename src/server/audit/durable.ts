@@ -1,4 +1,7 @@
-/** Files that are whole after a crash: written beside their name, synced, renamed, and the directory synced. */
+/**
+ * Writes files that survive a crash complete: each is written beside its name, synced and renamed, and then its
+ * directory is synced.
+ */
 
 import {
   closeSync,
@@ -17,7 +20,7 @@ import { systemCode } from "./audit-error.ts";
 /** Suffix of an unfinished file, which is removed at the next start. */
 export const UNFINISHED = ".new";
 
-/** Created for its owner alone. Returns the open file, at its end. */
+/** Replaces a file, readable by its owner only. Returns its descriptor, positioned at its end. */
 export function replaceFile(path: string, bytes: Uint8Array): number {
   const unfinished = `${path}${UNFINISHED}`;
   rmSync(unfinished, { force: true });
@@ -34,7 +37,7 @@ export function replaceFile(path: string, bytes: Uint8Array): number {
   }
 }
 
-/** A name is durable only once its directory is synced. */
+/** Syncs a directory, which makes a new name in it durable. */
 export function syncDirectory(path: string): void {
   const fd = openSync(path, "r");
   try {

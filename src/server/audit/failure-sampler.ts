@@ -1,6 +1,7 @@
 /**
- * Samples `auth.failure` records, so that somebody who tries keys cannot fill the trail. `MAX_PER_SECOND` are recorded; all are
- * counted, and the next record reports how many were skipped since the last. Source: design decisions, section 4.
+ * Samples `auth.failure` records, so that an attacker who tries keys cannot fill the trail. At most `MAX_PER_SECOND`
+ * are recorded per second; all are counted, and the next record reports how many were skipped since the last. Source:
+ * design decisions, section 4.
  */
 
 import type { Instruments } from "../../base/index.ts";
@@ -11,17 +12,20 @@ export const MAX_PER_SECOND = 10;
 /** Maximum length of the labels `plane` and `fault`. Both are fixed lists; a bug must not create series without bound. */
 const MAX_LABEL_LENGTH = 40;
 
-/** `plane` names the interface and `fault` the reason, both from fixed lists. Nothing that the caller sent is included. */
+/**
+ * Data of an `auth.failure` event. `plane` is the interface and `fault` the reason, both from fixed lists. Nothing that
+ * the caller sent is included.
+ */
 export type AuthFailure = AuditEvent["data"];
 
 export interface FailureSampler {
-  /** Never throws. */
+  /** Counts a failure, and records it if the rate allows. Never throws. */
   failed(data: AuthFailure): void;
   /** Counts failures that were sampled elsewhere. */
   more(data: AuthFailure, count: number): void;
 }
 
-/** `now`: milliseconds, of any clock. */
+/** Creates a sampler. `now` returns milliseconds of any clock. */
 export function createFailureSampler(options: {
   readonly trail: Pick<AuditTrail, "append">;
   readonly instruments: Instruments;
@@ -54,7 +58,7 @@ export function createFailureSampler(options: {
         trail.append({ event: "auth.failure", data: suppressed === 0 ? data : { ...data, suppressed } });
         suppressed = 0;
       } catch {
-        // The trail is full or over, which it counts itself.
+        // The trail is full or has ended; it counts such refusals itself.
         suppressed += 1;
       }
     },

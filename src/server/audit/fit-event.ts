@@ -1,9 +1,9 @@
 /**
- * Makes an event fit a record of `MAX_RECORD_BYTES`: shortens long texts first, then long lists. The result is deterministic
- * and computed before signing.
+ * Makes an event fit a record of `MAX_RECORD_BYTES`: shortens long texts first, then long lists. The result is
+ * deterministic and computed before signing.
  *
- * The main thread hands an event over as the canonical text of its members, which becomes part of the record unchanged; the
- * worker parses only events that are too long.
+ * The main thread passes an event on as the canonical text of its members, which becomes part of the record unchanged.
+ * The worker parses only events that are too long.
  */
 
 import { cutText, shrinkToFit } from "../../base/index.ts";
@@ -18,21 +18,21 @@ import {
 import type { AuditEvent, JsonValue } from "./types.ts";
 
 /**
- * Maximum length in UTF-16 code units, four times what a record may hold. The worker does the exact shortening, at no cost to
- * the caller.
+ * Maximum length of an event's text, in UTF-16 code units: four times what a record may hold. The worker shortens it
+ * exactly, at no cost to the caller.
  */
 const MAX_EVENT_TEXT = 4 * MAX_RECORD_BYTES;
 
-/** Limits of `controls`, as in the deployment document: no white space; more or longer ones are cut. */
+/** Limits of `controls`, as in the deployment document. Further or longer ones are cut. */
 const MAX_CONTROLS = 16;
 const MAX_CONTROL_LENGTH = 64;
 
-/** A value that JSON writes as it is. */
+/** Value that needs no escaping in JSON. */
 const PLAIN = /^[\w.:-]{1,128}$/;
 /** Maximum length of a cached text, in UTF-16 code units. A longer text may have been shortened. */
 const MAX_TEMPLATE_TEXT = 2_048;
 
-/** The event as the text that is handed to the worker, RFC 8785 canonical; never throws. */
+/** Returns the canonical text (RFC 8785) of an event for the worker. Never throws. */
 export function eventText(event: AuditEvent): string {
   const { prepared } = event;
   if (prepared === undefined || !PLAIN.test(prepared.request)) return newText(event);
@@ -41,7 +41,7 @@ export function eventText(event: AuditEvent): string {
   const text = newText(event);
   const value = `"${request}"`;
   const at = text.indexOf(value);
-  // A value that occurs twice may be another member's as well.
+  // A value that occurs twice may also belong to another member.
   if (text.length <= MAX_TEMPLATE_TEXT && at >= 0 && text.indexOf(value, at + 1) < 0) {
     template.parts = { before: text.slice(0, at + 1), after: text.slice(at + value.length - 1) };
   }
@@ -56,7 +56,7 @@ function newText(event: AuditEvent): string {
   }
 }
 
-/** An event whose data may have become anything. */
+/** Event whose data may have been shortened to any JSON value. */
 type Told = Omit<AuditEvent, "data"> & { readonly data: JsonValue };
 
 /** Returns `undefined` if the text is too long. Throws for values that JSON cannot write. */
@@ -64,11 +64,12 @@ function canonicalText({ event, controls = [], data }: Told): string | undefined
   const few = controls.length > MAX_CONTROLS ? fitControls(controls) : controls;
   const text = JSON.stringify({ controls: few, data, event });
   if (text.length > MAX_EVENT_TEXT) return undefined;
-  // JSON's own text is canonical but for the order of names and halves of surrogate pairs, which it writes as `\ud…`.
+  // `JSON.stringify` differs from the canonical form only in the order of names and in lone surrogates, which it writes
+  // as `\ud…`.
   return isInOrder(data) && !text.includes("\\ud") ? text : canonical(JSON.parse(text));
 }
 
-/** Whether the names of each object come in the order of the canonical form. */
+/** Returns whether the names of each object are in the order of the canonical form. */
 function isInOrder(value: JsonValue | undefined): boolean {
   if (typeof value !== "object" || value === null) return true;
   if (isList(value)) return value.every(isInOrder);
@@ -86,7 +87,7 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-/** Fallback for `data` that loops, throws or cannot be written as JSON: it is cut where that happens. */
+/** Returns the text of an event whose `data` has cycles, throws or is not JSON: it is cut where that happens. */
 function boundedText(event: AuditEvent): string {
   const { event: name } = event;
   const controls = fitControls(event.controls);
@@ -94,7 +95,7 @@ function boundedText(event: AuditEvent): string {
     const text = shrinkToFit(event.data, (data) => canonicalText({ event: name, controls, data }));
     if (text !== undefined) return text;
   } catch {
-    // A getter that throws.
+    // A getter threw.
   }
   return canonical({ controls, data: { fault: "the facts could not be written" }, event: name });
 }
@@ -104,7 +105,7 @@ function fitControls(controls: readonly string[] = []): readonly string[] {
   return controls.length > MAX_CONTROLS ? [...kept, "…"] : kept;
 }
 
-/** The canonical form of a record of what `eventText` gave. */
+/** Returns the canonical form of a record. `text`: result of `eventText`. */
 export function fitEvent(text: string, place: Place): CanonicalParts {
   const parts = canonicalParts(text, place);
   return lineBytes(parts) <= MAX_RECORD_BYTES ? parts : bounded(parseEvent(text), place);

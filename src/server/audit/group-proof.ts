@@ -1,12 +1,12 @@
 /**
- * The Merkle tree over the records that share one signature, and the path that proves a record to be in it. The tree is
- * that of RFC 9162, section 2.1: a leaf is SHA-256 over 0x00 and the hash of a record, a node over 0x01 and its two
- * children, and a child without a sibling moves up as it is.
+ * Merkle tree over the records that share one signature, and the path that proves that a record is in it. The tree is
+ * that of RFC 9162, section 2.1: a leaf is SHA-256 over 0x00 and the hash of a record, a node is SHA-256 over 0x01 and
+ * its two children, and a child without a sibling moves up unchanged.
  */
 
 import { hash } from "node:crypto";
 
-/** A group of one is signed without a tree. */
+/** Minimum size of a group with a tree; a single record is signed directly. */
 const MIN_GROUP = 2;
 export const MAX_GROUP = 256;
 
@@ -14,14 +14,14 @@ export const MAX_GROUP = 256;
 const GROUP_DOMAIN = Buffer.from("gateway/audit/v1/group\n");
 
 const HASH_BYTES = 32;
-/** Levels of a tree of `MAX_GROUP` leaves, without the root's. */
+/** Maximum length of a path: levels of a tree of `MAX_GROUP` leaves, without the root. */
 const MAX_STEPS = 8;
 
-/** Length of the longest proof as text: `size.index.path`. */
+/** Maximum length of a proof as text: `size.index.path`. */
 export const MAX_PROOF_LENGTH = "256.255.".length + Math.ceil((MAX_STEPS * HASH_BYTES * 4) / 3);
 
 export interface GroupProof {
-  /** Records of the group. */
+  /** Number of records in the group. */
   readonly size: number;
   /** Position of the record in it, from 0. */
   readonly index: number;
@@ -32,11 +32,11 @@ export interface GroupProof {
 export interface GroupTree {
   /** Bytes to sign. */
   readonly signed: Buffer;
-  /** The proof of a leaf, as text. */
+  /** Returns the proof of a leaf as text. */
   proofOf(index: number): string;
 }
 
-/** `digests`: hashes of the records in order, 2 to `MAX_GROUP` of them. */
+/** Builds the tree. `digests`: hashes of 2 to `MAX_GROUP` records, in order. */
 export function growTree(digests: readonly Buffer[]): GroupTree {
   const size = digests.length;
   const levels: (readonly Buffer[])[] = [];
@@ -72,7 +72,7 @@ function levelAbove(level: readonly Buffer[]): readonly Buffer[] {
 
 const PROOF = /^([1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.([A-Za-z0-9_-]{43,342})$/;
 
-/** `undefined` for every text but the one that `proofOf` writes for a tree of that size. */
+/** Parses a proof. Returns `undefined` for any text that `proofOf` would not write. */
 export function parseProof(text: string): GroupProof | undefined {
   const [, sizeText, indexText, pathText] = PROOF.exec(text) ?? [];
   if (sizeText === undefined || indexText === undefined || pathText === undefined) return undefined;
@@ -80,7 +80,7 @@ export function parseProof(text: string): GroupProof | undefined {
   const index = Number(indexText);
   if (size < MIN_GROUP || size > MAX_GROUP || index >= size) return undefined;
   const path = Buffer.from(pathText, "base64url");
-  // Base64 has spare bits at its end, in which two texts can be the same bytes.
+  // Base64 has unused bits at its end, so two texts can decode to the same bytes.
   if (path.toString("base64url") !== pathText) return undefined;
   let steps = 0;
   for (const { hasSibling } of stepsUp(size, index)) steps += hasSibling ? 1 : 0;
@@ -100,7 +100,10 @@ export function signedBy(digest: Buffer, { size, index, path }: GroupProof): Buf
   return signedText(size, node);
 }
 
-/** The levels from a leaf up to the root: whether the node there has a sibling, and whether it is the right one. */
+/**
+ * Yields the levels from a leaf up to the root: whether the node has a sibling, and whether the node is the right
+ * child.
+ */
 function* stepsUp(size: number, index: number): Generator<{ readonly hasSibling: boolean; readonly isRight: boolean }> {
   let at = index;
   for (let width = size; width > 1; width = (width + 1) >> 1) {

@@ -1,7 +1,7 @@
 /**
- * The audit trail: a chain of signed records, its writing and its verification.
+ * Audit trail: writes and verifies a chain of signed records.
  *
- * - `verify/`: verification of a trail, offline
+ * - `verify/`: offline verification of a trail
  */
 
 export { AuditError, type AuditErrorCode } from "./audit-error.ts";

@@ -2,9 +2,9 @@
  * Format of the lines of `audit-head`: `crc32 | text`, with the checksum in eight hexadecimal digits. Source: cluster
  * reference, 9.2.
  *
- * The first line names the chain. Then come records in order of emission, and between them positions up to which the output has
- * taken them. Lines after the last acknowledged record may not have been synced, so damage there comes from a crash and is cut
- * off: nothing of it was emitted. Damage before it is tampering or a disk fault.
+ * The first line names the chain. Records follow in the order of emission, and between them the positions up to which
+ * the output has taken them. Lines after the last acknowledged record may not have been synced, so damage there comes
+ * from a crash and is cut off: none of it was emitted. Damage before it means tampering or a disk fault.
  */
 
 import { crc32 } from "node:zlib";
@@ -21,17 +21,17 @@ export interface JournalChain {
 export interface JournalRecord {
   readonly seq: number;
   readonly hash: string;
-  /** Without the newline. */
+  /** Line without the newline. */
   readonly line: string;
 }
 
 export interface JournalContent {
   readonly chain: JournalChain;
-  /** In order, without gaps; at least one. */
+  /** Records in order, without gaps; at least one. */
   readonly records: readonly JournalRecord[];
-  /** Sequence number of the last record that the output has taken; undefined when it is none of these or before. */
+  /** Sequence number of the last record that the output has taken; `undefined` if that is none of these records. */
   readonly acknowledged: number | undefined;
-  /** Bytes that are whole; what follows is torn. */
+  /** Number of valid bytes; the rest is a torn line. */
   readonly length: number;
 }
 
@@ -78,7 +78,7 @@ export function readJournal(bytes: Buffer): JournalReading {
     at = end + 1;
   }
   const last = records.at(-1);
-  // Both were written before the file got its name.
+  // Both were written before the file was renamed to its final name.
   if (chain === undefined || last === undefined) return { kind: "damaged", at };
   if (isAcknowledgedLater(bytes, at, last.seq)) return { kind: "damaged", at };
   return { kind: "read", chain, records, acknowledged, length: at };
@@ -104,7 +104,7 @@ function readLine(line: string): Line | undefined {
   }
 }
 
-/** The parser of this file; a line whose checksum is good was written by this program. */
+/** Parses a line of this file. A line with a valid checksum was written by this program. */
 function parseLine(text: string, value: unknown): Line | undefined {
   const members = value as { chain?: JournalChain; acknowledged?: number; audit?: number } & Omit<
     JournalRecord,

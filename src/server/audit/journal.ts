@@ -1,9 +1,9 @@
 /**
- * Journal file `audit-head`: records that were signed and may not have been emitted. A group of records is on disk before any
- * of it is emitted, and the acknowledged position follows emission, so a crash neither leaves a gap nor uses a number twice.
- * Source: cluster reference, 9.2.
+ * Journal file `audit-head`: records that were signed and may not have been emitted. A group of records is on disk
+ * before any of it is emitted, and is acknowledged after emission, so a crash neither leaves a gap nor uses a number
+ * twice. Source: cluster reference, 9.2.
  *
- * Beyond `ROTATE_BYTES` the file is rewritten with the last records, which the search for forks needs.
+ * Above `ROTATE_BYTES` the file is rewritten with the last records, which the search for forks needs.
  */
 
 import { closeSync, fdatasyncSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync } from "node:fs";
@@ -22,24 +22,30 @@ import {
 
 export const JOURNAL_FILE = "audit-head";
 
-/** Name for a journal that is older than what the cluster has seen of the chain. Nothing reads it. */
+/** Name of a journal that was replaced because it was behind the head that the cluster has witnessed. Nothing reads it. */
 const SUPERSEDED_FILE = "audit-head.superseded";
 
 const ROTATE_BYTES = 1 << 20;
 const KEPT_RECORDS = 256;
 
-/** Maximum size: twice what a blocked output and a full queue can produce. */
+/** Maximum size: twice the total of a full queue and of what a blocked output leaves. */
 const MAX_JOURNAL_BYTES = 256 << 20;
 
 export interface Journal {
-  /** On disk when this returns. A throw ends the journal: the file may end anywhere in the group. */
+  /**
+   * Appends records, which are on disk when this returns. A throw ends the journal, since the file may end anywhere in
+   * the group.
+   */
   append(records: readonly JournalRecord[]): void;
-  /** The output has taken every record up to this one. Not synced: what is emitted twice is one record. */
+  /**
+   * Notes that the output has taken every record up to this one. Not synced, since a record that is emitted twice
+   * counts once.
+   */
   acknowledge(seq: number): void;
   close(): void;
 }
 
-/** Returns `undefined` if there is none. Throws an `AuditError` if the journal cannot be continued. */
+/** Reads the journal. Returns `undefined` if there is none. Throws an `AuditError` if it cannot be continued. */
 export function loadJournal(dir: string): JournalContent | undefined {
   const path = join(dir, JOURNAL_FILE);
   let bytes: Buffer | undefined;
@@ -59,12 +65,12 @@ export function loadJournal(dir: string): JournalContent | undefined {
   );
 }
 
-/** The journal of a new chain, with its first records; on disk when this returns. */
+/** Creates the journal of a new chain with its first records, which are on disk when this returns. */
 export function createJournal(dir: string, chain: JournalChain, first: readonly JournalRecord[]): Journal {
   return journalOf(join(dir, JOURNAL_FILE), chain, first, undefined);
 }
 
-/** Continues the journal that `loadJournal` returned; a torn end is cut off. */
+/** Continues the journal that `loadJournal` returned. A torn end is cut off. */
 export function continueJournal(dir: string, content: JournalContent): Journal {
   return journalOf(join(dir, JOURNAL_FILE), content.chain, content.records, content);
 }
@@ -79,9 +85,9 @@ export function supersedeJournal(dir: string): void {
   }
 }
 
-/** Records as bytes, which the garbage collector does not have to traverse. */
+/** Group of records as bytes, which the garbage collector does not have to traverse. */
 interface Group {
-  /** Sequence number of the last of them. */
+  /** Sequence number of the last record. */
   readonly last: number;
   readonly count: number;
   readonly bytes: Buffer;
@@ -121,7 +127,7 @@ function journalOf(
     return { fd: openSync(path, "a"), length: to };
   }
 
-  /** Keeps all that is not acknowledged, and of the rest the last. */
+  /** Rewrites the journal with all records that are not acknowledged, and at least the last `KEPT_RECORDS`. */
   function rewritten(): { fd: number; length: number } {
     let from = kept.length;
     for (let count = 0; from > 0; from -= 1) {
@@ -151,7 +157,7 @@ function journalOf(
         const bytes = Buffer.from(acknowledgedLine(seq));
         writeWhole(fd, bytes);
         length += bytes.length;
-        // Twice as long as after the last time: what a slow output leaves is not written over and over.
+        // Waits for twice the last size, so that records that a slow output leaves are not rewritten each time.
         if (length <= Math.max(ROTATE_BYTES, 2 * lengthAfterRewrite)) return;
         const before = fd;
         ({ fd, length } = rewritten());

@@ -1,5 +1,5 @@
 /**
- * The key of a chain: `audit.key`, Ed25519, PKCS#8 PEM, readable by its owner alone. Source: specification document 1,
+ * Key of a chain: `audit.key`, Ed25519, PKCS#8 PEM, readable by its owner only. Source: specification document 1,
  * "Events"; cluster reference, 9.1.
  */
 
@@ -13,13 +13,13 @@ import { readIfThere, replaceFile, UNFINISHED } from "./durable.ts";
 
 export const KEY_FILE = "audit.key";
 
-/** An Ed25519 key in PEM has 119. */
+/** Maximum size of the file; an Ed25519 key in PEM has 119 bytes. */
 const MAX_KEY_BYTES = 4_096;
 
 export interface ChainKey {
   readonly privateKey: KeyObject;
   readonly kid: string;
-  /** 32 bytes. */
+  /** Raw public key, 32 bytes. */
   readonly raw: Buffer;
 }
 
@@ -27,7 +27,7 @@ export function generateKey(): ChainKey {
   return chainKey(generatePrivateKey("ed25519"));
 }
 
-/** A new key in the place of the one that may be there; on disk when this returns. */
+/** Creates a key, replacing an existing one. It is on disk when this returns. */
 export function createKeyFile(dir: string): ChainKey {
   const key = generateKey();
   const path = join(dir, KEY_FILE);
@@ -41,11 +41,11 @@ export function createKeyFile(dir: string): ChainKey {
 
 export interface KeyFile {
   readonly key: ChainKey | undefined;
-  /** Message for the log. */
+  /** Warning for the log. */
   readonly warning: string | undefined;
 }
 
-/** Throws an `AuditError` for a file that is there and is no key. */
+/** Reads the key file. Throws an `AuditError` if its content is not a key. */
 export function readKeyFile(dir: string): KeyFile {
   const path = join(dir, KEY_FILE);
   let text: Buffer | undefined;

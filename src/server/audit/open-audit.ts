@@ -1,10 +1,10 @@
 /**
- * Audit trail on the main thread: counts what is queued, hands it to the worker, and follows what the worker has made durable
+ * Audit trail on the main thread: counts queued events, passes them to the worker, and follows which ones are on disk
  * and emitted. Interface: `types.ts`.
  *
- * An event costs the caller its canonical text. Events are gathered for `GROUP_MS` or up to `GROUP_EVENTS`, which makes one
- * message, one sync and one answer; a group that somebody waits for is sent at once. The queue counts events from `append`
- * until they are emitted, so a blocked reader leads to `audit_unavailable` and never to unlimited memory.
+ * An event costs the caller its canonical text. Events are gathered for `GROUP_MS` or up to `GROUP_EVENTS`, which makes
+ * one message, one sync and one answer; a group with an awaited event is sent at once. The queue counts events from
+ * `append` until they are emitted, so a blocked reader leads to `audit_unavailable` and never to unlimited memory.
  */
 
 import { MessageChannel } from "node:worker_threads";
@@ -21,15 +21,18 @@ import { type FromWorker, THREAD_OPTIONS, type ToWorker } from "./worker-protoco
 
 const ROOM_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD_BYTES;
 
-/** Loading the worker and reading the journal take a fraction of a second; on a machine that is short of everything, much longer. */
+/**
+ * Timeout of a start. Loading the worker and reading the journal take a fraction of a second, but much longer on an
+ * overloaded machine.
+ */
 const START_LIMIT_MS = 60_000;
-/** A hundred syncs a second leave the disk to the raft log, and each message wakes two threads. */
+/** Limits of a group. A hundred syncs a second leave the disk to the raft log, and each message wakes two threads. */
 const GROUP_MS = 10;
 const GROUP_EVENTS = 256;
 
-/** How long the output may take for what is queued at the close; the rest stays in the journal. A stop waits for it. */
+/** Time that the output may take for queued records on close; the rest stays in the journal. A stop waits for it. */
 const DRAIN_LIMIT_MS = 1_000;
-/** A worker that hangs in a write is left to itself: ending it would hang as well. */
+/** Timeout of the close. A worker that hangs in a write is abandoned, since ending it would hang as well. */
 const CLOSE_LIMIT_MS = 15_000;
 
 const MODULE = {
@@ -40,12 +43,12 @@ const MODULE = {
 export interface OpenAuditOptions extends AuditOptions {
   readonly log: Log;
   readonly instruments: Instruments;
-  /** Milliseconds since the epoch. */
+  /** Returns milliseconds since 1970. */
   readonly now?: () => number;
 }
 
 interface Waiter {
-  /** Count of events at which it is on disk. */
+  /** Number of events passed to the worker up to the awaited one, which is on disk once that many are. */
   readonly at: number;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
@@ -154,13 +157,13 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
     if (!isClosing) onEnded(error);
   }
 
-  /** Reason for refusing events once the trail has ended. */
+  /** Returns the error for new events once the trail has ended. */
   function refusal(): GatewayError | undefined {
     if (isClosing) return unavailable("The audit trail is closed.");
     return fault === undefined ? undefined : unavailable("The audit trail has failed.", fault);
   }
 
-  /** Throws `audit_unavailable` when `bytes` more are too many. */
+  /** Reserves `bytes` in the queue. Throws `audit_unavailable` if they do not fit. */
   function admit(bytes: number): void {
     if (refusal() === undefined && queue.admit(bytes)) return;
     metrics.refused.inc();
@@ -278,7 +281,10 @@ function late(dir: string | undefined): AuditError {
   );
 }
 
-/** A worker in a blocked write cannot be terminated before it returns; the process does not wait for that. */
+/**
+ * Ends the worker. One in a blocked write cannot be terminated before the write returns; the process does not wait for
+ * that.
+ */
 async function endWorker(worker: Thread<ToWorker>): Promise<void> {
   worker.hold(false);
   let limit: NodeJS.Timeout | undefined;

@@ -7,10 +7,11 @@
  * | present | present | continues if they belong together and to this node; otherwise refused |
  * | present | - | the journal is lost: new key, new chain; a number is never guessed |
  * | - | present | refused |
- * | present | older than the cluster has witnessed | directory from a backup: put aside, new key, new chain |
+ * | present | behind the head that the cluster has witnessed | restored from a backup: journal put aside, new key, new chain |
  *
- * A new chain is made in steps, each durable before the next: journal put aside, key replaced, journal created with the first
- * record. After a crash between two of them there is a key without a journal, and the next start begins a new chain.
+ * A new chain is made in steps, each durable before the next: journal put aside, key replaced, journal created with the
+ * first record. After a crash between two of them there is a key without a journal, and the next start begins a new
+ * chain.
  */
 
 import { AuditError, unwritable } from "./audit-error.ts";
@@ -32,14 +33,14 @@ import type { StartOptions } from "./worker-protocol.ts";
 
 export interface OpenChain {
   readonly chain: Chain;
-  /** Both are absent without a directory. */
+  /** Journal and lock; `undefined` without a directory. */
   readonly journal: Journal | undefined;
   readonly lock: Lock | undefined;
   /** Records in the journal that were not acknowledged. They are emitted before anything else, byte for byte. */
   readonly pending: readonly JournalRecord[];
-  /** Acknowledged ones that the journal has kept. */
+  /** Acknowledged records that are still in the journal. */
   readonly recent: readonly JournalRecord[];
-  /** `undefined` for a chain that the cluster knows. */
+  /** Predecessor to report to the cluster; `undefined` if the cluster knows the chain. */
   readonly succeeds: AuditHead | null | undefined;
   readonly warnings: readonly string[];
 }
@@ -116,11 +117,14 @@ function refuseForeign({ nodeId }: StartOptions, dir: string, key: ChainKey, { c
   }
 }
 
-/** Whether going on would use numbers again that the cluster has seen used. What is witnessed was on this disk before. */
+/**
+ * Returns whether the journal is behind what the cluster has witnessed, so that continuing would use numbers again. A
+ * witnessed record was on this disk before.
+ */
 function isBehind({ chain, records }: JournalContent, witnessed: AuditHead | undefined): boolean {
   if (witnessed === undefined) return false;
   const { kid, seq, hash } = witnessed;
-  // A chain that nobody has seen yet succeeds the newest known chain.
+  // A chain that the cluster has not seen yet succeeds the newest known chain.
   if (kid !== chain.kid) return chain.succeeds?.kid !== kid;
   const last = records.at(-1);
   const own = records.find((record) => record.seq === seq);

@@ -1,10 +1,11 @@
 /**
- * Writes lines to a file descriptor that others write to as well: whole lines, in pieces that a pipe takes whole or not at all.
+ * Writes lines to a file descriptor that other threads and processes write to as well: whole lines, in pieces that a
+ * pipe accepts completely or not at all.
  *
- * If a pipe or disk is full, the write is retried later; the lines wait, and with them the queue. A reader that has gone does
- * not stop the gateway: lines that it would have read count as lost, and the journal continues. A pipe is opened again, since
- * only our own open file can be made non-blocking without changing how others write, and a thread that hangs in a write could
- * not be ended.
+ * If a pipe or disk is full, the lines stay in the queue and the write is retried later. If the reader has gone, the
+ * gateway continues: lines that it would have read count as lost, and the journal continues. A pipe is opened again,
+ * since only our own open file can be made non-blocking without affecting other writers, and a thread that hangs in a
+ * write could not be ended.
  */
 
 import { closeSync, writeSync } from "node:fs";
@@ -13,22 +14,22 @@ import { systemCode } from "./audit-error.ts";
 import { MAX_RECORD_BYTES } from "./audit-record.ts";
 
 export interface OutputLine {
-  /** Without the newline. */
+  /** Line without the newline. */
   readonly line: string;
 }
 
 export type WriteOutcome =
   /** Everything was written. */
   | { readonly kind: "written" }
-  /** The rest waits; `count` lines are out. */
+  /** `count` lines were written; the rest must be written later. */
   | { readonly kind: "blocked"; readonly count: number; readonly code: string }
   /** The reader has gone. */
   | { readonly kind: "gone"; readonly code: string };
 
 export interface Output {
-  /** Writes as many as the descriptor takes; the next call must begin with the first line that was not counted. */
+  /** Writes as many lines as the descriptor accepts. The next call must begin with the first line that was not counted. */
   write(lines: readonly OutputLine[]): WriteOutcome;
-  /** An empty line, behind which nothing that a crash has torn is continued. */
+  /** Writes a line break before the next line, so that it does not continue a torn line of an earlier process. */
   breakLine(): void;
   close(): void;
 }
@@ -36,13 +37,13 @@ export interface Output {
 /** Maximum bytes of one write to files other than pipes, where writes are not atomic anyway. */
 const LARGE_WRITE_BYTES = 256 * 1024;
 
-/** Errors that pass: EAGAIN when the reader is slow, the others when there is room again. */
+/** Temporary errors: EAGAIN for a slow reader, the others for a lack of space or memory. */
 const LATER: ReadonlySet<string> = new Set(["EAGAIN", "EWOULDBLOCK", "EINTR", "ENOSPC", "EDQUOT", "ENOBUFS", "ENOMEM"]);
 
 export function openOutput(given: number): Output {
   const { fd, isOurs, isFile } = reopenNonBlocking(given);
   const pieceBytes = isFile ? LARGE_WRITE_BYTES : MAX_RECORD_BYTES;
-  /** Unwritten rest of the first line that is not counted yet. */
+  /** Unwritten rest of a partly written line. */
   let rest: Buffer | undefined;
   let isBreakOwed = false;
 
@@ -87,7 +88,7 @@ export function openOutput(given: number): Output {
 
 const NEWLINE = 10;
 
-/** Whole lines from `from` on, at least one, in at most `maxBytes` if one fits. */
+/** Returns whole lines beginning with `from`: at least one, and as many as fit in `maxBytes`. */
 function pieceOf(lines: readonly OutputLine[], from: number, maxBytes: number): Buffer {
   let text = "";
   let bytes = 0;

@@ -1,20 +1,23 @@
-/** The audit queue as a number: bytes that wait, counted by each thread of the node process that takes records. */
+/** Size of the audit queue: number of waiting bytes, counted by every thread of the node process that takes records. */
 
 export const MAX_QUEUE_BYTES = 64 << 20;
 
-/** Bytes by which a record is longer than its event's text: names, hashes, signature, proof, and the queue entry itself. */
+/**
+ * Bytes that a record needs in addition to its event's text: names, hashes, signature, proof, and the queue entry
+ * itself.
+ */
 export const RECORD_OVERHEAD_BYTES = 1_000;
 
 export interface AuditQueue {
   /** Memory to share with another thread. */
   readonly memory: SharedArrayBuffer;
   readonly bytes: number;
-  /** Reserves room. Returns false if there is too little, or the trail has ended. */
+  /** Reserves space. Returns false if there is too little, or the trail has ended. */
   admit(bytes: number): boolean;
-  /** Takes room that was admitted as another record's. */
+  /** Adds bytes without a check, for a record that replaces a reservation. */
   take(bytes: number): void;
   release(bytes: number): void;
-  /** Admits nothing more. */
+  /** Refuses all further reservations. */
   end(): void;
 }
 
@@ -40,13 +43,13 @@ export function openQueue(memory = new SharedArrayBuffer(8)): AuditQueue {
   };
 }
 
-/** Room that is lent to another process of this node, which makes its records before they come here. */
+/** Queue space lent to another process of this node, which creates its records before they arrive here. */
 export interface AuditCredit {
-  /** Reserves `bytes` of room. Returns false if there is too little. */
+  /** Lends `bytes` of space. Returns false if there is too little. */
   lend(bytes: number): boolean;
-  /** A record came whose room was lent. */
+  /** Notes that a record arrived whose space was lent. */
   used(bytes: number): void;
-  /** Releases room that was reserved and not used. */
+  /** Releases space that was lent and not used. */
   close(): void;
 }
 

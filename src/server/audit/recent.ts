@@ -1,6 +1,6 @@
 /**
- * The last emitted records, kept as text until they are asked for. Changes and cluster events are kept apart from records of
- * single requests, of which there may be many a second, so that neither displaces the other.
+ * The last emitted records, kept as text until they are requested. Changes and cluster events are kept separately from
+ * records of single requests, which may be many per second, so that neither displaces the other.
  */
 
 import type { AuditEventName } from "../../base/index.ts";
@@ -29,7 +29,7 @@ export function isChange(line: string): boolean {
 
 export interface Recent {
   add(records: RecordLines): void;
-  /** Newest last; of one event where one is named. */
+  /** Returns the last records, newest last; with `event`, only those of that event. */
   last(limit: number, event?: AuditEventName): readonly AuditRecord[];
 }
 
@@ -45,7 +45,7 @@ export function createRecent(): Recent {
   let changes: Kept[] = [];
   let group = 0;
 
-  /** Lines in order of emission. */
+  /** Returns the lines in order of emission. */
   const lines = (): readonly string[] => {
     const others = groups.flatMap((records) => {
       const apart = new Set(records.changes);
@@ -95,7 +95,7 @@ function linesOf({ text }: RecordLines): readonly string[] {
   return text === "" ? [] : text.split("\n");
 }
 
-/** A line that this program has written. */
+/** Parses a line that this program has written. */
 function parseRecord(line: string): AuditRecord {
   return JSON.parse(line) as AuditRecord;
 }

@@ -1,8 +1,9 @@
 /**
- * Shows heads to the cluster: the first at once, then every `intervalMs`, every `records`, and at the end. One at a time,
- * each within a limit.
+ * Shows heads to the cluster: the first at once, then every `intervalMs`, every `records`, and at the end. Calls are
+ * made one at a time, each with a timeout. A head is shown only after its record was emitted. A failed call is counted,
+ * and the next one shows a newer head.
  *
- * Source: cluster reference, 9.3. What is shown was emitted before. A failure is counted; what is shown next is newer.
+ * Source: cluster reference, 9.3.
  */
 
 import type { Counter } from "../../base/index.ts";
@@ -20,13 +21,13 @@ export interface WitnessPace {
 export const WITNESS_PACE: WitnessPace = { intervalMs: 5_000, records: 1_000, limitMs: 5_000, closeMs: 2_000 };
 
 export interface Witness {
-  /** The chain has come this far. */
+  /** Notes the new head of the chain. */
   advance(head: AuditHead): void;
-  /** Waits for one that is under way, then shows the last head, if that was not shown; within its limit. Never rejects. */
+  /** Waits for the current call, then shows the last head unless it was shown, within `closeMs` in total. Never rejects. */
   close(): Promise<void>;
 }
 
-/** `succeeds` is sent with every head until one was accepted. */
+/** Creates a witness. `succeeds` is sent with every head until one was accepted. */
 export function createWitness(
   show: AuditOptions["witness"],
   succeeds: AuditHead | null | undefined,
@@ -34,12 +35,12 @@ export function createWitness(
   pace: WitnessPace = WITNESS_PACE,
 ): Witness {
   let newest: AuditHead | undefined;
-  /** The last that was taken, and the last that was tried. */
+  /** Last head that was accepted, and sequence number of the last one that was sent. */
   let taken: AuditHead | undefined;
   let triedSeq = -1;
   let underWay: Promise<void> | undefined;
   let isOver = false;
-  /** Set by the close. */
+  /** Deadline; set by `close`. */
   let endsAt = Number.POSITIVE_INFINITY;
   let giveUpAfter: (ms: number) => void = () => undefined;
 

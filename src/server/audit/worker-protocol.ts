@@ -4,55 +4,64 @@ import type { MessagePort } from "node:worker_threads";
 import type { AuditErrorCode } from "./audit-error.ts";
 import type { AuditHead, AuditOptions } from "./types.ts";
 
-/** Options of the threads of this folder. They have few short-lived objects; the default lets three times as many accumulate. */
+/**
+ * Options of the threads in this folder. They have few short-lived objects; by default three times as many would
+ * accumulate.
+ */
 export const THREAD_OPTIONS = { resourceLimits: { maxYoungGenerationSizeMb: 16 } };
 
 export interface StartOptions extends Pick<AuditOptions, "nodeId" | "dir" | "fd" | "process"> {
-  /** The newest head of this node that the cluster has seen. */
+  /** Newest head of this node that the cluster has witnessed. */
   readonly witnessed: AuditHead | undefined;
   readonly now: number;
 }
 
-/** Records in order, a line each, with newlines between them. */
+/** Records in order, one per line, with newlines between them. */
 export interface RecordLines {
   readonly text: string;
   readonly count: number;
-  /** Which of them, counted from 0, tell of something else than one request. */
+  /** Indices of the records that are not about a single request. */
   readonly changes: readonly number[];
 }
 
 export type ToWorker =
   | { readonly kind: "start"; readonly options: StartOptions }
-  /** Events as `eventText` gives them, and when each was made, in milliseconds since the epoch. One group, if not too large. */
+  /**
+   * Events as texts from `eventText`, and the time of each, in milliseconds since 1970. They form one group, unless it
+   * is too large.
+   */
   | { readonly kind: "append"; readonly texts: readonly string[]; readonly times: readonly number[] }
-  /** Takes `FedRecords` of another thread. */
+  /** Port that accepts `FedRecords` of another thread. */
   | { readonly kind: "feed"; readonly port: MessagePort }
-  /** Writes `chain.pause` and empties the queue; what the output has not taken `limitMs` later stays in the journal. */
+  /**
+   * Writes `chain.pause` and empties the queue. Records that the output has not taken after `limitMs` stay in the
+   * journal.
+   */
   | { readonly kind: "close"; readonly now: number; readonly limitMs: number };
 
 export type FromWorker =
   | {
       readonly kind: "started";
       readonly kid: string;
-      /** Predecessor named by the first record of a chain that the cluster has not seen yet; otherwise `undefined`. */
+      /** Predecessor named by the first record of a chain that the cluster has not witnessed yet; otherwise `undefined`. */
       readonly succeeds: AuditHead | null | undefined;
-      /** The last records of the journal that were emitted by an earlier process. */
+      /** Last records of the journal that an earlier process has emitted. */
       readonly recent: RecordLines;
       readonly warnings: readonly string[];
     }
-  /** Number of events of the main thread that are on disk, counted since the start. */
+  /** Number of events of the main thread on disk since the start. */
   | { readonly kind: "journaled"; readonly events: number; readonly seconds: number }
-  /** Records are out, in order. `events` and `units` (of their texts) are those that leave the queue. */
+  /** Records that were emitted, in order. `events` and `units` (of their texts) are those that leave the queue. */
   | {
       readonly kind: "emitted";
       readonly records: RecordLines;
       readonly head: AuditHead;
       readonly events: number;
       readonly units: number;
-      /** Why the reader has gone. */
+      /** Error code if the output's reader has gone. */
       readonly gone: string | undefined;
     }
   | { readonly kind: "blocked"; readonly code: string }
   | { readonly kind: "closed"; readonly left: number }
-  /** The end: nothing is recorded any more. */
+  /** Failure that ended the trail: nothing is recorded after it. */
   | { readonly kind: "fault"; readonly code: AuditErrorCode; readonly message: string };

@@ -12,7 +12,7 @@ let writer: Writer | undefined;
 let untold: FromWorker[] = [];
 const feeds: MessagePort[] = [];
 
-/** Messages of one turn are sent together, since each one wakes the main thread. */
+/** Queues a message. Messages of one turn are sent together, since each one wakes the main thread. */
 function tell(message: FromWorker): void {
   untold.push(message);
   if (untold.length === 1) queueMicrotask(sendUntold);

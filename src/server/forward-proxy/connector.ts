@@ -14,9 +14,9 @@ export interface ConnectorOptions {
   readonly proxies: ForwardProxies;
   /** Options of the connection to the destination: roots, lookup, `allowH2`, `timeout` in milliseconds. */
   readonly connect: buildConnector.BuildOptions;
-  /** An MCP server or agent: addresses of private networks are reached directly. */
+  /** True for an MCP server or agent: addresses of private networks are reached directly. */
   readonly sparesPrivate?: boolean;
-  /** Whether plain HTTP is tunneled too, for clients that cannot write a request in absolute form. */
+  /** True if plain HTTP is tunneled too, for clients that cannot write a request in absolute form. */
   readonly tunnelsPlain?: boolean;
 }
 
@@ -64,14 +64,14 @@ export function proxyConnector(options: ConnectorOptions): buildConnector.connec
 const PROXY_WANTS_CREDENTIALS = 407;
 
 type Handler = Dispatcher.DispatchHandler;
-/** The type declarations of undici leave its methods out. */
+/** Class with the methods that the type declarations of undici leave out. */
 const Decorator = DecoratorHandler as unknown as new (handler: Handler) => Decorated;
 
 interface Decorated {
   onResponseStart(...told: Parameters<NonNullable<Handler["onResponseStart"]>>): void;
 }
 
-/** Turns an answer that only a proxy gives into a failure that names the proxy. */
+/** Converts an answer that only a proxy gives to an error that names the proxy. */
 class RefusalHandler extends Decorator {
   readonly #fault: Error;
 

@@ -1,4 +1,4 @@
-/** Forward proxies: which addresses are reached through one, and the tunnel. */
+/** Forward proxies: rules for which addresses use one, and connections through them. */
 
 export { type ConnectorOptions, forwardedBy, inAbsoluteForm, openProxyAgent, proxyConnector } from "./connector.ts";
 export { ForwardProxyFault, refusedByProxy } from "./fault.ts";

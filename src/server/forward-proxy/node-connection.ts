@@ -12,9 +12,9 @@ export interface ProxyConnectionOptions {
   readonly target: Target;
   /** TLS options; `undefined` for a plain connection through the tunnel. */
   readonly tls: Omit<ConnectionOptions, "socket" | "host" | "port"> | undefined;
-  /** Maximum time to the tunnel, and of the handshake behind it, in milliseconds. */
+  /** Maximum time to open the tunnel, and for the handshake behind it, in milliseconds each. */
   readonly limitMs: number;
-  /** Ends the attempt. */
+  /** Signal that cancels the attempt. */
   readonly signal?: AbortSignal;
 }
 
@@ -57,7 +57,7 @@ export function createProxyConnection(options: ProxyConnectionOptions, done: Con
   if (signal?.aborted === true) onAbort();
 }
 
-/** Opens an agent of `node:https` for libraries that make their requests themselves. */
+/** Opens an agent of `node:https` for libraries that make their own requests. */
 export function openHttpsProxyAgent(proxies: ForwardProxies, limitMs: number): Agent {
   return new (class extends Agent {
     override createConnection(

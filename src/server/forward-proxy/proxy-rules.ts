@@ -72,7 +72,10 @@ function variable(env: Environment, name: string): { readonly name: string; read
   return undefined;
 }
 
-/** Returns the reason where the text cannot be used. A text without a scheme is taken as `http://`, as curl takes it. */
+/**
+ * Parses a proxy's address, or returns the reason why it is invalid. A text without a scheme counts as `http://`, as in
+ * curl.
+ */
 function parseProxy(text: string): ForwardProxy | string {
   const written = /^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   if (!URL.canParse(written)) return "expected the address of a proxy such as http://proxy.example.com:3128";

@@ -14,14 +14,14 @@ const MAX_ANSWER_BYTES = 16 << 10;
 const NOTHING = Buffer.alloc(0);
 
 export interface Target {
-  /** Name or address, without brackets. */
+  /** Host name or address, without brackets. */
   readonly host: string;
   readonly port: number;
 }
 
 export type Connected = (error: Error | null, socket: Socket | null) => void;
 
-/** Ends the attempt; `done` is not called afterwards. */
+/** Cancels the attempt; `done` is not called afterwards. */
 export type Cancel = () => void;
 
 export const authority = ({ host, port }: Target): string => `${isIPv6(host) ? `[${host}]` : host}:${port}`;
@@ -81,7 +81,7 @@ function askForTunnel(proxy: ForwardProxy, target: Target, socket: Socket, limit
   const onError = (cause: Error): void =>
     fail(`broke off the way to ${name}: ${wireReason(cause) ?? cause.message}`, cause);
   const onEnd = (): void => fail(`closed the connection that was to lead to ${name}`);
-  // Not by `data`: a socket that was paused explicitly would not be read again by its next owner.
+  // Not with `data`: a socket that was paused explicitly would not be read again by its next owner.
   const onReadable = (): void => {
     const chunk = socket.read() as Buffer | null;
     if (chunk === null) return;

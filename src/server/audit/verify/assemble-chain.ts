@@ -1,6 +1,6 @@
 /**
- * Assembles one chain from records in any order: runs of linked records that grow and merge. Numbers between two runs at the
- * end are missing.
+ * Assembles one chain from records in any order: sequences of linked records that grow and merge. Numbers that are
+ * missing between two of them at the end are gaps.
  */
 
 import { NO_HASH } from "../audit-record.ts";
@@ -9,7 +9,7 @@ import type { Fingerprints } from "./fingerprints.ts";
 import type { Start } from "./read-record.ts";
 import type { FindingKind } from "./types.ts";
 
-/** Holes in one chain; an input in random order makes more, and is to be sorted first. */
+/** Maximum number of sequences in one chain. An input in random order has more, and must be sorted first. */
 const MAX_RUNS = 10_000;
 
 interface Run {
@@ -31,15 +31,15 @@ export interface ChainAssembler {
   readonly start: Start | undefined;
   readonly first: number;
   readonly last: number;
-  /** Returns its findings; none for a record that links, or is a copy. */
+  /** Adds a record and returns its findings; none if it links to its neighbors or is a copy. */
   add(record: ExaminedRecord): readonly ChainFinding[];
-  /** Numbers that are missing between first and last, as ranges. */
+  /** Returns the missing numbers between first and last, as ranges. */
   gaps(): readonly { readonly first: number; readonly last: number }[];
-  /** Whether the record of this number is this one. */
+  /** Returns whether the record with this number has this hash. */
   has(seq: number, hash: string): ReturnType<Fingerprints["compare"]>;
 }
 
-/** `watched`: numbers whose hash is needed at the end, however many records come between. */
+/** Creates an assembler. `watched`: numbers whose hash is needed at the end, however many records there are. */
 export function createChainAssembler(fingerprints: Fingerprints, watched: readonly number[]): ChainAssembler {
   const byFirst = new Map<number, Run>();
   const byLast = new Map<number, Run>();

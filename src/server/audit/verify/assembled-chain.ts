@@ -1,4 +1,4 @@
-/** A chain of the input: its records, and the signatures that wait for its key. */
+/** Chain found in the input: its records, and the signatures that cannot be checked before its key is known. */
 
 import type { ChainAssembler } from "./assemble-chain.ts";
 import type { Signed } from "./examine.ts";
@@ -17,7 +17,7 @@ export interface Unchecked extends Signed, Pick<ReadRecord, "seq"> {
 export interface Order {
   misplaced: number;
   firstMisplaced: Place | undefined;
-  /** The file that was read last, and the highest number in it. */
+  /** File that was read last, and the highest number in it. */
   file: string | undefined;
   highest: number;
 }
@@ -26,7 +26,7 @@ export function createOrder(): Order {
   return { misplaced: 0, firstMisplaced: undefined, file: undefined, highest: -1 };
 }
 
-/** Notes a record that is not a copy. */
+/** Updates the order with a record that is not a copy. */
 export function noteOrder(order: Order, seq: number, place: Place): void {
   if (order.file !== place.file) {
     order.file = place.file;
@@ -47,6 +47,6 @@ export interface AssembledChain {
   readonly order: Order;
   hasKey: boolean;
   readonly unchecked: Unchecked[];
-  /** The first record that was seen, for findings on the chain as a whole. */
+  /** Place of the first record, for findings about the whole chain. */
   readonly firstPlace: Place;
 }

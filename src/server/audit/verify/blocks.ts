@@ -1,12 +1,12 @@
 /**
- * Input as blocks of whole lines: what a thread examines at a time. Memory is bounded by `BLOCK_BYTES` and the longest
- * line that is kept; of a longer one only its beginning is.
+ * Splits the input into blocks of whole lines, which threads examine one at a time. Memory is limited by `BLOCK_BYTES`
+ * and `MAX_LINE_BYTES`; of a longer line only the beginning is kept.
  */
 
 import type { TrailInput } from "./types.ts";
 
 const BLOCK_BYTES = 256 * 1024;
-/** A record has at most 4,096 bytes; a collector's dump may have put more around it, but not this much. */
+/** Maximum length of a line. A record has at most 4,096 bytes; a collector may have added to it, but not this much. */
 export const MAX_LINE_BYTES = 64 * 1024;
 
 const NEWLINE = 10;
@@ -15,14 +15,14 @@ export interface Block {
   readonly file: string;
   /** Number of its first line, from 1. */
   readonly firstLine: number;
-  /** Whole lines; the last line of a file may lack its newline. */
+  /** Whole lines; the last line of a file may not end in a newline. */
   readonly bytes: Buffer;
 }
 
 export async function* blocksOf({ name, chunks }: TrailInput): AsyncGenerator<Block> {
   let held: Buffer = Buffer.alloc(0);
   let line = 1;
-  /** Within a line that is longer than is kept; `held` is its beginning. */
+  /** True within a line that is too long; `held` is its beginning. */
   let isSkipping = false;
 
   for await (const chunk of chunks) {

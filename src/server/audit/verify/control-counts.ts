@@ -1,14 +1,14 @@
-/** Counts decisions by the controls that they serve, as evidence for auditors. */
+/** Counts decisions by control, as evidence for auditors. */
 
 export interface ControlCounts {
   readonly counts: ReadonlyMap<string, number>;
   /** Counts one decision. */
   add(controls: readonly string[]): void;
-  /** Decisions with controls that are not among `counts`. */
+  /** Returns the number of decisions with controls that are not in `counts`. */
   uncounted(): number;
 }
 
-/** A deployment cites some hundred. */
+/** Maximum number of controls; a deployment cites a few hundred. */
 const MAX_CONTROLS = 10_000;
 
 export function createControlCounts(): ControlCounts {

@@ -21,18 +21,18 @@ export type ExaminedLine =
 export type Signed = Pick<ReadRecord, "kid" | "hash" | "sig" | "proof">;
 
 export interface Keys {
-  /** `raw`: 32 bytes whose thumbprint is `kid`. */
+  /** Adds the key of `kid`. `raw`: 32 bytes whose thumbprint is `kid`. */
   add(kid: string, raw: Uint8Array): void;
-  /** Whether the key signed these bytes. */
+  /** Checks whether the key signed these bytes. */
   check(kid: string, signed: Buffer, sig: string): ExaminedRecord["signature"];
 }
 
-/** A trail of a fleet has a few hundred; more are an attempt to fill the memory. */
+/** Maximum number of keys. A trail of a fleet has a few hundred; more are an attempt to exhaust the memory. */
 const MAX_KEYS = 20_000;
 
 export function createKeys(): Keys {
   const keys = new Map<string, KeyObject>();
-  /** The last signature that was found good. */
+  /** Last valid signature. */
   let last: { readonly key: KeyObject; readonly signed: Buffer; readonly sig: string } | undefined;
   return {
     add(kid, raw) {
@@ -50,7 +50,7 @@ export function createKeys(): Keys {
   };
 }
 
-/** The raw key that a start record names, if it is that of its chain. */
+/** Returns the raw key that a start record names, if it is the key of its chain. */
 export function startKey({ kid, start }: Pick<ReadRecord, "kid" | "start">): Buffer | undefined {
   if (start?.key === undefined || start.key.length > 64) return undefined;
   const raw = Buffer.from(start.key, "base64");

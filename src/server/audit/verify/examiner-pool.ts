@@ -1,6 +1,6 @@
 /**
- * Threads that examine blocks. The first blocks are examined where they are read: a small trail is verified before a
- * thread has started.
+ * Pool of threads that examine blocks. The first blocks are examined on the reading thread, since a small trail is
+ * verified before a thread has started.
  */
 
 import { openThread, type Thread as WorkerThread } from "../../../base/index.ts";
@@ -15,7 +15,7 @@ import {
   type Signed,
 } from "./examine.ts";
 
-/** Blocks of 256 KiB that are examined without threads, about a tenth of a second. */
+/** Number of blocks of 256 KiB that are examined without threads; they take about a tenth of a second. */
 const BLOCKS_WITHOUT_THREADS = 4;
 
 export type Task =
@@ -23,7 +23,7 @@ export type Task =
   | { readonly kind: "signatures"; readonly signed: readonly Signed[] };
 
 export interface ToExaminer {
-  /** Keys that this thread does not have yet. */
+  /** Keys that the thread does not have yet. */
   readonly keys: readonly (readonly [kid: string, raw: Uint8Array])[];
   readonly task: Task;
 }
@@ -33,7 +33,7 @@ export type FromExaminer =
   | { readonly kind: "signatures"; readonly results: readonly ExaminedRecord["signature"][] };
 
 export interface Pool {
-  /** Tasks that may be under way at once. */
+  /** Maximum number of concurrent tasks. */
   readonly width: number;
   addKey(kid: string, raw: Uint8Array): void;
   examine(block: Block): Promise<readonly ExaminedLine[]>;

@@ -1,4 +1,4 @@
-/** The findings of a verification, bounded: one fault can make every record of a trail one. */
+/** List of findings, limited in size because one fault can cause a finding for every record of a trail. */
 
 import type { Finding, FindingKind } from "./types.ts";
 
@@ -10,7 +10,7 @@ export interface Findings {
   add(finding: Finding): void;
   readonly listed: readonly Finding[];
   readonly unlisted: number;
-  /** Whether anything was found in this chain. */
+  /** Returns whether nothing was found in this chain. */
   isClean(node: string, kid: string): boolean;
 }
 
@@ -29,7 +29,7 @@ export function createFindings(): Findings {
       const chain = chainKey(node, kid);
       const key = `${kind satisfies FindingKind} ${chain}`;
       const count = (alike.get(key) ?? 0) + 1;
-      // An input of made-up chains must not fill the memory either.
+      // An input of many forged chains must not exhaust the memory either.
       if (alike.has(key) || alike.size < MAX_LISTED) alike.set(key, count);
       if (unclean.size < 100 * MAX_LISTED) unclean.add(chain);
       if (count > MAX_ALIKE || listed.length >= MAX_LISTED) unlisted += 1;
@@ -39,7 +39,7 @@ export function createFindings(): Findings {
   };
 }
 
-/** A node's id has no control characters, so a forged record cannot collide with another chain. */
+/** Returns a key for a chain. Node ids have no control characters, so a forged record cannot collide with another chain. */
 export function chainKey(node: string, kid: string): string {
   return `${kid}\n${node}`;
 }

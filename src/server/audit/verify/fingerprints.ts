@@ -1,11 +1,11 @@
 /**
- * Remembers which record has which number, as 16 bytes of each hash, so that a copy can be told from a fork anywhere in the
+ * Stores 16 bytes of each record's hash by its number, so that a copy can be distinguished from a fork anywhere in the
  * input. Limited over all chains to `MAX_PAGES`; the oldest fingerprints are dropped.
  */
 
 const PAGE_RECORDS = 4_096;
 const FINGERPRINT_BYTES = 16;
-/** 128 MiB: over eight million records. */
+/** Maximum number of pages: 128 MiB, over eight million records. */
 const MAX_PAGES = 2_048;
 
 interface Page {
@@ -20,13 +20,13 @@ export interface FingerprintStore {
 export type Known = "same" | "other" | "unknown" | "given up";
 
 export interface Fingerprints {
-  /** Whether the record of this number is this one. */
+  /** Returns whether the record with this number has this hash. */
   compare(seq: number, hash: string): Known;
   put(seq: number, hash: string): void;
 }
 
 export function createFingerprints(maxPages = MAX_PAGES): FingerprintStore {
-  /** In order of creation; each callback drops one page. */
+  /** Callbacks in order of creation; each drops one page. */
   const drops: (() => void)[] = [];
 
   function chain(): Fingerprints {

@@ -1,4 +1,4 @@
-/** The witnessed heads file and a key of the command line, read. Source: specification document 1. */
+/** Parses the file of witnessed heads, and a key of the command line. Source: specification document 1. */
 
 import { thumbprintOf } from "../audit-record.ts";
 import type { WitnessedHead } from "./types.ts";

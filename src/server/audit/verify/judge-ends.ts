@@ -1,4 +1,7 @@
-/** Judges what is known only after everything was read: missing records, unknown keys, heads that were not reached. */
+/**
+ * Finds faults that are known only after everything was read: missing records, unknown keys, witnessed heads that are
+ * not in the input.
+ */
 
 import type { AssembledChain } from "./assembled-chain.ts";
 import { chainKey } from "./findings.ts";
@@ -33,7 +36,7 @@ function judgeKey({ node, kid, hasKey, unchecked, book, firstPlace }: AssembledC
   add({ kind: "key", node, kid, place: firstPlace, message });
 }
 
-/** A chain whose directory was lost is succeeded by another. */
+/** Checks the predecessor that a chain names. A chain whose directory was lost is succeeded by another. */
 function judgePredecessor(
   { node, kid, book }: AssembledChain,
   byKey: ReadonlyMap<string, AssembledChain>,

@@ -1,9 +1,9 @@
 /**
- * Parses a line as a record. Lines that are not records are ignored; a line that is one but cannot be read is reported.
+ * Parses a line as a record. Lines that are not records are ignored; a record that cannot be parsed is reported.
  *
- * A collector may have rewritten the record with other white space or member order; its content still hashes to the same value.
- * Nothing else may differ: a number in another spelling may be another number for a more exact reader than JavaScript, and a
- * repeated name in an object is refused, since readers differ in which one counts.
+ * A collector may have rewritten the record with other white space or member order; its content still has the same
+ * hash. No other difference is accepted: a number in another notation may be another number for a parser with more
+ * precision than JavaScript, and a repeated name in an object is refused, since parsers differ in which one counts.
  */
 
 import { isUtf8 } from "node:buffer";
@@ -27,9 +27,9 @@ export interface ReadRecord {
   readonly prev: string;
   readonly hash: string;
   readonly sig: string;
-  /** For a record that shares its signature, as `parseProof` takes it. */
+  /** Proof of a record that shares its signature, for `parseProof`. */
   readonly proof: string | undefined;
-  /** Whether it hashes to `hash`. */
+  /** True if the content has the hash `hash`. */
   readonly isWhole: boolean;
   /** Controls of the rules that made a decision; empty for other records. */
   readonly controls: readonly string[];
@@ -40,7 +40,7 @@ export interface ReadRecord {
 export type ReadLine =
   | ReadRecord
   | { readonly kind: "other" }
-  /** Begins as a record and ends early. */
+  /** Line that begins like a record and is truncated. */
   | { readonly kind: "cut" }
   | {
       readonly kind: "unreadable";
@@ -55,17 +55,17 @@ const OTHER: ReadLine = { kind: "other" };
 const HASH = /^[A-Za-z0-9_-]{43}$/;
 const SIGNATURE = /^[A-Za-z0-9_-]{86}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-/** How the canonical form of a record begins and ends. */
+/** Beginning and end of the canonical form of a record. */
 const BEGINNING = '{"audit":1,';
 const ENDING = /"ts":"[^"]{0,40}"\}$/;
 
 const DECISIONS: ReadonlySet<unknown> = new Set(["access.decision", "guardrail.decision"]);
 
 const MAX_NODE_LENGTH = 256;
-/** A record has these members and no other, but for `proof`. */
+/** Number of members of a record, without `proof`. There are no others. */
 const MEMBERS = 11;
 
-/** `bytes`: the line without its newline. */
+/** Parses a line. `bytes`: the line without its newline. */
 export function readLine(bytes: Buffer): ReadLine {
   if (!bytes.includes('"audit"')) return OTHER;
   if (bytes.length > MAX_LINE_BYTES) {
@@ -122,7 +122,7 @@ function readObject(bytes: Buffer, text: string, value: unknown): ReadLine {
   if (sealed === undefined) return unreadable("the record has no canonical form");
   const other = text === sealed ? undefined : withoutTexts(text);
   if (other !== undefined && countColons(other) !== countNames(value)) {
-    // More names were written than are left: the others were overwritten as the text was read.
+    // The text has more names than the object, so some were repeated.
     return unreadable("a name occurs twice in one of the record's objects");
   }
   const isAsRead = isUtf8(bytes) && (other === undefined || hasCanonicalNumbers(other));
@@ -138,7 +138,10 @@ function isProof(value: unknown): value is string {
   return typeof value === "string" && parseProof(value) !== undefined;
 }
 
-/** Base64 has spare bits at its end, in which two texts can be the same bytes. */
+/**
+ * Returns whether the text is a signature in canonical base64: unused bits at the end could otherwise give two texts
+ * the same bytes.
+ */
 function isSignature(text: string): boolean {
   return SIGNATURE.test(text) && Buffer.from(text, "base64url").toString("base64url") === text;
 }
@@ -151,7 +154,10 @@ function canonicalOrNone(value: Members): string | undefined {
   }
 }
 
-/** Without these members. After `data` there are texts alone, so the last place that reads like a member is it. */
+/**
+ * Returns the text without these members. Only texts follow `data`, so the last place that looks like a member is the
+ * member.
+ */
 function unsealed(sealed: string, members: Readonly<Record<"hash" | "sig" | "proof", unknown>>): string {
   let text = sealed;
   for (const [name, value] of Object.entries(members)) {
@@ -181,7 +187,7 @@ function headOf(value: unknown): AuditHead | undefined {
   return { kid, seq, hash };
 }
 
-/** After removal of strings, a colon follows only a name and a digit occurs only in a number. */
+/** Removes strings; then a colon follows only names, and digits occur only in numbers. */
 function withoutTexts(text: string): string {
   return text.replace(/"(?:[^"\\]|\\.)*"/g, "");
 }

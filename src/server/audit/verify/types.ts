@@ -3,12 +3,12 @@
 import type { AuditHead } from "../types.ts";
 
 export interface TrailInput {
-  /** Name that findings show. */
+  /** Name in findings. */
   readonly name: string;
   readonly chunks: AsyncIterable<Uint8Array | string>;
 }
 
-/** An entry of the witnessed heads file. */
+/** Entry of the file of witnessed heads. */
 export interface WitnessedHead extends AuditHead {
   readonly node: string;
 }
@@ -17,7 +17,7 @@ export interface VerifyOptions {
   /** Raw keys of 32 bytes by their thumbprint, for chains whose start record is not in the input. */
   readonly keys?: ReadonlyMap<string, Uint8Array>;
   readonly heads?: readonly WitnessedHead[];
-  /** Worker threads once the input is large; 0: none. Default: as many as there are processors, at most 8. */
+  /** Number of worker threads for a large input; 0 for none. Defaults to the number of processors, at most 8. */
   readonly threads?: number;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: { readonly records: number; readonly bytes: number }) => void;
@@ -29,17 +29,17 @@ export type FindingKind =
   | "signature"
   | "link"
   | "missing"
-  /** Two records of one number. */
+  /** Two records have the same number. */
   | "fork"
-  /** The chain's key is not known. */
+  /** The chain's key is unknown. */
   | "key"
-  /** The first record is not a start record, or one that names another key. */
+  /** The first record is not a start record, or names another key. */
   | "start"
-  /** A line that is a record's, and cannot be read as one. */
+  /** The line looks like a record but cannot be parsed. */
   | "form"
   | "head"
   | "succeeds"
-  /** Memory is bounded, and something could not be checked. */
+  /** Something could not be checked, since memory is limited. */
   | "bound"
   | "empty";
 
@@ -55,20 +55,23 @@ export interface Finding {
   readonly kid?: string;
   readonly seq?: number;
   readonly place?: Place;
-  /** A sentence without its full stop. */
+  /** Sentence without its full stop. */
   readonly message: string;
 }
 
 export interface ChainReport {
   readonly node: string;
   readonly kid: string;
-  /** Sequence numbers of the first and the last record seen. */
+  /** Sequence numbers of the first and the last record in the input. */
   readonly first: number;
   readonly last: number;
-  /** Distinct ones, and further copies of them. */
+  /** Number of distinct records, and of further copies of them. */
   readonly records: number;
   readonly copies: number;
-  /** Records that follow a later one of their chain in the same file, without copies. Reported, but no finding. */
+  /**
+   * Number of records that follow a later one of their chain in the same file, without copies. Reported, but not a
+   * finding.
+   */
   readonly misplaced: number;
   /** Place of the first of them. */
   readonly firstMisplaced: Place | undefined;
@@ -80,13 +83,13 @@ export interface ChainReport {
 export interface TrailReport {
   readonly chains: readonly ChainReport[];
   readonly findings: readonly Finding[];
-  /** Findings beyond those that are listed. */
+  /** Number of findings that are not listed. */
   readonly unlisted: number;
   readonly records: number;
-  /** Lines that begin as a record and end early, as a crash or a cut leaves them. */
+  /** Number of lines that begin like a record and are truncated, by a crash or a cut. */
   readonly cutShort: number;
   /** Number of decisions by control. Copies of a record count once, altered records not at all. */
   readonly controls: ReadonlyMap<string, number>;
-  /** Decisions whose controls are left out, since the input names more than can be counted. */
+  /** Number of decisions whose controls are not counted, since the input names too many. */
   readonly uncounted: number;
 }

@@ -1,10 +1,10 @@
 /**
- * Verifies an exported trail: every record hashes to its value, links to the previous one and is signed by its chain's key; no
- * number is missing; the witnessed heads are reached. Source: specification document 1, "audit verify"; cluster reference,
- * section 9.
+ * Verifies an exported trail: every record has the hash that it states, links to the previous one and is signed by its
+ * chain's key; no number is missing; the witnessed heads are in the input. Source: specification document 1, "audit
+ * verify"; cluster reference, section 9.
  *
  * The input is read once, in order, and may have any size. Memory is limited in each place that uses it: fingerprints
- * (`fingerprints.ts`), gaps (`chain-book.ts`), chains, and signatures that wait for their key.
+ * (`fingerprints.ts`), gaps (`assemble-chain.ts`), chains, and signatures that wait for their key.
  */
 
 import { availableParallelism } from "node:os";
@@ -21,7 +21,7 @@ import type { ChainReport, Finding, Place, TrailInput, TrailReport, VerifyOption
 
 const MAX_THREADS = 8;
 const MAX_CHAINS = 10_000;
-/** Records whose signature waits for the chain's start record; of files given newest first. */
+/** Maximum number of records that wait for the chain's start record, as if files are given newest first. */
 const MAX_UNCHECKED = 200_000;
 const CHECK_BATCH = 1_000;
 

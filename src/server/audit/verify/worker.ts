@@ -1,4 +1,4 @@
-/** A thread of the verification: examines what it is given, one task at a time, in order. */
+/** Thread of the verification: examines one task at a time, in order. */
 
 import { threadCaller } from "../../../base/index.ts";
 import { checkSignature, createKeys, examineBlock } from "./examine.ts";
