@@ -35,8 +35,8 @@ export interface Action {
 }
 
 /**
- * Encodes a text as part of a path. A lone surrogate, which a name may contain, has no encoding and is replaced, since no frame
- * may fail because of it.
+ * Encodes a text as a segment of a URL path. Replaces lone surrogates, which a name may contain, because encoding them would
+ * throw while a frame is drawn.
  */
 export const encoded = (text: string): string => encodeURIComponent(text.replace(/\p{Cs}/gu, "\ufffd"));
 

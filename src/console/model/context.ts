@@ -33,6 +33,6 @@ export interface Context {
   readonly favorites?: ReadonlyMap<Chord, Favorite>;
   /** Newest threshold sweep of the guardrails; `undefined` if none was requested. */
   readonly sweep?: Sweep | undefined;
-  /** Rehearsal whose requests were opened last; left out: none was. */
+  /** Rehearsal whose requests were opened last; missing if none were. */
   readonly rehearsed?: RehearsedRequests | undefined;
 }

@@ -52,7 +52,7 @@ export interface Need<Id extends ReadableId = ReadableId> {
 /** Returns the key of a read. Two needs with the same key share one read. */
 export const keyOf = ({ id, name }: Need): string => (name === undefined ? id : `${id}:${name}`);
 
-/** Error of a read, in text that is safe to show. */
+/** Error of a read. The message is safe to show. */
 export interface Failure {
   /** Status of the answer; 0 if there was none. */
   readonly status: number;
@@ -81,7 +81,10 @@ export interface Reading<T> {
   readonly freshAt: number | undefined;
   /** Time of the first request, in milliseconds since 1970. */
   readonly askedAt: number;
-  /** Error of the newest read; `undefined` once one succeeded. After `forbidden` the read is repeated only on `r`. */
+  /**
+   * Error of the newest read; `undefined` once one succeeded. After `forbidden`, the console reads again only when the operator
+   * presses `r`.
+   */
   readonly failure: Failure | undefined;
   /** Progress of a local computation, in one line; `undefined` if none is running. */
   readonly progress?: string | undefined;

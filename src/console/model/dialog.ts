@@ -69,7 +69,7 @@ export type SingleTask =
   /** Local work through a port; `job` selects it. */
   | { readonly kind: "job"; readonly job: JobRequest };
 
-/** `what` describes what is saved: `12 rows`. */
+/** Text to save to a local file. `what` describes it in the message: `12 rows`. */
 export interface SaveText {
   readonly kind: "save_text";
   readonly file: string;
@@ -81,12 +81,12 @@ export interface SaveText {
 
 /** Local commands that the command line provides; see `ports.ts`. */
 export type JobRequest =
-  /** `isStale` allows a node that is not the leader, which may lack the newest writes. */
+  /** Saves a snapshot to a file. `isStale` allows a node other than the leader, whose state may lack the newest writes. */
   | { readonly kind: "save_snapshot"; readonly file: string; readonly isStale?: true }
-  /** Local program with its arguments unchanged. */
+  /** Runs a local program with these arguments unchanged. */
   | { readonly kind: "run_command"; readonly name: string; readonly argv: readonly string[] }
   | { readonly kind: "restore_snapshot"; readonly file: string }
-  /** Changes nothing at the gateway. */
+  /** Saves a text to a local file. Changes nothing at the gateway. */
   | SaveText
   /**
    * Writes to the source's file and reloads it, or stores a new revision over the one that was shown. `does` is used in the
@@ -107,9 +107,9 @@ export type MakeUndo = (context: Context) => Dialog;
 
 export interface Dialog {
   readonly title: string;
-  /** Drawn red, with an inverted button. */
+  /** True for a dialog that is drawn red, with an inverted button. */
   readonly isDangerous?: boolean;
-  /** Changes nothing at the gateway, so it can be confirmed while offline. */
+  /** True if the dialog changes nothing at the gateway, so that it can be confirmed while offline. */
   readonly isLocal?: boolean;
   readonly fields: readonly Field[];
   /** Returns labels and lines. Called again after each answer, so that they stay current while the dialog is open. */
@@ -119,7 +119,10 @@ export interface Dialog {
    * nothing yet.
    */
   attached?(values: FieldValues): PageRequest | undefined;
-  /** Rehearsed on the requests of the last hour, and shown above the words. `undefined`: nothing to rehearse yet. */
+  /**
+   * Returns the change to rehearse on the requests of the last hour. The result is shown above the dialog's text. `undefined`
+   * rehearses nothing yet.
+   */
   rehearses?(values: FieldValues, context: Context): RehearsalRequest | undefined;
   readonly confirm:
     | { readonly kind: "yes"; readonly does: string }

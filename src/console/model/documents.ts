@@ -27,10 +27,10 @@ export type Compiling =
 export interface Trial {
   /** Reasons why the change is impossible, one line each. */
   readonly problems: readonly string[];
-  /** `undefined` if there are problems; `after` equals `text` if nothing would change. */
+  /** Tried change; `undefined` if there are problems. `after` equals `text` if nothing would change. */
   readonly change: DocumentChange | undefined;
   readonly compiling: Compiling | undefined;
-  /** Reason why it cannot be written from here; `undefined` if it can. */
+  /** Reason why the change cannot be written from here; `undefined` if it can. */
   readonly why: string | undefined;
 }
 
@@ -70,7 +70,7 @@ export interface PackTrial extends Trial {
   readonly cases: { readonly lines: readonly string[]; readonly passes: boolean } | undefined;
 }
 
-/** Builds the name of a need that concerns a source (`undefined`: the first) and one more value. */
+/** Builds the name of a need from a source and one more value. `undefined` means the first source. */
 export const namedOf = (source: string | undefined, of: string): string => JSON.stringify([source ?? null, of]);
 
 /** Encodes the subject of a threshold trial; with a detector, its own threshold is tried. */

@@ -5,7 +5,7 @@
 
 import { type Chord, FAVORITE_CHORDS } from "./key-event.ts";
 
-/** `write` verbs can change the gateway after confirmation; read-only mode hides and ignores them. */
+/** Group of a verb. A `write` verb can change the gateway after confirmation; read-only mode hides and ignores it. */
 export type VerbGroup = "read" | "write";
 
 interface VerbKey {
@@ -209,7 +209,7 @@ export const CHARTS = {
 /** Keys that work in a dialog. Any other letter closes it without an effect; Enter does nothing. */
 export const DIALOG = {
   confirm: { chords: ["y"], does: "yes", help: "confirm" },
-  // A control key and no Alt chord: Esc and Enter that arrive together on a slow link are the bytes of Alt-Enter.
+  // A control key and not an Alt chord, because on a slow link Esc followed by Enter looks like Alt-Enter.
   confirm_now: { chords: ["ctrl-o"], does: "OK", help: "confirm from within a field" },
   leave: { chords: ["esc"], does: "leave", help: "cancel" },
   field: { chords: ["tab", "shift-tab"], does: "field", help: "the next field" },

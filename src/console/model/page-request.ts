@@ -4,12 +4,12 @@ import type { DocumentChange } from "./documents.ts";
 
 export type PageRequest =
   | DocumentPageRequest
-  /** What decided a request, and the audit records of it. */
+  /** Explanation of a request: what decided it, and its audit records. */
   | { readonly kind: "explanation"; readonly id: string };
 
 export type DocumentPageRequest =
   | { readonly kind: "document"; readonly source: string; readonly revision?: number }
-  /** Unified difference of two revisions; if `to` is missing, with the active one. */
+  /** Unified difference of two revisions. If `to` is missing, the second one is the active revision. */
   | { readonly kind: "difference"; readonly source: string; readonly from: number; readonly to?: number }
   /** Preview of the changes of a document: a local file or an earlier revision. Writes nothing. */
   | {

@@ -24,7 +24,7 @@ export interface Report {
 
 export interface JobOptions {
   readonly signal: AbortSignal;
-  /** Reports progress in one short line. */
+  /** Called with one short line that describes the progress. */
   onProgress(words: string): void;
 }
 

@@ -34,7 +34,7 @@ export const NO_PREFERENCES: Preferences = {
 
 export type PreferenceChange =
   | { readonly kind: "columns"; readonly view: string; readonly hidden: readonly string[] }
-  /** `favorite: undefined` removes the saved view of the key. */
+  /** Saves a view under a function key. `favorite: undefined` removes the saved view of the key. */
   | { readonly kind: "favorite"; readonly key: Chord; readonly favorite: Favorite | undefined }
   | { readonly kind: "split"; readonly isSplit: boolean }
   | { readonly kind: "scale"; readonly scale: ChartScale };

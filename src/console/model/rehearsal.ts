@@ -1,4 +1,7 @@
-/** A change of a document, rehearsed on the requests of the last hour while the dialog that confirms it is open. */
+/**
+ * Rehearsal: the requests of the last hour are evaluated against a changed document while the dialog that confirms the change is
+ * open.
+ */
 
 import type { RehearsalResult } from "../../admin-api/index.ts";
 
@@ -7,7 +10,7 @@ export interface RehearsalRequest {
   readonly source: string;
   readonly from:
     | { readonly kind: "document"; readonly document: string }
-    /** A file of this machine. */
+    /** Local file. */
     | { readonly kind: "file"; readonly file: string }
     /** An earlier revision of the source. */
     | { readonly kind: "revision"; readonly revision: number };
@@ -15,14 +18,14 @@ export interface RehearsalRequest {
 
 export type RehearsalOutcome =
   | { readonly kind: "done"; readonly result: RehearsalResult }
-  /** Nothing was rehearsed; `why` in one line, without controls. */
+  /** No result. `why` is one line without control characters. */
   | { readonly kind: "none"; readonly why: string };
 
 export interface Rehearsal {
-  /** Names it while it is under way. */
+  /** Id of the run, for its result and for canceling it. */
   readonly id: number;
   readonly request: RehearsalRequest;
-  /** `undefined`: it is under way. */
+  /** Result; `undefined` while the rehearsal is running. */
   readonly outcome: RehearsalOutcome | undefined;
 }
 
@@ -33,7 +36,7 @@ export interface RehearsedRequests {
   readonly result: RehearsalResult;
 }
 
-/** Documents may be large, so that they are not serialized for it. */
+/** Returns whether two requests are equal. Compares members one by one, because serializing large documents would be slow. */
 export function isSameRequest(a: RehearsalRequest | undefined, b: RehearsalRequest | undefined): boolean {
   if (a === b) return true;
   return (
@@ -58,5 +61,5 @@ function contentOf({ from }: RehearsalRequest): string | number {
   }
 }
 
-/** Whether the rehearsal has more to show than one line. */
+/** Returns whether the rehearsal has more to show than one line. */
 export const hasRows = ({ changes, reasons }: RehearsalResult): boolean => changes.length + reasons.length > 0;

@@ -1,4 +1,4 @@
-/** Memoization by identity of the inputs. The clock is never an input, so that a passing second does not sort again. */
+/** Memoization by identity of the inputs. The clock is never an input, so a new second does not cause a new sort. */
 
 /** Returns the cached result for the same inputs if it is among the newest, otherwise computes it. */
 export type Recall<T> = (madeOf: readonly unknown[], make: () => T) => T;

@@ -14,7 +14,7 @@ export interface Paint {
   readonly attributes: readonly Attribute[];
 }
 
-/** What can be colored: the meanings of text, and the selected row. */
+/** Part that can be colored: the meanings of text, and the selected row. */
 export type Role = Exclude<Tone, "plain"> | "selected";
 
 export const ROLES: readonly Role[] = ["strong", "dim", "warn", "fail", "off", "changed", "selected"];

@@ -113,14 +113,14 @@ export interface PromptState {
   readonly kind: "command" | "filter" | "ask" | "help";
   readonly label: string;
   readonly edit: Edit;
-  /** For `ask`: the intent that follows. */
+  /** Intent that follows, for `ask`. */
   readonly next?: (text: string) => Intent;
-  /** For `ask`: Tab completes file names; `found` lists the matches, one of which can be selected. */
+  /** Tab completes file names, for `ask`. `found` lists the matches, one of which can be selected. */
   readonly isFile?: true | "many";
   readonly found?: readonly string[] | undefined;
   /** Index of the selected entry for `command`, `help` and found file names; `undefined` if none is selected. */
   readonly chosen?: number | undefined;
-  /** For `command`: time of an Enter pressed before the names were read; the command runs once they are. */
+  /** Time of an Enter pressed before the names were read, for `command`. The command runs once they are read. */
   readonly enteredAt?: number | undefined;
   /** Filter before typing began, which Esc restores. */
   readonly before: string;
@@ -175,11 +175,11 @@ export interface State {
   readonly tables: ReadonlyMap<string, TableState>;
   readonly page: PageState | undefined;
   readonly dialog: DialogState | undefined;
-  /** Dialog that was left to look at its rehearsal; it opens again at its place. */
+  /** Dialog that was put aside to list the requests of its rehearsal. It opens again when the operator returns to `place`. */
   readonly aside: { readonly dialog: DialogState; readonly place: Place } | undefined;
   readonly undo: Undoable | undefined;
   readonly prompt: PromptState | undefined;
-  /** Waiting for the letter of a column: after `S` to sort by it, after `Y` to copy its cell. */
+  /** Action that waits for the letter of a column: after `S` the sort, after `Y` the copy of a cell. */
   readonly awaits: "sort" | "copy" | undefined;
   readonly workbench: WorkbenchState;
   readonly preferences: Preferences;
@@ -315,7 +315,7 @@ export type Effect =
       readonly id: number;
       readonly sql: string;
       readonly params: readonly string[];
-      /** Missing: all nodes are queried. */
+      /** Queries only the connected node; if missing, all nodes. */
       readonly isOfOneNode?: true;
     }
   /** Cancels a running query, load, rehearsal or action. */

@@ -10,7 +10,7 @@ export interface SweepFigures {
   readonly tp: number;
   readonly fp: number;
   readonly fn: number;
-  /** Null if undefined: nothing was found, or nothing is labeled. */
+  /** Share between 0 and 1; null if it is undefined because nothing was found or nothing is labeled. */
   readonly precision: number | null;
   readonly recall: number | null;
   readonly f1: number | null;
@@ -20,7 +20,7 @@ export interface SweepStep {
   readonly threshold: number;
   /** The threshold is a decile of the observed scores. */
   readonly isQuantile: boolean;
-  /** Null if nothing of that kind is labeled. */
+  /** Figures of each kind; null if nothing of that kind is labeled. */
   readonly figures: Readonly<Record<ScoreKind, SweepFigures | null>>;
   /** Bit set of the wrong cases, in the order of the data. */
   readonly wrong: Uint8Array;
@@ -62,7 +62,7 @@ export interface SweepResult {
 
 export type SweepAnswer =
   | { readonly kind: "done"; readonly result: SweepResult }
-  /** One line each. */
+  /** Reasons of the refusal, one line each. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
 export interface Sweep {

@@ -21,7 +21,7 @@ import type { Line } from "./text.ts";
 export type { SaveText } from "./dialog.ts";
 export type { Place } from "./place.ts";
 
-/** Result of a key. Only a dialog leads to a change of the gateway. */
+/** Result of a key. The gateway changes only after a dialog. */
 export type Intent =
   | { readonly kind: "dialog"; readonly dialog: Dialog }
   | ({ readonly kind: "go"; readonly place: Place; readonly filter?: string; readonly row?: string } & Partial<
@@ -77,7 +77,7 @@ export interface Offer {
   readonly needsRow: boolean;
   /** Accepts several marked rows. */
   readonly takesMany?: boolean;
-  /** Returns the reason why it is impossible for these rows, for the flash line: `acme-alt is not suspended`. */
+  /** Returns the reason why the verb is impossible for these rows, for the flash line: `acme-alt is not suspended`. */
   why?(chosen: Chosen, context: Context): string | undefined;
   start(chosen: Chosen, context: Context): Intent;
 }
@@ -101,10 +101,10 @@ export interface TableBody {
   above?(context: Context, size: { readonly columns: number; readonly rows: number }, rowId?: string): readonly Line[];
   /**
    * Maximum number of lines of `above`, including a blank separator; if missing, all available lines. A function returns it for
-   * each terminal size, also small ones; the result is limited to half of the body.
+   * each terminal size, including small ones. The result is limited to half of the body.
    */
   readonly aboveRows?: number | ((size: { readonly columns: number; readonly rows: number }) => number);
-  /** The part above the table runs from left to right as the rows run down: left and right move the cursor. */
+  /** The panel above the table shows the rows from left to right, so that the left and right arrow keys move the cursor. */
   readonly isAcross?: true;
   /** Returns further needs that must be read before the table counts as empty. */
   rowNeeds?(subject: string | undefined): readonly Need[];

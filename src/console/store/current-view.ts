@@ -66,7 +66,7 @@ export const isHelpOpen = ({ prompt }: State): boolean => prompt?.kind === "help
 /** Returns the table state of the place; a view that is a page uses its offset and filter. */
 export const tableStateOf = ({ tables, place }: State): TableState => tables.get(placeKey(place)) ?? UNTOUCHED;
 
-/** Returns `undefined` if the view has no table. */
+/** Returns the rows of the current view's table; `undefined` if the view has no table. */
 export function listingOf(state: State, views: readonly View[]): Listing | undefined {
   const view = viewOf(state, views);
   if (view.body.kind !== "table") return undefined;

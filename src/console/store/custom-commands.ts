@@ -36,7 +36,7 @@ export function shownKeys({ shown, freed }: KeyMap, keys: string): string {
 export const commandsHere = (state: State, views: readonly View[]): readonly CustomCommand[] =>
   state.commands.filter(({ views: scope }) => scope?.includes(viewOf(state, views).id) ?? true);
 
-/** Returns `undefined` if no custom command has the key. */
+/** Handles the key of a custom command. Returns `undefined` if no custom command has the key. */
 export function stepCommand(state: State, chord: Chord, views: readonly View[]): Step | undefined {
   const command = commandsHere(state, views).find(({ key }) => key === chord);
   if (command === undefined) return undefined;
@@ -66,7 +66,10 @@ const FIELD = /\{([a-z_][a-z0-9_]*)\}/g;
 /** Maximum length of a value, in UTF-16 units. */
 const MAX_VALUE = 4_096;
 
-/** Fills the fields of the command with values of the row. Records of several nodes give a value if they agree on it. */
+/**
+ * Fills the fields of the command with values of the row. A row of several nodes provides a value only if its records agree on
+ * it.
+ */
 export function filledIn({ run }: CustomCommand, row: unknown): Filled {
   const template = run.kind === "words" ? run.words.join(" ") : run.text;
   const values = new Map<string, string>();

@@ -1,4 +1,6 @@
-/** The rehearsal of the dialog on the screen: asked for when it opens and when its document changes, ended with it. */
+/**
+ * Rehearsal of the open dialog. It starts when the dialog opens or its document changes, and is canceled when the dialog closes.
+ */
 
 import { hasRows, isSameRequest } from "../model/rehearsal.ts";
 import type { DialogState, Effect, State, Step } from "../model/state.ts";
@@ -8,7 +10,10 @@ import { gone } from "./navigation.ts";
 
 export const REHEARSAL_PLACE = { view: "rehearsal" } as const;
 
-/** After every step; `before`: the dialog that was open. What a dialog would write may also come with new data. */
+/**
+ * Starts or cancels the rehearsal after every step, because new data can also change the document. `before` is the dialog that
+ * was open.
+ */
 export function withRehearsal(before: DialogState | undefined, step: Step): Step {
   const { state, effects } = step;
   const { dialog: open } = state;
@@ -33,7 +38,7 @@ export function withRehearsal(before: DialogState | undefined, step: Step): Step
 
 const isTyping = ({ dialog, focus }: DialogState): boolean => dialog.fields[focus]?.kind === "text";
 
-/** While a text is typed or the change is being made, what was asked first stays. */
+/** Returns the wanted rehearsal. Keeps the current one while a text is typed or the change is running. */
 function requestFor(state: State, open: DialogState): NonNullable<DialogState["rehearsal"]>["request"] | undefined {
   const { rehearsal, stage, dialog, values } = open;
   const isAsking = stage.kind === "asking" || stage.kind === "failed";
@@ -41,7 +46,10 @@ function requestFor(state: State, open: DialogState): NonNullable<DialogState["r
   return dialog.rehearses?.(values, contextOf(state));
 }
 
-/** The requests of the rehearsal; the dialog is put aside. `undefined`: there is none, or it has none. */
+/**
+ * Puts the dialog aside and lists the requests of its rehearsal. Returns `undefined` if there is no rehearsal or it lists
+ * nothing.
+ */
 export function openedRows(state: State, open: DialogState): State | undefined {
   const { rehearsal, attachment, dialog } = open;
   if (rehearsal === undefined) return undefined;
@@ -55,7 +63,7 @@ export function openedRows(state: State, open: DialogState): State | undefined {
   return gone({ ...state, rehearsed, dialog: undefined, aside: { dialog: kept, place: state.place } }, REHEARSAL_PLACE);
 }
 
-/** The dialog that was put aside, once the operator is back at its place with nothing on top. */
+/** Reopens the dialog that was put aside, once the operator is back at its place with nothing open over it. */
 export function restoredDialog(state: State): State {
   const { aside, dialog, place, page, prompt } = state;
   if (aside === undefined) return state;

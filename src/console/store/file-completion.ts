@@ -11,7 +11,7 @@ import { stateOnly } from "./step-helpers.ts";
 
 type Completed = Event & { readonly kind: "completed" };
 
-/** Ignores results for a text that has changed meanwhile. */
+/** Adds the found file names to the open dialog or prompt. Ignores results for a text that has changed meanwhile. */
 export function withFound(state: State, { text, found }: Completed): State {
   const { prompt, workbench, dialog } = state;
   if (dialog !== undefined) return { ...state, dialog: withFoundFile(dialog, text, found) };

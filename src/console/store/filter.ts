@@ -85,7 +85,7 @@ const TOKEN =
   /\\(?:[1-9]|k<)|\\(?:u[0-9a-f]{4}|x[0-9a-f]{2}|c[a-z]|.)|\[(?:\\.|[^\]\\])*\]|\((?:\?(?::|<?[=!]|<\w+>))?|\)|\||[*+?]\??|\{\d+(?:,\d*)?\}\??|./gisu;
 
 interface Group {
-  /** Whether a part of it repeats, is optional or is a choice. */
+  /** True if a part of the group repeats, is optional or is a choice. */
   readonly isVaried: boolean;
   readonly choices: number;
 }
@@ -157,7 +157,7 @@ function mostOf(token: string): number {
   return most === "" ? Number.POSITIVE_INFINITY : Number(most);
 }
 
-/** Returns whether both may match the same character, by a conservative check. */
+/** Returns whether both atoms may match the same character. In doubt, returns `true`. */
 function mayOverlap(a: string, b: string): boolean {
   const isWide = (atom: string): boolean => /^(?:\.|\(|\[\^|\\[DSW])/.test(atom);
   return a === b || isWide(a) || isWide(b);

@@ -1,4 +1,4 @@
-/** Flash line and its log. Neither ever contains a text that is shown once: messages are checked for it here. */
+/** Flash line and its log. Messages are checked here, so that neither ever contains a text that is shown only once. */
 
 import { type Flash, MAX_LOG, type State } from "../model/state.ts";
 
@@ -33,7 +33,7 @@ export function noticed(state: State, words: string, tone: Flash["tone"] = "plai
   return { ...next, flash: { ...next.flash, words: bounded(`${outcome.words}; ${next.flash.words}`), outcome } };
 }
 
-/** Removes the response to a key at the next key. */
+/** Removes the message that answered a key when the next key is pressed. */
 export const answered = (before: State, now: State): State => {
   const { flash } = now;
   if (flash === undefined || flash.outcome !== undefined) return now;

@@ -52,7 +52,7 @@ export interface TableRegions {
   readonly head: number;
   /** Rows of the table, at least one. */
   readonly rows: number;
-  /** Lines of the pane below the table with its separator; 0 if none is shown. */
+  /** Lines of the pane below the table, including its separator; 0 if none is shown. */
   readonly pane: number;
   /** Cells of the pane beside the table with its border; 0 if there is none. */
   readonly side: number;

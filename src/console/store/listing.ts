@@ -33,8 +33,7 @@ const ORDERS = createRecall<Order>(8);
 const PLACES = new WeakMap<readonly number[], ReadonlyMap<string, number>>();
 
 /**
- * Builds the view's table again when the answer or the failure of one of its needs changes; a repeated request alone does not
- * count.
+ * Builds the view's table again when the value or the failure of one of its needs changes, not when a read is merely repeated.
  */
 export function tableOfView(view: View, body: TableBody, context: Context): Table {
   let recall = TABLES.get(view);
@@ -102,7 +101,7 @@ function sortIn({ columns }: Table, body: TableBody, { sort }: TableState): Sort
 
 const REDUCED = createRecall<Table>(8);
 
-/** Returns the table without hidden columns, or with all of them if none would be left. */
+/** Returns the table without hidden columns, or with all columns if none would be left. */
 export function withoutColumns(table: Table, hidden: readonly string[] | undefined): Table {
   if (hidden === undefined) return table;
   return REDUCED([table, hidden], () => {

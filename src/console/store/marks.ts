@@ -9,7 +9,7 @@ import { type Listing, placeOfRow } from "./listing.ts";
 import { clamp, onRow, withTable } from "./navigation.ts";
 import { isOneOf } from "./step-helpers.ts";
 
-/** Returns `undefined` if the chord is not a marking key. */
+/** Handles a marking key. Returns `undefined` for any other chord. */
 export function stepMarks(state: State, listing: Listing, chord: Chord): State | undefined {
   const does = isOneOf(chord, MOVING.mark)
     ? marked
@@ -26,7 +26,7 @@ export function stepMarks(state: State, listing: Listing, chord: Chord): State |
   return listing.order.length === 0 ? flashed(state, "there is no row to mark") : does(state, listing);
 }
 
-/** Returns the marks of existing rows; those of others are dropped with the next change. */
+/** Returns the marks of rows that still exist. The next change drops the others. */
 function marksOf(state: State, { table }: Listing): Set<string> {
   const { marks } = tableStateOf(state);
   if (marks.size === 0) return new Set();

@@ -65,7 +65,7 @@ export function gone(state: State, place: Place): State {
 /** Goes to another tab of the same view without adding a step to go back from. */
 const turned = (state: State, place: Place): State => at(state, place, state.past);
 
-/** Returns `undefined` at the root. */
+/** Goes back to the previous place. Returns `undefined` if there is none. */
 export function backFrom(state: State): State | undefined {
   const last = state.past.at(-1);
   return last === undefined ? undefined : at(state, last, state.past.slice(0, -1));

@@ -24,7 +24,7 @@ export function openedPage(state: State, title: string, lines: readonly Line[] |
   };
 }
 
-/** Returns `undefined` if the chord is not a key of pages. */
+/** Handles a key of pages. Returns `undefined` for any other chord. */
 export function stepPage(state: State, page: PageState, chord: Chord, views: readonly View[]): Step | undefined {
   const offset = scrolledIn(page.offset, chord, state, views);
   if (offset !== undefined) return stateOnly({ ...state, page: { ...page, offset } });
@@ -32,7 +32,7 @@ export function stepPage(state: State, page: PageState, chord: Chord, views: rea
   return undefined;
 }
 
-/** Handles the same keys for a view that is a page. */
+/** Handles the keys of pages for a view that is a page. */
 export function stepPageView(state: State, chord: Chord, views: readonly View[]): Step | undefined {
   const offset = scrolledIn(tableStateOf(state).offset, chord, state, views);
   return offset === undefined ? undefined : stateOnly(withTable(state, { offset }));

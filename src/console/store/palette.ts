@@ -31,7 +31,7 @@ const kindOf = (view: View): string | undefined => (view.body.kind === "table" ?
 /** Returns rows whose name, or kind and name (`key:ci`), equals, begins with or contains the text. */
 export function namedRows(state: State, views: readonly View[], text: string): readonly NamedRow[] {
   if (text.length < LEAST_LENGTH) return [];
-  // Also while the screen is held.
+  // Uses the newest data even while the screen is frozen.
   const context = { ...contextOf({ ...state, frozen: undefined }), subject: undefined };
   return views.flatMap((view): readonly NamedRow[] => {
     const kind = kindOf(view);
@@ -105,7 +105,7 @@ export const isReadingNames = (state: State, views: readonly View[]): boolean =>
     return reading?.value === undefined && reading?.failure === undefined;
   });
 
-/** Kinds of rows whose names could not be read, so that nothing is said to be missing that only was not looked for. */
+/** Returns the kinds of rows whose names could not be read, so that a message does not call such a name missing. */
 export function unreadKinds(state: State, views: readonly View[]): readonly string[] {
   if (state.prompt?.kind !== "command") return [];
   const unread = viewsMeant(state, views, state.prompt.edit.text).filter((view) => {

@@ -14,7 +14,7 @@ export type Command =
   | { readonly kind: "quit" }
   | { readonly kind: "log" }
   | { readonly kind: "help" }
-  /** Without a name it lists the gateways. */
+  /** Switches to the named gateway; without a name, lists the gateways. */
   | { readonly kind: "context"; readonly name: string }
   | { readonly kind: "go"; readonly place: Place; readonly filter: string | undefined; readonly row?: string }
   /** Starts a verb of a view, on a row if the verb needs one. */
@@ -53,7 +53,7 @@ function goTo(view: View, rest: string): Command {
 }
 
 const SUBJECT_AND_FILTER = /^(.*?)(?:(?:^|\s+)(\/.*))?$/s;
-/** A text with a further slash inside is an absolute path, not a filter. */
+/** Subject and filter. A text with a further slash inside is an absolute path and not a filter. */
 const PATHS_AND_FILTER = /^(.*?)(?:(?:^|\s+)(\/(?!\S*[^/\s]\/[^/\s]).*))?$/s;
 
 const isPattern = (text: string): boolean => text.length > 2 && text.endsWith("/");

@@ -14,7 +14,7 @@ import { leftPrompt } from "./prompt.ts";
 import { focusOf } from "./step-dialog.ts";
 import { stateOnly } from "./step-helpers.ts";
 
-/** Returns `undefined` if the text contains no key, or if the focused field is hidden. */
+/** Handles a pasted text that contains a key. Returns `undefined` if it contains none, or if the focused field is hidden. */
 export function withPastedKey(state: State, text: string, views: readonly View[]): Step | undefined {
   const field = state.dialog === undefined ? undefined : focusOf(state.dialog);
   if (field !== undefined && field !== "typed" && field.kind === "text" && field.isUnseen === true) return undefined;

@@ -17,7 +17,7 @@ import { stateOnly } from "./step-helpers.ts";
 /** These dialogs send nothing to a gateway. */
 const NO_TASK: Task = { kind: "actions", actions: [] };
 
-/** Applies and saves the change. */
+/** Applies and saves a changed preference, and shows the message `words`. */
 export function withPreference(state: State, change: PreferenceChange, words: string): Step {
   const preferences = preferencesAfter(state.preferences, change);
   return {

@@ -4,8 +4,8 @@ import { LEADER_WAIT_MS } from "../../admin-api/index.ts";
 import type { State } from "../model/state.ts";
 
 /**
- * Returns the message. Without a leader the gateway waits for one for a limited time and then refuses without an effect: the
- * remaining seconds are counted down, to show that it is not hanging.
+ * Returns the message. Without a leader, the gateway waits for one for a limited time and then refuses the request without
+ * effect. The message counts down the remaining seconds.
  */
 export function underWayWords({ data, now }: State, since: number): string {
   if (data.get({ id: "get_status" })?.value?.leader !== null) return "running …";

@@ -22,7 +22,7 @@ import { stepVerb } from "./step-verb.ts";
 
 /** Maximum length of a prompt, in UTF-16 units; a filter is searched in every row. */
 const MAX_PROMPT_LENGTH = 4_096;
-/** For the names that a command may mean, after Enter. */
+/** Maximum wait for the names of rows after Enter, in milliseconds. */
 const MAX_NAMES_WAIT_MS = 10_000;
 const MOST_UNREAD = 4;
 
@@ -83,14 +83,14 @@ export function stepPrompt(before: State, open: PromptState, event: KeyEvent, vi
   return stateOnly(prompt.kind === "filter" && edit.text !== prompt.edit.text ? withFilter(edited, edit.text) : edited);
 }
 
-/** Whether Enter waits: the best match is known once all names are read, unless the operator chose one of those shown. */
+/** Returns whether Enter waits. The best match is known only once all names are read, unless the operator chose a candidate. */
 const awaitsNames = (state: State, prompt: PromptState, views: readonly View[]): boolean =>
   prompt.kind === "command" &&
   prompt.chosen === undefined &&
   state.now - (prompt.enteredAt ?? state.now) < MAX_NAMES_WAIT_MS &&
   isReadingNames(state, views);
 
-/** Whether Enter was pressed before the names were read, and waits no longer. */
+/** Returns whether an Enter that waited for names can take effect now. */
 export const isDue = (state: State, views: readonly View[]): boolean =>
   state.prompt?.enteredAt !== undefined && !awaitsNames(state, state.prompt, views);
 
@@ -127,7 +127,7 @@ function entered(before: State, prompt: PromptState, views: readonly View[]): St
   }
 }
 
-/** Says which names were not looked through where nothing was found. */
+/** Adds the kinds of rows whose names could not be read to the message that nothing was found. */
 function withUnreadNames(command: Command, unread: readonly string[]): Command {
   if (command.kind !== "wrong" || unread.length === 0) return command;
   return { kind: "wrong", words: `${command.words}; could not read the names of ${namesInWords(unread, MOST_UNREAD)}` };

@@ -68,7 +68,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
   }
 
   function withRecurrences(state: State): State {
-    // Also while the screen is frozen.
+    // Uses the newest data even while the screen is frozen.
     const context = contextOf({ ...state, frozen: undefined });
     const recurrences = views.find((view) => view.recurrences !== undefined)?.recurrences?.(context);
     return recurrences === undefined || recurrences === state.recurrences ? state : { ...state, recurrences };
@@ -167,7 +167,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
     return moved ?? unknown(state, chord, undefined);
   }
 
-  /** Returns `undefined` if the chord is not a common key. */
+  /** Handles a key that works in every view. Returns `undefined` for any other chord. */
   function stepCommon(state: State, chord: Chord): Step | undefined {
     if (isOneOf(chord, COMMON.back)) return back(state, views);
     if (isOneOf(chord, COMMON.view)) return stateOnly(toNumber(state, chord));

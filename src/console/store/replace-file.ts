@@ -5,7 +5,7 @@ import type { Dialog } from "../model/dialog.ts";
 import { line } from "../model/text.ts";
 import type { SaveText } from "../model/view.ts";
 
-/** `path` is the existing file. */
+/** Builds the dialog. `path` is the existing file. */
 export const replaceDialog = (job: SaveText, path: string): Dialog => ({
   title: "Replace a local file",
   isLocal: true,

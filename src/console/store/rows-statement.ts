@@ -16,11 +16,11 @@ type Json = Readonly<Record<string, unknown>>;
 
 export interface RowsStatement {
   readonly sql: string;
-  /** `false`: the filtered rows are too many to list, so the statement selects all. */
+  /** True if the statement selects the filtered rows; false if they are too many to list, so that it selects all rows. */
   readonly isFiltered: boolean;
 }
 
-/** `isPart`: the view itself shows only some rows of the table, such as those of its subject. */
+/** Builds the statement. `isPart` is true if the view itself shows only some rows of the table, such as those of its subject. */
 export function rowsStatement(query: RowsQuery, listing: Listing, of: TableState, isPart: boolean): RowsStatement {
   const isWhole = listing.order.length === listing.table.count && !isPart;
   const condition = isWhole ? undefined : conditionOf(query, listing, of, isPart);
@@ -50,7 +50,7 @@ function conditionOf(query: RowsQuery, { table, order }: Listing, of: TableState
   return condition.length > MAX_CONDITION_LENGTH ? undefined : condition;
 }
 
-/** Returns `undefined` if no condition on columns finds exactly these rows. */
+/** Returns a condition on columns that finds exactly these rows; `undefined` if there is none. */
 function columnsCondition(table: Table, kept: ReadonlySet<number>, text: string): string | undefined {
   const rows = Array.from({ length: table.count }, (_, at) => partsOf(table, at));
   const isExact = (finds: (row: Json) => boolean): boolean =>

@@ -1,6 +1,6 @@
 /**
- * Selectors for drawing and for the watch: the visible part of a state (`seen.ts` and `status.ts`, re-exported here), the
- * available actions, and the needs.
+ * Selectors for drawing and for the watch: the visible part of a state (`current-view.ts` and `view-status.ts`, re-exported
+ * here), the available actions, and the needs.
  */
 
 import type { Context } from "../model/context.ts";
@@ -154,7 +154,7 @@ function paneNeedsOf(state: State, { body }: View, views: readonly View[]): read
   return body.kind === "table" && row !== undefined ? (body.paneNeeds?.(row, contextOf(state)) ?? []) : [];
 }
 
-/** Returns the need of the row under the cursor whose local computation is in progress. */
+/** Returns the need of the row under the cursor whose local computation is running. */
 export function underWayOf(state: State, views: readonly View[]): Need | undefined {
   return paneNeedsOf(state, viewOf(state, views), views).find((need) => state.data.get(need)?.progress !== undefined);
 }

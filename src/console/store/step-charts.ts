@@ -17,7 +17,7 @@ import { isOneOf, stateOnly } from "./step-helpers.ts";
 /** Number of moments that PgUp and PgDn move. */
 const PAGE = 6;
 
-/** Returns `undefined` if the chord is not a key of charts. */
+/** Handles a key of charts. Returns `undefined` for any other chord. */
 export function stepCharts(state: State, body: ChartsBody, chord: Chord): Step | undefined {
   const moments = body.moments(contextOf(state));
   const { moment } = tableStateOf(state);

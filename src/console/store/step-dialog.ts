@@ -204,7 +204,7 @@ function stepUnfocused(state: State, open: DialogState, chord: Chord): Step {
   return stateOnly(flashed(withDialog(state, { ...open, hasStray: true }), STRAY));
 }
 
-/** Confirms from within a field; where a text must be typed, only once it was. */
+/** Confirms the dialog from within a field. A text that must be typed has to be complete. */
 function confirmedNow(state: State, open: DialogState): Step {
   const { confirm } = open.dialog;
   if (confirm.kind === "typed" && open.typed.text !== confirm.expected(open.values))

@@ -1,5 +1,3 @@
-/** Helpers of step functions. */
-
 import type { Chord } from "../model/key-event.ts";
 import type { State, Step } from "../model/state.ts";
 

@@ -29,7 +29,7 @@ interface Seen {
   readonly listing: Listing;
 }
 
-/** Returns `undefined` if the chord is not a key of tables. */
+/** Handles a key of tables. Returns `undefined` for any other chord. */
 export function stepTable(state: State, seen: Seen, chord: Chord, views: readonly View[]): Step | undefined {
   const moved = movedCursor(state, seen, chord);
   if (moved !== undefined) return stateOnly(moved);

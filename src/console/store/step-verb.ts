@@ -20,7 +20,7 @@ const BY_CHORD: ReadonlyMap<Chord, VerbId> = new Map(
 /** Maximum number of views named in the message about a verb that is not offered. */
 const MOST_NAMED = 5;
 
-/** Returns `undefined` if the chord is not a verb's letter. */
+/** Handles the letter of a verb. Returns `undefined` for any other chord. */
 export function stepVerb(state: State, chord: Chord, views: readonly View[]): Step | undefined {
   const verb = BY_CHORD.get(chord);
   if (verb === undefined) return undefined;

@@ -10,7 +10,7 @@ import type { Undoable } from "../model/state.ts";
 import { line } from "../model/text.ts";
 import type { Offer } from "../model/view.ts";
 
-/** Returns `undefined` if there is nothing to undo, or no longer. */
+/** Returns the offer to undo the last action; `undefined` if there is nothing to undo. */
 export function undoOffer(undo: Undoable | undefined, context: Context): Offer | undefined {
   if (undo === undefined) return undefined;
   const dialog = undo.make(context);

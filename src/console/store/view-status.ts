@@ -11,7 +11,7 @@ import type { TableBody, View } from "../model/view.ts";
 import { contextOf, listingOf, tableStateOf, textOf, viewOf } from "./current-view.ts";
 import { isTooSmall } from "./layout.ts";
 
-/** `hasData`: the last good answer exists and stays on the screen. Times are in milliseconds since 1970. */
+/** Status of a view. `hasData` is true if the last good answer is still on the screen. Times are in milliseconds since 1970. */
 export type ViewStatus =
   | { readonly kind: "ok" }
   | { readonly kind: "too_small"; readonly columns: number; readonly rows: number }
@@ -113,7 +113,9 @@ const LIVE_MS = 5 * SECOND;
 const SLOW_MS = 10 * SECOND;
 
 const NODE = { id: "get_status" } as const satisfies Need;
-/** Reads that happen once, or twice a minute: their age has no meaning, so the view counts as live while the node answers. */
+/**
+ * Reads that happen once, or at most twice a minute. Their age has no meaning, so the view counts as live while the node answers.
+ */
 const SELDOM_READ: ReadonlySet<ReadableId> = new Set([
   "get_config",
   "get_whoami",

@@ -1,6 +1,6 @@
 /**
- * Decides whether an event can have changed the screen. Most automatic events do not: an answer equal to the one before, or a
- * second that passes over a frozen screen. Identical frames are the larger part of the cost of an idle console.
+ * Decides whether an event can have changed the screen. Most automatic events cannot: an answer equals the previous one, or a
+ * second passes over a frozen screen. Drawing identical frames would be most of the cost of an idle console.
  */
 
 import type { Reading } from "../model/data.ts";
@@ -31,7 +31,7 @@ export function isWorthDrawing(
   });
 }
 
-/** Returns whether only the value differs. */
+/** Returns whether only the value of two readings differs. */
 const isNext = (one: Reading<unknown> | undefined, other: Reading<unknown> | undefined): boolean =>
   one?.value !== undefined && other?.value !== undefined && isSame({ ...one, value: other.value }, other);
 

@@ -20,7 +20,7 @@ import { type AttentionItem, acknowledgeableOf, SEVERITIES, saying } from "./att
 
 interface Row {
   readonly record: AcknowledgementRecord;
-  /** Alert that is acknowledged, while it is active. */
+  /** Alert that is acknowledged; `undefined` while it is not active. */
   readonly item: AttentionItem | undefined;
   readonly status: "folded" | "worse" | "back" | "over" | "ended";
 }
@@ -142,7 +142,10 @@ function pane(id: string, context: Context): readonly Line[] {
   ];
 }
 
-/** Extending needs the alert, whose current state is acknowledged again. */
+/**
+ * Returns the reason why the acknowledgement cannot be extended. The alert must be active, because its current state is
+ * acknowledged again.
+ */
 function whyNotExtend({ ids: [id = ""] }: Chosen, context: Context): string | undefined {
   const row = rowOf(id, context);
   if (row === undefined) return GONE;

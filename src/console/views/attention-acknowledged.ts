@@ -13,7 +13,7 @@ import { rowsOf } from "../model/data.ts";
 import { type AttentionItem, SEVERITIES } from "./attention-item.ts";
 
 export interface Acknowledged {
-  /** Alerts to show; those that got worse have the reason prepended to `says`. */
+  /** Alerts to show. For those that got worse, `says` begins with the reason. */
   readonly shown: readonly AttentionItem[];
   readonly folded: readonly AttentionItem[];
 }
@@ -41,7 +41,7 @@ function whyShown(item: AttentionItem, row: AcknowledgementRecord, context: Cont
   return isAnother(item, row) ? `new since ${by} acknowledged it` : undefined;
 }
 
-/** Returns whether it cleared for longer than a flapping alert does, and came back. */
+/** Returns whether the alert cleared for longer than a flapping alert does, and came back. */
 export const isBack = (item: AttentionItem, row: AcknowledgementRecord, context: Context): boolean =>
   awayMs(row, context) !== undefined || isAnother(item, row);
 

@@ -20,7 +20,7 @@ export const DRIFT: AttentionSource = {
   },
 };
 
-/** Unexplained differences come first, then the newest. */
+/** Builds the alert of one provider. It describes the worst breach: unexplained differences come first, then the newest day. */
 function driftItem(rows: readonly ReconcileVerdictRecord[]): readonly AttentionItem[] {
   const [worst] = rows.toSorted((a, b) => b.hard - a.hard || (a.day < b.day ? 1 : -1));
   if (worst === undefined) return [];

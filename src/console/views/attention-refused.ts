@@ -55,7 +55,7 @@ function refusedItem(rows: Refused): AttentionItem {
     weight: Math.min(0.9, minute / 1_000),
     // Power of ten per minute, since the number fluctuates.
     degree: Math.floor(Math.log10(minute)),
-    // A node forgets them after an hour without a refusal.
+    // A node drops the row after an hour without a refusal.
     since: Math.min(...rows.map(({ first_at: first }) => Date.parse(first))),
     what: "REFUSED",
     kind: kind === "unrecognised" || kind === "others" ? "caller" : kind,

@@ -27,7 +27,7 @@ export const FAILING_PROVIDERS: AttentionSource = {
     ),
 };
 
-/** Calls to these have no failover. */
+/** Alerts about failing MCP servers and agents. Their calls have no failover. */
 export const FAILING_CALLS: AttentionSource = {
   needs: [{ id: "list_mcp_servers" }, { id: "list_a2a_agents" }, { id: "list_suspensions" }],
   items: ({ data }) =>
@@ -44,8 +44,8 @@ export const FAILING_CALLS: AttentionSource = {
 };
 
 /**
- * Builds the alert from the nodes on which it fails, and names them unless they are all nodes. `after` is the text after the
- * rate.
+ * Builds the alert from the nodes on which the upstream fails, and names them unless they are all nodes. `after` is the text
+ * after the rate.
  */
 function failingItem<Row extends Measured>(
   table: MeasuredTable,
@@ -89,7 +89,9 @@ function leaving(name: string, data: Data): string {
     : `; requests fail over to ${namesInWords(replacements, FEW_NAMES)}`;
 }
 
-/** One row for all models: a suspended provider can affect hundreds of names. */
+/**
+ * Alert about models without a provider. It is one row for all models, because a suspended provider can affect hundreds of names.
+ */
 export const UNSERVED_MODELS: AttentionSource = {
   needs: [{ id: "list_models" }, { id: "list_backends" }, { id: "list_suspensions" }],
   items({ data }) {

@@ -101,7 +101,7 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
   ];
 }
 
-/** `chains` is the number of chains of the node. */
+/** Describes the conflicts of a chain. `chains` is the number of chains of the node. */
 function conflictLines({ node, conflicts }: AuditHeadRecord, chains: number): readonly Line[] {
   const times = conflicts === 1 ? "once" : `${count(conflicts)} times`;
   return [

@@ -19,7 +19,7 @@ const MAX_FACT_LENGTH = 120;
 export interface RecordWords {
   readonly text: string;
   readonly tone: Tone;
-  /** A caller was refused, or something failed. */
+  /** True if a caller was refused, or something failed. */
   readonly isBad: boolean;
 }
 
@@ -173,7 +173,7 @@ function isBad({ event }: AuditRecord, facts: Facts): boolean {
 const joined = (parts: readonly (string | undefined)[]): string =>
   parts.filter((part) => part !== undefined && part !== "").join("  ");
 
-/** Returns `undefined` if the fact is missing or empty. */
+/** Returns a fact as text; `undefined` if it is missing or empty. */
 function text(facts: Facts, name: string): string | undefined {
   const value = facts.get(name);
   if (value === undefined || value === null || value === "") return undefined;

@@ -11,7 +11,7 @@ export interface TailRow {
   readonly position: number;
   /** Text that a filter searches. */
   readonly text: string;
-  /** Returns `undefined` if the line is not a record. */
+  /** Parses the line. Returns `undefined` if it is not a record. */
   record(): AuditRecord | undefined;
 }
 
@@ -71,7 +71,7 @@ function unique<T>(
   });
 }
 
-/** Returns `undefined` if the text is not a record. Does not check signatures; `V` does. */
+/** Parses an audit record without checking its signature, which `V` does. Returns `undefined` if the text is not a record. */
 export function parseRecord(text: string): AuditRecord | undefined {
   if (text.length > MAX_LINE_LENGTH || !text.startsWith("{")) return undefined;
   let value: unknown;

@@ -27,7 +27,7 @@ const of =
     return record === undefined ? span("-", "dim") : cell(record, now);
   };
 
-/** Month and day are shown for another day; `d` shows everything. */
+/** Year at the start of a time, which the table leaves out; `d` shows the whole time. */
 const YEAR = /^\d{4}-/;
 
 /** Maximum length of a line that is not a record. */
@@ -42,7 +42,7 @@ const COLUMNS: readonly Column<TailRow>[] = [
     align: "left",
     priority: 2,
     cell: of(({ ts }, now) => span(clock(Date.parse(ts), now).replace(YEAR, ""))),
-    // In the written order: a stream may have several records in a millisecond, and lines without a time.
+    // Sorts by position, because a stream may have several records in a millisecond, and lines without a time.
     sortKey: ({ position }) => position,
   },
   {

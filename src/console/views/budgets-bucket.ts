@@ -37,7 +37,7 @@ export const BUDGET_STATES: Readonly<Record<BudgetRecord["status"], { mark: stri
     (word) => ({ mark: "~", word, tone: "warn" }),
   );
 
-/** A refusing bucket may have something left, but too little for the request. */
+/** Returns whether nothing is left. A refusing bucket may have something left, but too little for the request. */
 export const isSpent = ({ status, remaining }: Pick<BudgetRecord, "status" | "remaining">): boolean =>
   status === "exhausted" || (status === "refusing" && remaining === 0);
 
@@ -78,7 +78,7 @@ const HOUR_MS = 3_600_000;
 /** Minimum elapsed share of a window; before it, a burst would look like a rate. */
 const LEAST_FRACTION = 0.01;
 
-/** Computes the rate from the used amount and the elapsed part of the window, since the API has no history. */
+/** Computes the rate from the used amount and the elapsed part of the window, because the API has no history of a bucket. */
 export function burnOf(row: BudgetRecord, now: number): Burn {
   const windowMs = parseDuration(row.window) ?? 0;
   const left = Date.parse(row.resets_at) - now;

@@ -3,14 +3,14 @@
 import type { SweepResult, TurningCase } from "../model/sweep.ts";
 
 export interface Turned {
-  /** Cases that are wrong at the first and right at the second; `wrong` counts the reverse. */
+  /** Number of cases that are wrong at the first step and right at the second; `wrong` counts the reverse. */
   readonly right: number;
   readonly wrong: number;
-  /** Known cases with their texts, in the order of the data, also those with a different error at both. */
+  /** Known cases with their texts, in the order of the data, including those with a different error at both steps. */
   readonly cases: readonly { readonly one: TurningCase; readonly before: string; readonly now: string }[];
 }
 
-/** `from` and `to` are indices of steps. */
+/** Returns the cases whose result changes between two steps. `from` and `to` are indices of steps. */
 export function turnedBetween({ steps, turning }: SweepResult, from: number, to: number): Turned {
   const before = steps[from]?.wrong ?? new Uint8Array();
   const now = steps[to]?.wrong ?? new Uint8Array();

@@ -62,7 +62,7 @@ const changesIn = remember((all: readonly AuditRecord[], changes: readonly Audit
   return records.flatMap((record) => changeOf(record) ?? []).toReversed();
 });
 
-/** Returns `undefined` for a record that is not a change through the admin API. */
+/** Reads a change from an audit record. Returns `undefined` if the record is not a change through the admin API. */
 export function changeOf(record: AuditRecord): Change | undefined {
   const { event, data } = record;
   if (typeof data !== "object" || data === null) return undefined;

@@ -35,7 +35,7 @@ export function contactWords(ms: number | null): string {
   return ms < 10_000 ? milliseconds(ms) : spanOf(ms);
 }
 
-/** `self` is the connected node, marked by a star. */
+/** Builds the table's columns. `self` is the connected node, which is marked with a star. */
 function specFor(self: string | undefined): TableSpec<ClusterMemberRecord> {
   return {
     columns: [

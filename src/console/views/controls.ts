@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<ControlRecord>[] = [
   textColumn({ head: "PACKS", letter: "p", width: { least: 12, flex: 2 }, priority: 2 }, (it) => it.pack),
 ];
 
-/** A control without a current rule had decisions within the last day. */
+/** Returns the current rules of a control. A control without one had decisions within the last day. */
 const rulesOf = ({ rules }: ControlRecord): string => (rules.length === 0 ? "none now" : rules.join(", "));
 
 const named = (data: Data, id: string): ControlRecord | undefined =>

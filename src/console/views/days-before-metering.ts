@@ -8,7 +8,10 @@ import { remember } from "../model/remember.ts";
 
 export type IsEarly = (verdict: ReconcileVerdictRecord) => boolean;
 
-/** Returns whether a verdict is of a day before the first metered one of its provider; `false` if none was metered yet. */
+/**
+ * Returns a function that decides whether a verdict is for a day before its provider's first metered day; false if no day was
+ * metered.
+ */
 export const earlyDays = remember((verdicts: readonly ReconcileVerdictRecord[]): IsEarly => {
   const first = new Map<string, string>();
   for (const { provider, day, metered } of verdicts) {

@@ -151,7 +151,7 @@ function groupLines({ data, subject, now }: Context, most: number): readonly Lin
 const failuresOf = ({ data, subject }: Pick<Context, "data" | "subject">): readonly BackendFailure[] =>
   subject === undefined ? [] : (data.get({ id: "list_backend_errors", name: subject })?.value ?? []);
 
-/** Failures have no id: those of the same millisecond are numbered. */
+/** Builds the rows. Failures have no id, so those of the same millisecond are numbered. */
 export function failureRows(failures: readonly BackendFailure[]): readonly Row[] {
   const met = new Map<string, number>();
   return failures
@@ -192,7 +192,7 @@ const table = (context: Omit<Context, "now">): Table =>
 
 const NO_SUBJECT = "name a provider: `:errors NAME`";
 
-/** The verbs act on the provider, whichever row is under the cursor. */
+/** Returns the subject of the verbs, which is the provider, whichever row is under the cursor. */
 const subjects = ({ subject = "" }: Context) => ({ kind: "provider", names: [subject] }) as const;
 
 const movedTo = ({ ids: [id] }: Chosen, context: Context): string | null | undefined =>

@@ -68,7 +68,9 @@ function tasksOf({ data, now }: Pick<Context, "data" | "now">): Tasks {
 const byMost = (sums: ReadonlyMap<string, readonly number[]>): readonly (readonly [string, readonly number[]])[] =>
   [...sums].sort(([a, x], [b, y]) => total(y) - total(x) || (a < b ? -1 : 1));
 
-/** Adds active ones without actions: a shadow detector that finds nothing while others do is worth seeing. */
+/**
+ * Adds active rules or detectors without counts, because a shadow detector that finds nothing while others do is worth seeing.
+ */
 function withAll(
   sums: ReadonlyMap<string, readonly number[]>,
   kind: GuardrailRecord["kind"],

@@ -31,7 +31,7 @@ const typeWords = ({ type, operator, role }: GuardrailRecord): string =>
 const listed = (names: readonly string[] | null, otherwise: string): string =>
   names === null || names.length === 0 ? otherwise : names.join(", ");
 
-/** Only rules that redact are limited to kinds. */
+/** Returns the kinds of text that a detector reads or a rule redacts; null for other rules. */
 const kindsOf = ({ kind, type, kinds }: GuardrailRecord): string | null =>
   kind === "rule" && type !== "redact" ? null : listed(kinds, "all");
 

@@ -55,7 +55,7 @@ export const STATE: Column<Met> = {
   sortKey: (row) => STATES[row.state].rank - (errorRatio(row) ?? 0) / 2,
 };
 
-/** `head` is `REQ/s` or similar. */
+/** Builds the column of the rate. `head` is `REQ/s` or similar. */
 export const rateColumn = (head: string): Column<Met> =>
   measuredColumn(
     { head, letter: "r", width: 7, priority: 1 },
@@ -148,5 +148,5 @@ export function differing(
 export const nodesColumns = (rows: readonly Met[]): readonly Column<Met>[] =>
   rows.some(({ parts }) => parts.length > 1) ? [NODES] : [];
 
-/** Returns whether it is failing or suspended. */
+/** Returns whether the upstream is failing or suspended. */
 export const isOff = ({ state }: Met): boolean => state === "failing" || state === "suspended";

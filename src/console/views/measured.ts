@@ -56,7 +56,7 @@ export function metRows<T extends MeasuredTable>(data: Data, table: T): readonly
 /** Returns the rows as the admin API returned them: a single row, or the list of each node's row. */
 export const jsonOfMet = ({ record, parts }: Met): unknown => (parts.length > 1 ? parts : record);
 
-/** Returns lines for a pane. `what` is the counted noun, such as `attempts`. */
+/** Returns the lines of a pane about the state. `what` is the counted noun, such as `attempts`. */
 export function stateLines({ record, parts, state, suspension }: Met, what: string, now: number): readonly Line[] {
   const { word, tone } = STATES[state];
   const fails = record.error_ratio === null ? "" : `, ${percent(record.error_ratio)} % fail`;

@@ -137,7 +137,7 @@ function pane(id: string, { data }: Context): readonly Line[] {
   ];
 }
 
-/** Returns the reason for a pattern: a suspension is of one name, so that a pattern would match no request. */
+/** Returns the reason why a pattern cannot be suspended: a suspension is for one name, so a pattern would match no request. */
 function whyPattern({ ids }: Chosen, { data }: Context): string | undefined {
   const pattern = rowsOf(data, "models").find(
     ({ model, kind }) => ids.includes(model) && (kind === "pattern" || kind === "default"),

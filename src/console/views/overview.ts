@@ -105,7 +105,7 @@ const forbiddenLists = ({ data }: Pick<Context, "data">): readonly string[] =>
 const unreadItem = (lists: readonly string[]): AttentionItem => ({
   id: UNREAD,
   severity: "note",
-  // After all others.
+  // Sorts after all other rows.
   weight: -2,
   what: "UNREAD",
   kind: "policy",
@@ -118,7 +118,7 @@ const unreadItem = (lists: readonly string[]): AttentionItem => ({
 const foldOf = (folded: readonly AttentionItem[]): AttentionItem => ({
   id: FOLD,
   severity: "note",
-  // After all others.
+  // Sorts after all alerts.
   weight: -1,
   what: "ACKED",
   tone: "dim",
@@ -205,7 +205,7 @@ function needs(): readonly [Need, ...Need[]] {
   return [first, ...[...attentionNeeds(), ...BESIDE].filter((need) => keyOf(need) !== keyOf(first))];
 }
 
-/** Returns `2 providers ok and 1 idle`. */
+/** Describes the states of upstreams: `2 providers ok and 1 idle`. */
 function okWords(rows: readonly Measured[], one: string): string {
   const of = (wanted: State) => rows.filter(({ state }) => state === wanted).length;
   const idle = of("idle");

@@ -83,7 +83,7 @@ const COLUMNS: readonly Column<Row>[] = [
   textColumn({ head: "NODE", letter: "n", width: 8, priority: 2, cut: "middle" }, ({ member }) => member.node),
 ];
 
-/** A server that left and returned is listed twice until its last request has ended. */
+/** Builds the rows. A server that left and returned is listed twice until its last request has ended. */
 function memberRows(members: readonly BackendMember[]): readonly Row[] {
   const met = new Map<string, number>();
   return members.map((member) => {

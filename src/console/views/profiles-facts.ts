@@ -9,13 +9,13 @@ import { type Line, span } from "../model/text.ts";
 /** Maximum number of names in a line. */
 const MAX_NAMED = 12;
 
-/** An empty list means all routed models. */
+/** Returns the allowed models in words. An empty list means all routed models. */
 export const modelsOf = ({ allowed_models: models }: ProfileRecord): string =>
   models.length === 0 ? "all" : models.join(", ");
 
 export const capsOf = ({ require_caps: caps }: ProfileRecord): string => (caps.length === 0 ? "-" : caps.join(", "));
 
-/** Null means all detectors; an empty list means that nothing is inspected. */
+/** Returns the detectors in words. Null means all detectors; an empty list means that nothing is inspected. */
 export function detectorsOf({ detectors }: ProfileRecord): string {
   if (detectors === null) return "all";
   return detectors.length === 0 ? "none" : detectors.join(", ");

@@ -94,7 +94,7 @@ function routes(name: string, data: Data): readonly Line[] {
   ];
 }
 
-/** Returns `gpt-fast -> acme-small` for an alias. */
+/** Returns the name of a model, for an alias `gpt-fast -> acme-small`. */
 function modelWords({ model: { model, upstream_model: upstream } }: Serving): string {
   return upstream === null ? model : `${model} -> ${upstream}`;
 }

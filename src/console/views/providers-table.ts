@@ -62,7 +62,7 @@ const columnsOf = (rows: readonly Row[]): readonly Column<Row>[] => [
   },
 ];
 
-/** Returns `398 out`, `3 in 398 out` or `0`. */
+/** Describes the failovers to and from a provider: `398 out`, `3 in 398 out` or `0`. */
 export function failoverWords(came: number, left: number): string {
   const parts = [...(came > 0 ? [`${count(came)} in`] : []), ...(left > 0 ? [`${count(left)} out`] : [])];
   return parts.length === 0 ? "0" : parts.join(" ");

@@ -26,7 +26,7 @@ const needOf = (kind: Kind, scale: ChartScale): Need<ScaleSpec["list"]> => ({
   name: kind,
 });
 
-/** The first need decides the state of the view: every node has rows of it, in every bucket. */
+/** Returns the needs of the view. The first one decides its state, because every node has rows of it in every bucket. */
 export const pulseNeeds = (scale: ChartScale): readonly [Need, ...Need[]] => [
   needOf("cluster", scale),
   needOf("requests", scale),
@@ -117,7 +117,7 @@ function bucketsOf(
   return buckets;
 }
 
-/** `isKnown`: whether any node has the bucket, so that a missing row means zero. */
+/** Indexes rows by bucket. `isKnown` says for each bucket whether any node has it, so that a missing row means zero. */
 function seriesOf(
   reading: Reading<readonly HistoryRecord[]> | undefined,
   scale: ScaleSpec,

@@ -120,7 +120,7 @@ function cellsOfChart(columns: number, buckets: number): ChartCells {
   return { buckets, factor, cells: Math.ceil(buckets / factor) };
 }
 
-/** The last cell is complete, so the first may cover fewer buckets. */
+/** Returns the cell of a bucket. The last cell is always complete, so the first may cover fewer buckets. */
 const cellOf = (bucket: number, { buckets, factor, cells }: ChartCells): number =>
   cells - 1 - Math.floor((buckets - 1 - bucket) / factor);
 
@@ -145,7 +145,7 @@ function chartLines(
     cursor: cursor === undefined ? undefined : cellOf(cursor, fit),
   });
   if (!hasScale || most <= 0) return chart;
-  // Its unit is in the line above.
+  // The unit is in the line above.
   const [words] = amount(most).split("/");
   return chart.map((line, at) => (at === 0 ? [...line, span(` ${words}`, "dim")] : line));
 }

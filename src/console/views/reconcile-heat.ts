@@ -80,7 +80,7 @@ export function heatLines(
 ): readonly Line[] {
   const nameCells = Math.max(LEAST_NAME_CELLS, Math.min(NAME_CELLS, Math.floor(columns / 3)));
   const days = lastDays(verdicts, Math.max(1, Math.floor((columns - nameCells) / DAY_CELLS)));
-  // Needs heads, legend, a blank, and at least one line.
+  // The map needs the heads, the legend, a blank, and at least one line.
   if (days.length === 0 || rows < 4) return [];
   const isEarly = earlyDays(verdicts);
   const all = seriesOf(verdicts, isEarly);

@@ -18,7 +18,6 @@ import { guardrailIdOf } from "./guardrails-row.ts";
 import { budgetFilter, callerFilter, guardrailFilter } from "./keys-filters.ts";
 import { requestsOffer } from "./requests.ts";
 
-/** Returns the id of a row. */
 export const refusalId = ({
   node,
   caller_kind: kind,
@@ -39,7 +38,7 @@ export function callerWords({ caller_kind: kind, caller }: Pick<RefusalRecord, "
   return caller === null ? kind : `${kind} ${caller}`;
 }
 
-/** Adds the reason why a key has an id but no name. */
+/** Returns the caller in words, with the reason why a key has an id but no name. */
 const whoWords = (row: RefusalRecord): string =>
   row.caller_kind === "unrecognised" && row.caller !== null
     ? `${callerWords(row)}, revoked or of another gateway,`

@@ -1,6 +1,6 @@
 /**
- * Requests of the last hour that a change would have ended otherwise, out of the rehearsal that a dialog showed: examples with
- * outcome and cause. Each opens its explanation.
+ * View of the requests of the last hour that a rehearsed change would have ended differently: examples with outcome and cause.
+ * Enter opens the explanation of a request.
  */
 
 import type { RehearsalResult } from "../../admin-api/index.ts";
@@ -25,7 +25,7 @@ const WORDS: Readonly<Record<Outcome, { readonly word: string; readonly tone: To
   other_guardrail: { word: "guardrail", tone: "warn" },
 };
 
-/** With the cause after it. */
+/** Sentence of each outcome, followed by its cause. */
 const SENTENCES: Readonly<Record<Outcome, string>> = {
   refused: "would be refused by",
   served: "would be served, and were refused by",
@@ -68,10 +68,10 @@ const table = (context: Context): Table =>
     examplesOf(context),
   );
 
-/** Callers of a cause that are named. */
+/** Maximum number of callers that are named per cause. */
 const MOST_CALLERS = 4;
 
-/** A line a cause, the most requests first, then what cannot be told. */
+/** Returns one line per cause, the one with the most requests first, then the reasons why some outcomes are not known. */
 function causeLines({ changes, reasons }: RehearsalResult): readonly Line[] {
   return [
     ...changes.map(({ outcome, cause, requests, callers }) =>
@@ -92,7 +92,7 @@ function callersText(callers: RehearsalResult["changes"][number]["callers"]): st
   return more > 0 ? `${named.join(", ")}, ${plural(more, "caller")} more` : named.join(", ");
 }
 
-/** Causes, with the line before and the blank after them. */
+/** Maximum number of lines above the table: causes, the line before them, and the blank after them. */
 const MOST_ABOVE = 7;
 
 function above({ rehearsed }: Reads, rows: number): readonly Line[] {

@@ -16,7 +16,7 @@ import type { Chosen, Intent, Offer, View } from "../model/view.ts";
 import { callerFilter, modelFilter, profileFilter, providerFilter } from "./keys-filters.ts";
 import { bucketLines, bucketWords, hasFailed, requestBuckets } from "./requests-recent.ts";
 
-/** Each answer asks for thousands of ids, mostly of rows that did not change. */
+/** Cache of row ids, because each answer has thousands of rows, most of them unchanged. */
 const IDS = new WeakMap<RequestRecord, string>();
 
 function idOf(row: RequestRecord): string {
@@ -31,7 +31,10 @@ function idOf(row: RequestRecord): string {
 const named = (data: Data, id: string): RequestRecord | undefined =>
   rowsOf(data, "requests").find((row) => idOf(row) === id);
 
-/** A client that disconnected is not a failure; 5xx and errors within a stream concern the operator. */
+/**
+ * Returns the tone of a request. A client that disconnected is not a failure; 5xx and errors within a stream concern the
+ * operator.
+ */
 function toneOf({ status, code }: RequestRecord): Tone {
   if (status >= 500 && status < 600) return "fail";
   if (status === 499) return "dim";

@@ -23,7 +23,7 @@ const nameOf = ({ subject }: Pick<Context, "subject">): string => subject ?? DEF
 const revisionsOf = (context: Reads): readonly SourceRevision[] =>
   context.data.get({ id: "list_source_revisions", name: nameOf(context) })?.value ?? [];
 
-/** `newest` is the active revision, which is marked. */
+/** Builds the table's columns. `newest` is the active revision, which is marked. */
 const specFor = (newest: number | undefined): TableSpec<SourceRevision> => ({
   columns: [
     {
@@ -58,7 +58,7 @@ const specFor = (newest: number | undefined): TableSpec<SourceRevision> => ({
 
 const chosenRevision = ({ ids: [id = ""] }: Chosen): number => Number(id);
 
-/** Returns the reason if the revision is the active one, which is neither compared nor rolled back to. */
+/** Returns the reason if the revision is the active one, which can be neither compared nor rolled back to. */
 function sameWhy(chosen: Chosen, context: Context): string | undefined {
   const revision = chosenRevision(chosen);
   return revision === sourceOf(context, nameOf(context))?.revision

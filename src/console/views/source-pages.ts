@@ -10,7 +10,7 @@ export const viewDocument = (source: string, revision?: number): Intent => ({
   load: { kind: "document", source, ...(revision !== undefined && { revision }) },
 });
 
-/** If `to` is missing, the active revision. */
+/** Opens the difference of two revisions. If `to` is missing, the second one is the active revision. */
 export const viewDifference = (source: string, from: number, to?: number): Intent => ({
   kind: "load",
   title: `${escapeControls(source)}, revision ${from} -> ${to === undefined ? "the one in force" : to}`,

@@ -11,7 +11,7 @@ import {
 import type { Context } from "../model/context.ts";
 import type { Chosen, Offer } from "../model/view.ts";
 
-/** `whyNever` returns the reason why these can never be suspended. */
+/** Builds the offers. `whyNever` returns the reason why the chosen subjects can never be suspended. */
 export function suspensionOffers(
   kind: SuspensionKind,
   whyNever: (chosen: Chosen, context: Context) => string | undefined = () => undefined,

@@ -12,7 +12,7 @@ export interface Row {
   readonly step: SweepStep;
   readonly figures: SweepFigures | null;
   readonly words: Span;
-  /** Number of wrong cases of all. */
+  /** Number of wrong cases. */
   readonly wrong: number;
   /** Difference from the previous threshold. */
   readonly turned: Pick<Turned, "right" | "wrong"> | undefined;

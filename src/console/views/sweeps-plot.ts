@@ -89,7 +89,7 @@ function barOf(value: number | null, { from, high, row, levels }: Band): string 
   return levels[Math.max(0, Math.min(FULL, eighths - (high - 1 - row) * FULL))] ?? " ";
 }
 
-/** The scale begins at the tenth below the lowest value, so that small differences are visible. */
+/** Returns the lower end of the scale: the tenth below the lowest value, so that small differences are visible. */
 function lowestOf(steps: readonly SweepStep[], kind: ScoreKind): number {
   const values = steps.flatMap(({ figures }) => BANDS.flatMap(([, of]) => figures[kind]?.[of] ?? []));
   return Math.max(0, Math.min(0.9, Math.floor(Math.min(1, ...values) * 10) / 10));

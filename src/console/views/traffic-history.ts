@@ -14,13 +14,13 @@ export interface TrafficHistory {
   readonly inFlight: readonly number[];
 }
 
-/** Returns `undefined` if it is not known, such as from an older node. */
+/** Returns the history; `undefined` if it is not known, for example because the node runs an older version. */
 export function trafficHistory({ data, now }: Pick<Context, "data" | "now">): TrafficHistory | undefined {
   const rows = data.get({ id: "list_history" })?.value;
   return rows === undefined ? undefined : historyIn(rows, Math.floor(now / BUCKET_MS) * BUCKET_MS - BUCKET_MS);
 }
 
-/** `last` is the start of the newest bucket by the local clock, in milliseconds since 1970. */
+/** Sums the rows by bucket. `last` is the start of the newest bucket by the local clock, in milliseconds since 1970. */
 const historyIn = remember((rows: readonly HistoryRecord[], last: number): TrafficHistory => {
   const times = rows.map(({ time }) => Date.parse(time));
   // The clock of the node may be ahead of the local one.

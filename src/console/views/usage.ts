@@ -23,7 +23,7 @@ const tokensIn = ({
   cache_creation_input_tokens: created,
 }: UsageRecord) => input + cached + created;
 
-/** Returns `2026-11-20 13h`, or the day. */
+/** Formats the hour of a row as `2026-11-20 13h`, or returns its day. */
 const hourWords = ({ hour }: UsageRecord): string =>
   hour.length > 10 ? `${hour.slice(0, 10)} ${hour.slice(11, 13)}h` : hour;
 

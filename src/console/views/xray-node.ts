@@ -21,13 +21,13 @@ export interface XrayNode {
   /** Kind of the object: `budget`, `provider`. */
   readonly kind: string;
   readonly name: string;
-  /** Empty for a node that only groups others. */
+  /** State in words; empty for a node that only groups others. */
   readonly state: string;
   readonly tone: Tone;
   readonly isBad: boolean;
   /** Returns further facts; ages are relative to `now`, in milliseconds since 1970. */
   says(now: number): string;
-  /** `undefined` if no view shows it. */
+  /** Row of a view that shows the object; `undefined` if no view does. */
   readonly target: Target | undefined;
   readonly json: unknown;
 }
