@@ -1,6 +1,6 @@
 /** Waits for work that continues even if the waiter leaves. */
 
-/** Rejects with the reason of `signal` when it aborts first; `promise` itself is left alone. */
+/** Waits for `promise`. Rejects with the reason of `signal` if it aborts first; `promise` itself continues. */
 export function waitFor<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

@@ -1,11 +1,11 @@
 /**
- * Which signatures are accepted, and by what key each is verified. Source: RFC 7518 section 3.1, RFC 8037, RFC 9864;
- * design decisions, section 1: asymmetric algorithms alone, so that no published key can serve as a shared secret.
+ * Accepted signature algorithms and the form of the key that verifies each. Only asymmetric algorithms are accepted, so that no
+ * published key can serve as a shared secret. Source: RFC 7518 section 3.1, RFC 8037, RFC 9864; design decisions, section 1.
  */
 
 interface KeyForm {
   readonly kty: "RSA" | "EC" | "OKP";
-  /** For `EC` and `OKP` keys. */
+  /** Curve of `EC` and `OKP` keys. */
   readonly crv?: string;
 }
 

@@ -1,4 +1,4 @@
-/** The series of recognised callers. Label values come from the configuration and from our own unions. */
+/** Metrics of recognized callers. Label values come from the configuration and from our own unions. */
 
 import type { Instruments } from "../../base/index.ts";
 import type { Identification } from "./caller.ts";

@@ -8,12 +8,15 @@ export interface Caller {
   readonly kind: "anonymous" | "key" | "agent" | "user";
   /** `undefined` unless a virtual key was presented. */
   readonly key: CallerKey | undefined;
-  /** A workload; of a user's token, the application that acts for the user (`client_id` or `azp`), where it names one. */
+  /**
+   * Workload of an agent's token; for a user's token, the application that acts for the user (`client_id` or `azp`), if the token
+   * names one.
+   */
   readonly agent: CallerAgent | undefined;
   readonly user: CallerUser | undefined;
   /** Name of the token's issuer. */
   readonly issuer: string | undefined;
-  /** Name of the profile; undefined: none, so that only the deployment's own rules hold. */
+  /** Name of the profile; `undefined` if only the deployment's own rules apply. */
   readonly profile: string | undefined;
   /**
    * Identity that pays where a budget is not shared: the key's id, or a digest of issuer and subject. Bounded, printable, and
@@ -52,16 +55,16 @@ export const ANONYMOUS: Caller = Object.freeze({
   onlyServer: undefined,
 });
 
-/** `auth` of the deployment document, compiled. */
+/** Compiled `auth` section of the deployment document. */
 export interface AuthRules {
-  /** Virtual keys are accepted. */
+  /** Whether virtual keys are accepted. */
   readonly virtualKeys: boolean;
   readonly issuers: readonly IssuerBinding[];
-  /** Without a slash at its end; undefined: tokens for a resource are not accepted. */
+  /** Public URL without a trailing slash; `undefined` if tokens for a resource are not accepted. */
   readonly publicUrl: string | undefined;
 }
 
-/** `auth.issuers[]`. */
+/** Entry of `auth.issuers`. */
 export interface IssuerBinding {
   /** Name of an entry of the node file's `issuers`. */
   readonly issuer: string;
@@ -77,7 +80,7 @@ export interface IssuerBinding {
     | undefined;
 }
 
-/** A virtual key as the cluster keeps it. */
+/** Virtual key as the cluster stores it. */
 export interface StoredKey {
   readonly id: string;
   readonly name: string;
@@ -85,11 +88,11 @@ export interface StoredKey {
   readonly metadata: Readonly<Record<string, string>>;
   /** Hex SHA-256 of the secret part. */
   readonly digest: string;
-  /** Milliseconds since 1970; null: never. */
+  /** Expiry in milliseconds since 1970; null if the key never expires. */
   readonly expires_at: number | null;
 }
 
-/** The port to the replicated keys: local, and as new as this node's applied log. */
+/** Read access to the replicated keys. It is local and as recent as this node's applied log. */
 export interface KeyStore {
   /**
    * Returns the key with this public id of 4 to 32 characters. The object stays the same while the key is unchanged, so derived
@@ -134,11 +137,11 @@ export interface Presented {
   readonly authorization: string | undefined;
   readonly xApiKey: string | undefined;
   readonly apiKey: string | undefined;
-  /** The token of a WebSocket subprotocol, looked at last. */
+  /** Token of a WebSocket subprotocol, used only if no header has a credential. */
   readonly protocolToken: string | undefined;
 }
 
-/** Recognises callers. One for a node; it outlives configurations. */
+/** Recognizes callers. There is one per process; it outlives configurations. */
 export interface Callers {
   /**
    * Recognizes the caller by the first credential present, in the order of `Presented`. A credential that is present but not
@@ -160,6 +163,6 @@ export interface Callers {
   isStill(caller: Caller): boolean;
   /** Returns when this node last accepted the key, in milliseconds since 1970 with minute precision, or `undefined`. */
   lastUsedAt(keyId: string): number | undefined;
-  /** Another process of this node accepted the key then, in milliseconds since 1970. */
+  /** Records that another process of this node accepted the key at `at`, in milliseconds since 1970. */
   usedAt(keyId: string, at: number): void;
 }

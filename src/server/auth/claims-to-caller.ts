@@ -15,7 +15,7 @@ import { isPublicUrl, serverOf } from "./resources.ts";
 import { isName } from "./token-claims.ts";
 import type { VerifiedToken } from "./types.ts";
 
-/** Servers that one token can be made for; the others that it names are not looked at. */
+/** Maximum number of MCP servers that one token can be issued for; further ones are ignored. */
 const MAX_SERVERS = 64;
 
 /** Meaning of a token under one configuration. */
@@ -61,19 +61,25 @@ function callerOf(token: VerifiedToken, binding: IssuerBinding): Caller {
   };
 }
 
-/** RFC 9068 section 2.2 names the client in `client_id`, OpenID Connect Core section 2 in `azp`. */
+/**
+ * Returns the application that the token names: `client_id` (RFC 9068 section 2.2), otherwise `azp` (OpenID Connect Core section
+ * 2).
+ */
 function applicationOf({ issuer, claims }: VerifiedToken): CallerAgent | undefined {
   const id = [member(claims, "client_id"), member(claims, "azp")].find(isName);
   return id === undefined ? undefined : Object.freeze({ name: id, issuer, subject: id });
 }
 
-/** An unverified address led to a refusal earlier. */
+/** Returns the email address, or an empty string. A token with an unverified address was refused earlier. */
 function emailOf({ claims }: VerifiedToken): string {
   const email = member(claims, "email");
   return isName(email) ? email : "";
 }
 
-/** The first entry whose value the claim carries, else the profile of the issuer's callers. Document 3, `auth.issuers[]`. */
+/**
+ * Returns the profile of the first entry whose value the claim carries, otherwise the issuer's default profile. Source:
+ * specification document 3, `auth.issuers[]`.
+ */
 export function profileOf(
   claims: VerifiedToken["claims"],
   { profile, profiles }: Pick<IssuerBinding, "profile" | "profiles">,

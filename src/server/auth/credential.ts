@@ -12,7 +12,7 @@ import { MAX_TOKEN_LENGTH } from "./token-text.ts";
 export type Credential =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "none" }
-  /** Present, and nothing that could be recognised. */
+  /** Present, but in no form that can be recognized. */
   | { readonly kind: "malformed" };
 
 const NONE: Credential = Object.freeze({ kind: "none" });
@@ -21,7 +21,7 @@ const MALFORMED: Credential = Object.freeze({ kind: "malformed" });
 const SCHEME = "bearer";
 const AUTHORIZATION = "authorization";
 
-/** `protocolToken`: token from a WebSocket subprotocol. */
+/** Collects the credentials of a request. `protocolToken`: token of a WebSocket subprotocol. */
 export function presentedOf(
   { headers, rawHeaders }: Pick<IncomingMessage, "headers" | "rawHeaders">,
   protocolToken?: string,
@@ -34,14 +34,14 @@ export function presentedOf(
   };
 }
 
-/** The first that is present, in the order of `Presented`. */
+/** Returns the first credential that is present, in the order of `Presented`. */
 export function credentialOf({ authorization, xApiKey, apiKey, protocolToken }: Presented): Credential {
   if (authorization !== undefined) return bearerOf(authorization);
   const text = xApiKey ?? apiKey ?? protocolToken;
   return text === undefined ? NONE : bounded(text);
 }
 
-/** Another scheme is present as well, and nothing that is recognised here. */
+/** Returns the bearer token; any other scheme is malformed. */
 function bearerOf(value: string): Credential {
   const isBearer = value[SCHEME.length] === " " && value.slice(0, SCHEME.length).toLowerCase() === SCHEME;
   return isBearer ? bounded(value.slice(SCHEME.length + 1).replace(/^ +/, "")) : MALFORMED;

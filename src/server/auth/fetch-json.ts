@@ -23,15 +23,18 @@ const MAX_DOCUMENT_BYTES = 1 << 20;
 const MAX_HEADER_BYTES = 32 << 10;
 const MAX_REDIRECTS = 3;
 const MAX_MESSAGE_LENGTH = 200;
-/** Longer than every fetch, each of which is limited by its own signal. */
+/**
+ * Timeout for connecting through a proxy, in milliseconds. It exceeds that of every fetch, so the fetch's own signal ends it
+ * first.
+ */
 const PROXY_LIMIT_MS = 60_000;
 
 export interface FetchOptions {
   /** `undefined` for the certificates that Node.js trusts. */
   readonly secureContext: SecureContext | undefined;
-  /** A bearer token; sent to the origin of the address. */
+  /** Bearer token, sent only to the origin of the address. */
   readonly token: string | undefined;
-  /** Left out: everything is reached directly. */
+  /** Forward proxies; if omitted, connections are direct. */
   readonly proxies?: ForwardProxies | undefined;
   /** Limits the time; its reason becomes the error. */
   readonly signal: AbortSignal;
@@ -46,7 +49,7 @@ export interface Fetched {
 /** Failure of a fetch, described for operators. */
 export class FetchFailure extends Error {}
 
-/** Rejects with `FetchFailure`. */
+/** Fetches and parses the document. Rejects with `FetchFailure`. */
 export async function fetchJson(from: URL, options: FetchOptions): Promise<Fetched> {
   let url = from;
   for (let count = 0; count <= MAX_REDIRECTS; count++) {
@@ -60,13 +63,13 @@ export async function fetchJson(from: URL, options: FetchOptions): Promise<Fetch
 }
 
 interface Answer {
-  /** Target of a redirect; `undefined` if the answer is none. */
+  /** Target of a redirect; `undefined` if the answer is no redirect. */
   readonly location: string | undefined;
   readonly cacheControl: string;
   readonly body: Buffer;
 }
 
-/** A connection of its own, which ends with the answer or with `signal`, whatever state it is in by then. */
+/** Sends one request on its own connection, which is closed after the answer or when `signal` aborts. */
 async function fetchOnce(url: URL, { secureContext, token, signal, proxies }: FetchOptions): Promise<Answer> {
   const options = {
     signal,
@@ -89,7 +92,7 @@ async function fetchOnce(url: URL, { secureContext, token, signal, proxies }: Fe
       const answer = await new Promise<http.IncomingMessage>((resolve, reject) => {
         // Both listeners stay: an error after the answer began is emitted here too, as well as on the body.
         request.on("response", resolve).on("error", reject);
-        // An answer that would switch protocols is none, and Node closes it without an error.
+        // An answer that switches protocols counts as none; Node.js closes it without an error.
         request.once("close", () => reject(new Error("closed without an answer")));
       });
       if (answer.statusCode === 407 && proxy !== undefined) throw refusedByProxy(proxy, url.origin, 407);
@@ -103,7 +106,7 @@ async function fetchOnce(url: URL, { secureContext, token, signal, proxies }: Fe
   }
 }
 
-/** Through a tunnel, which the signal limits as it limits all else. Documents are small, so plain HTTP is tunneled too. */
+/** Sends the request through a tunnel, which `signal` limits too. Documents are small, so plain HTTP is tunneled as well. */
 function getThrough(
   proxy: ForwardProxy,
   url: URL,
@@ -115,7 +118,7 @@ function getThrough(
   const createConnection = (_: unknown, done: (error: Error | null, socket: Duplex) => void): undefined => {
     createProxyConnection(connecting, (error, socket) => done(error, socket as Duplex));
   };
-  // `http:` since the connection that is handed over is encrypted already.
+  // The protocol is `http:` because the connection is already encrypted.
   return http.get({
     ...options,
     protocol: "http:",
@@ -153,7 +156,7 @@ function readJson({ body, cacheControl }: Answer, url: URL): Fetched {
   }
 }
 
-/** Without what may hold a secret. */
+/** Returns origin and path, without the parts that may hold a secret. */
 export function place({ origin, pathname }: URL): string {
   return (origin + pathname).slice(0, MAX_MESSAGE_LENGTH);
 }

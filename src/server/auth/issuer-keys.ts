@@ -1,9 +1,9 @@
 /**
- * The keys of one issuer as they are known, and when they are fetched.
+ * Caches the keys of one issuer and decides when they are fetched.
  *
- * Invariants: one fetch at a time, which all who need it wait for; a failing one is not repeated before a pause that
- * doubles; a caller who names keys that do not exist causes one fetch in 30 s at most and leaves nothing behind; keys
- * outlive the issuer's absence by a day. Spans are measured with the monotonic clock, in milliseconds.
+ * Invariants: one fetch runs at a time, and everyone who needs it waits for it. After a failure, the pause before the next fetch
+ * doubles. Callers who name keys that do not exist cause at most one fetch in 30 s and store nothing. Known keys stay usable for
+ * a day while the issuer is unreachable. Durations use the monotonic clock, in milliseconds.
  */
 
 import type { Clock, Log } from "../../base/index.ts";
@@ -19,32 +19,32 @@ const DEFAULT_AGE_MS = 10 * MINUTE_MS;
 const LEAST_AGE_MS = MINUTE_MS;
 const MOST_AGE_MS = DAY_MS;
 
-/** Past their age, while the issuer cannot be reached. */
+/** Time that outdated keys stay usable while the issuer cannot be reached. */
 const STALE_LIMIT_MS = DAY_MS;
 
-/** Design decisions, section 1. */
+/** Minimum interval between fetches for unknown keys. Source: design decisions, section 1. */
 const UNKNOWN_KEY_PAUSE_MS = 30_000;
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = MINUTE_MS;
 
-/** How long callers with usable keys wait for fresher ones: an issuer that hangs must not hold them up. */
+/** Maximum wait for fresher keys if usable ones are known, so that a hanging issuer does not delay callers. */
 const REFRESH_PATIENCE_MS = 1_000;
 
 export interface KnownKeys {
   readonly keys: readonly PublicKey[];
-  /** Came while the caller waited: asking for newer ones would be of no use. */
+  /** True if the keys arrived while the caller waited, so that asking again is useless. */
   readonly isNew: boolean;
 }
 
 export interface IssuerKeys {
   /** Returns `undefined` if no keys are known and none can be fetched now. Rejects only if `signal` aborts. */
   current(signal: AbortSignal): Promise<KnownKeys | undefined>;
-  /** Newer ones than `known`, in which a key was missing; undefined when there are none or it is too soon to ask. */
+  /** Returns newer keys than `known`, in which a key was missing; `undefined` if there are none or it is too soon to ask. */
   newerThan(known: KnownKeys, signal: AbortSignal): Promise<KnownKeys | undefined>;
-  /** Whether these are the newest that are known, and still usable. */
+  /** Returns whether these are the newest known keys and still usable. */
   areCurrent(keys: readonly PublicKey[]): boolean;
-  /** Whether the last fetch failed. */
+  /** Returns whether the last fetch failed. */
   isUnreachable(): boolean;
   close(): Promise<void>;
 }
@@ -72,7 +72,7 @@ export function createIssuerKeys({ issuer, load, limitMs, clock, log, onLoad }: 
   let retryAt = Number.NEGATIVE_INFINITY;
   let missAt = Number.NEGATIVE_INFINITY;
 
-  /** The fetch under way, or one begun now; undefined while it is too soon after a failure. */
+  /** Returns the running fetch, or starts one. Returns `undefined` while it is too soon after a failure. */
   function refresh(): Promise<void> | undefined {
     if (loading === undefined && !closing.signal.aborted && clock.monotonic() >= retryAt) {
       loading = load({ limitMs, signal: closing.signal })

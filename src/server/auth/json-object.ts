@@ -1,14 +1,14 @@
 /**
- * JSON of strangers: UTF-8 without fault, one object, no member twice, bounded depth.
+ * Parses untrusted JSON: valid UTF-8, one object, no repeated member, bounded depth.
  *
- * RFC 7519 section 4 lets a reader refuse a token with a member twice, and this one does, at every depth.
+ * RFC 7519 section 4 lets a reader refuse a token with a repeated member; this one refuses it at every depth.
  */
 
 import { jsonFault } from "../../base/index.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Levels of nesting; claims of real issuers have three. */
+/** Maximum levels of nesting; claims of real issuers have three. */
 const MAX_DEPTH = 16;
 
 /** Returns `undefined` for anything but a JSON object. */

@@ -1,10 +1,10 @@
 /**
  * Recognizes callers by virtual key. Source: specification document 3 (`auth.virtual_keys`); design decisions, section 1.
  *
- * Text that is not a key fails at the checksum. After that the work is the same whether the key is unknown, expired, has
- * another secret or is good, and whether keys are accepted at all: a lookup, a hash, a comparison in constant time (with a
- * dummy digest for an unknown key) and a look at the clock. So response times do not reveal which ids exist, except for CPU
- * cache effects: about 0.3 microseconds at the first look at a row, and 0.02 after it.
+ * Text that is not a key fails at the checksum. After that the work is the same whether the key is unknown, expired, has has
+ * another secret or is valid, and whether keys are accepted at all: a lookup, a hash, a comparison in constant time (with a dummy
+ * digest for an unknown key) and a look at the clock. So response times do not reveal which ids exist, except for CPU cache
+ * effects: about 0.3 microseconds at the first look at a row, and 0.02 after it.
  */
 
 import { type Clock, FifoMap } from "../../base/index.ts";
@@ -16,7 +16,10 @@ const MINUTE_MS = 60_000;
 /** Dummy row to compare with for an unknown key. No secret can be found that hashes to it. */
 const NO_KEY: Pick<StoredKey, "digest" | "expires_at"> = { digest: "0".repeat(64), expires_at: null };
 
-/** Keys whose last use is kept, some 100 bytes each; past it, those that were first used longest ago are forgotten. */
+/**
+ * Maximum number of keys whose last use is kept, about 100 bytes each. Beyond it, the keys that were first used longest ago are
+ * forgotten.
+ */
 const MAX_USES = 1 << 18;
 
 export interface KeyCallers {
@@ -31,9 +34,9 @@ export interface KeyCallers {
   lastUsedAt(keyId: string): number | undefined;
 }
 
-/** Outlives the changes of its key. */
+/** Last use of a key, which survives changes to the key. */
 interface Use {
-  /** Since 1970: a small integer, which is written without allocating. */
+  /** Minutes since 1970. A small integer is written without allocating. */
   minute: number;
 }
 
@@ -116,7 +119,7 @@ export function createKeyCallers({ keys, clock, maxUses = MAX_USES, onUse }: Key
     isStill(caller) {
       if (caller.key === undefined) return true;
       const stored = keys.byId(caller.key.id);
-      // A key that was given another profile is the same; one with another secret is not, though its id may be.
+      // A key with another profile is the same key; one with another secret is not, even if its id is equal.
       const isSame = stored !== undefined && stored.digest === digests.get(caller);
       return isSame && clock.now() < (stored.expires_at ?? Number.POSITIVE_INFINITY);
     },

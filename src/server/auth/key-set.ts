@@ -9,10 +9,10 @@ import { type CryptoKey, compactVerify, importJWK, type JWK } from "jose";
 import { type Algorithm, isSameAlgorithm, keyFormOf } from "./algorithms.ts";
 import { isJsonObject, type JsonObject, member } from "./json-object.ts";
 
-/** Real sets hold two to ten keys. */
+/** Maximum number of keys in a set; real sets hold two to ten. */
 export const MAX_KEYS = 256;
 
-/** The least that RFC 7518 section 3.3 allows; the most keeps one verification under a millisecond. */
+/** Minimum that RFC 7518 section 3.3 allows. The maximum keeps one verification under a millisecond. */
 const MIN_RSA_BITS = 2048;
 const MAX_RSA_BITS = 8192;
 
@@ -21,7 +21,7 @@ const MAX_RSA_EXPONENT_LENGTH = 8;
 
 export interface PublicKey {
   readonly kid: string | undefined;
-  /** Whether signatures of this algorithm may be verified by the key. */
+  /** Returns whether the key may verify signatures of this algorithm. */
   fits(algorithm: Algorithm): boolean;
   /** Returns false if this key did not make the signature. Call it only for matching algorithms. Never rejects. */
   hasSigned(token: string, algorithm: Algorithm): Promise<boolean>;
@@ -69,7 +69,7 @@ function readKey(key: JsonObject): PublicKey | undefined {
         await compactVerify(token, publicKey, { algorithms: [algorithm] });
         return true;
       } catch {
-        return false; // whatever went wrong, nothing was shown
+        return false; // any error counts as an invalid signature
       }
     },
   };
@@ -80,11 +80,11 @@ async function importKey(jwk: JWK, algorithm: Algorithm): Promise<CryptoKey | un
     const key = await importJWK(jwk, algorithm);
     return key instanceof Uint8Array ? undefined : key;
   } catch {
-    return undefined; // a point that is not on its curve, say
+    return undefined; // for example, a point that is not on its curve
   }
 }
 
-/** The members that make the key, and none of those that come with it. */
+/** Returns only the members that make up the public key. */
 function publicPart(key: JsonObject): (JWK & { readonly kty: string }) | undefined {
   const [kty, crv, x, y, n, e] = [key["kty"], key["crv"], key["x"], key["y"], key["n"], key["e"]];
   if (kty === "RSA" && typeof n === "string" && typeof e === "string") {
@@ -95,7 +95,10 @@ function publicPart(key: JsonObject): (JWK & { readonly kty: string }) | undefin
   return kty === "OKP" ? { kty, crv, x } : undefined;
 }
 
-/** Big-endian numbers. With an exponent of 1 every message is its own signature, and an even one is no exponent. */
+/**
+ * Checks modulus and exponent, both big-endian. With an exponent of 1 every message is its own signature; an even exponent is
+ * invalid.
+ */
 function isSoundRsa(modulus: Buffer, exponent: Buffer): boolean {
   const first = modulus.findIndex((byte) => byte !== 0);
   if (first < 0) return false;

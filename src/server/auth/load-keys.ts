@@ -14,7 +14,7 @@ import type { IssuerOptions } from "./types.ts";
 const MAX_FILE_BYTES = 1 << 20;
 
 export interface LoadOptions {
-  /** Milliseconds, for the whole of it. */
+  /** Timeout for discovery and keys together, in milliseconds. */
   readonly limitMs: number;
   readonly signal: AbortSignal;
 }
@@ -29,7 +29,7 @@ export type KeyLoad =
     }
   | { readonly kind: "failed"; readonly step: "discovery" | "keys"; readonly message: string };
 
-/** Never rejects. */
+/** Finds and loads the keys. Never rejects. */
 export type LoadKeys = (options: LoadOptions) => Promise<KeyLoad>;
 
 export function keyLoader(issuer: IssuerOptions): LoadKeys {
@@ -71,7 +71,7 @@ export interface Discovered {
   readonly document: Readonly<Record<string, unknown>>;
 }
 
-/** The issuer's discovery document. Rejects with `FetchFailure`. */
+/** Fetches the issuer's discovery document. Rejects with `FetchFailure`. */
 export async function discovered({ url }: IssuerOptions, options: FetchOptions): Promise<Discovered> {
   const from = httpUrl(`${url.replace(/\/$/, "")}/.well-known/openid-configuration`, "the issuer's url");
   const { value } = await fetchJson(from, options);
@@ -81,7 +81,7 @@ export async function discovered({ url }: IssuerOptions, options: FetchOptions):
   return { from, document: value };
 }
 
-/** An address of the document. Throws `FetchFailure`. */
+/** Returns an endpoint address of the document. Throws `FetchFailure`. */
 export function endpointIn({ from, document }: Discovered, name: string): URL {
   const named = member(document, name);
   if (typeof named !== "string") throw new FetchFailure(`${place(from)}: the document names no ${name}`);
@@ -99,7 +99,10 @@ function httpUrl(text: string, what: string): URL {
   return url;
 }
 
-/** Returns the trusted certificates. The context is rebuilt only if the file changed, because that takes milliseconds. */
+/**
+ * Returns a function that loads the trusted certificates. The TLS context is rebuilt only if the file changed, because that takes
+ * milliseconds.
+ */
 export function trustIn({ caFile }: IssuerOptions): () => Promise<tls.SecureContext | undefined> {
   let last: { readonly bundle: string; readonly secureContext: tls.SecureContext } | undefined;
   return async () => {
@@ -113,7 +116,10 @@ export function trustIn({ caFile }: IssuerOptions): () => Promise<tls.SecureCont
   };
 }
 
-/** A custom CA list replaces that of Node.js, so it includes that list, and the extra certificates if Node.js can report them. */
+/**
+ * Returns the certificates that Node.js trusts, with extra ones if it can report them. A custom CA list replaces them, so it has
+ * to include them.
+ */
 function systemRoots(): readonly string[] {
   const certificates: unknown = Reflect.get(tls, "getCACertificates"); // from 22.15 on
   const trusted: unknown = typeof certificates === "function" ? certificates("default") : undefined;

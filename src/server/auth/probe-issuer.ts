@@ -1,15 +1,15 @@
-/** Asks an issuer for what verifying its tokens needs, once: for `gateway check`. */
+/** Fetches an issuer's discovery document and keys once, for `gateway check`. */
 
 import { keyLoader } from "./load-keys.ts";
 import type { IssuerOptions, IssuerProbe } from "./types.ts";
 
 export interface ProbeOptions {
-  /** Milliseconds for both documents together. */
+  /** Timeout for both documents together, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Never rejects. */
+/** Returns whether the issuer's keys can be loaded. Never rejects. */
 export async function probeIssuer(issuer: IssuerOptions, { timeoutMs, signal }: ProbeOptions): Promise<IssuerProbe> {
   const found = await keyLoader(issuer)({ limitMs: timeoutMs, signal });
   if (found.kind === "failed") return found;

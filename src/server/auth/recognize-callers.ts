@@ -19,7 +19,9 @@ const MALFORMED = refusal("malformed");
 
 export interface CallersOptions {
   readonly keys: KeyStore;
-  /** The one now in force: another object after a reload of issuers, which forgets what the former one verified. */
+  /**
+   * Returns the current verifier. A reload of issuers creates another one, and tokens verified by the previous one are forgotten.
+   */
   readonly verifier: () => TokenSource;
   readonly clock: Clock;
   readonly instruments?: Instruments;

@@ -13,18 +13,18 @@ const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 /** RFC 9728 section 2. Members without a value are left out. */
 export interface ResourceMetadata {
   readonly resource: string;
-  /** Issuers, at least one. */
+  /** URLs of the issuers, at least one. */
   readonly authorization_servers?: readonly string[];
   readonly bearer_methods_supported: readonly ["header"];
   readonly resource_name?: string;
 }
 
-/** Clients that build the resource from the origin alone write the slash at its end. */
+/** Compares an audience with the public URL. Clients that build the resource from the origin alone add a trailing slash. */
 export function isPublicUrl(audience: string, publicUrl: string): boolean {
   return audience === publicUrl || audience === `${publicUrl}/`;
 }
 
-/** The name behind `<publicUrl>/mcp/` as the token has it; undefined for anything else. */
+/** Returns the server name after `<publicUrl>/mcp/` as the token has it; `undefined` for any other audience. */
 export function serverOf(audience: string, publicUrl: string): string | undefined {
   const prefix = serverResource(publicUrl, "");
   return audience.startsWith(prefix) && audience.length > prefix.length ? audience.slice(prefix.length) : undefined;
@@ -35,8 +35,8 @@ function serverResource(publicUrl: string, server: string): string {
 }
 
 /**
- * `www-authenticate` of every 401, without `error`: what was wrong with a credential, or that there was none, is not
- * told. `server`: the name of a configured MCP server that was asked for; its own metadata is named then.
+ * Returns the `www-authenticate` value of every 401. It has no `error`, so it does not reveal what was wrong with a credential.
+ * `server`: name of the requested MCP server, if it is configured; its own metadata is then named.
  */
 export function challengeOf({ publicUrl }: Pick<AuthRules, "publicUrl">, server?: string): string {
   const scheme = 'Bearer realm="gateway"';
@@ -51,8 +51,8 @@ function visible(url: string): string {
 }
 
 /**
- * Returns `undefined` without `publicUrl`. `urlOf`: maps a name of the node's issuers to its URL. `server`: name of a
- * configured MCP server.
+ * Returns the metadata; `undefined` without `publicUrl`. `urlOf`: maps a name of the node's issuers to its URL. `server`: name of
+ * a configured MCP server.
  */
 export function protectedResourceMetadata(
   { publicUrl, issuers }: Pick<AuthRules, "publicUrl" | "issuers">,

@@ -2,14 +2,13 @@
  * Cache of verified tokens, so that a signature is checked once and not at each request (about 0.3 ms of CPU).
  *
  * The key is the SHA-256 of the whole token, including issuer and signature, so tokens cannot collide and no token stays in
- * memory. Refusals and results of a replaced verifier are never cached, so a reload of issuers takes effect at once.
- * An entry expires when the verifier would refuse the token for its time, to the millisecond; when the issuer's keys have
- * changed, since the token's may be missing; and five minutes after verification, so that the verifier looks for new keys at
- * all.
+ * memory. Refusals and results of a replaced verifier are never cached, so a reload of issuers takes effect at once. An entry
+ * expires when the verifier would refuse the token for its time, to the millisecond; when the issuer's keys have changed, since
+ * the token's may be missing; and five minutes after verification, so that the verifier looks for new keys at all.
  *
  * Two generations approximate a least-recently-used order: a used entry moves to the younger one; when that is full it becomes
  * the older one, and entries unused since are dropped. The limits are in tokens and in characters of their text, which bound
- * their claims too. Verifications under way are not shared: two first uses at once are two.
+ * their claims too. Concurrent verifications of the same token are not shared.
  */
 
 import { hash } from "node:crypto";
@@ -28,7 +27,7 @@ const MAX_AGE_MS = 5 * 60_000;
 export interface CachedVerifier extends Pick<TokenVerifier, "verify"> {
   /** Returns a token that was verified before and is still valid; always the same object. */
   known(token: string): VerifiedToken | undefined;
-  /** Tokens kept, a few of them twice. */
+  /** Returns the number of kept tokens; a few are counted twice. */
   size(): number;
 }
 
@@ -37,11 +36,14 @@ export type TokenSource = Pick<TokenVerifier, "verify" | "holds">;
 interface Kept {
   readonly token: VerifiedToken;
   readonly length: number;
-  /** Milliseconds, by the monotonic clock. */
+  /** Time at which the entry expires, in milliseconds of the monotonic clock. */
   readonly agedAt: number;
 }
 
-/** `verifier` is asked each time: what was verified by one that it no longer gives is forgotten. */
+/**
+ * Creates a cache in front of `verifier`, which is called each time. If it returns another verifier, all cached tokens are
+ * forgotten.
+ */
 export function createCachedVerifier(verifier: () => TokenSource, clock: Clock): CachedVerifier {
   let source: TokenSource | undefined;
   let younger = new Map<string, Kept>();
@@ -89,7 +91,7 @@ export function createCachedVerifier(verifier: () => TokenSource, clock: Clock):
 
     async verify(text, signal): Promise<TokenVerdict> {
       const used = current();
-      // Refused by its length; hashing it would be wasted.
+      // The verifier refuses this length, so hashing would be wasted.
       if (text.length > MAX_TOKEN_LENGTH) return used.verify(text, signal);
       signal.throwIfAborted();
       const digest = digestOf(text);

@@ -12,7 +12,7 @@ import { readToken } from "./token-text.ts";
 import type { TokenFault, VerifiedToken } from "./types.ts";
 
 export interface TokenCallers {
-  /** Answers at once for a known token. Rejects only if `signal` aborts. */
+  /** Identifies a caller, at once for a known token. Rejects only if `signal` aborts. */
   identify(
     text: string,
     rules: AuthRules,
@@ -21,7 +21,7 @@ export interface TokenCallers {
   ): Identification | Promise<Identification>;
 }
 
-/** Answers made once for a token under one configuration. */
+/** Identifications computed once for a token under one configuration. */
 interface Answers {
   readonly rules: AuthRules;
   readonly atServer: ReadonlyMap<string, Identification>;

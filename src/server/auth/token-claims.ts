@@ -6,7 +6,7 @@
 import { type JsonObject, member } from "./json-object.ts";
 import type { IssuerOptions, TokenFault } from "./types.ts";
 
-/** Clocks of issuer and gateway may differ by this much. */
+/** Accepted difference between the clocks of issuer and gateway. */
 const LEEWAY_SECONDS = 60;
 export const LEEWAY_MS = LEEWAY_SECONDS * 1000;
 
@@ -14,7 +14,7 @@ export const LEEWAY_MS = LEEWAY_SECONDS * 1000;
 const MAX_NAME_LENGTH = 256;
 const MAX_DISPLAY_LENGTH = 128;
 
-/** The last second of the year 9999, the last that RFC 3339 can write. Later is no time, or one in milliseconds. */
+/** Last second of the year 9999, the latest that RFC 3339 can express. A greater value is invalid, or is in milliseconds. */
 const LATEST_SECONDS = 253_402_300_799;
 
 /** Characters that are invisible or change how others are displayed: controls, format marks, lone surrogates. */
@@ -32,7 +32,7 @@ export interface CallerClaims {
 
 export type ClaimsReading = CallerClaims | { readonly kind: "refused"; readonly fault: TokenFault };
 
-/** `nowMs`: milliseconds since 1970. */
+/** Reads the claims, or returns why the token is refused. `nowMs`: milliseconds since 1970. */
 export function readClaims(claims: JsonObject, issuer: IssuerOptions, nowMs: number): ClaimsReading {
   const times = readTimes(claims, nowMs / 1000);
   if (times.kind === "refused") return times;
@@ -61,19 +61,25 @@ function readTimes(claims: JsonObject, nowSeconds: number): Times {
   return isEarly ? refused("not_yet_valid") : { kind: "read", expSeconds };
 }
 
-/** RFC 7519 section 2, NumericDate: whole or not. JSON has no infinity, but 1e999 reads as one. */
+/**
+ * Returns whether the value is a NumericDate (RFC 7519 section 2), possibly with a fraction. Excludes `1e999`, which parses as
+ * infinity.
+ */
 const isTime = (value: unknown): value is number => typeof value === "number" && Math.abs(value) <= LATEST_SECONDS;
 
 const isTimeOrAbsent = (value: unknown): value is number | undefined => value === undefined || isTime(value);
 
-/** A text or a list of texts, as a list; undefined for anything else. */
+/** Returns a string or an array of strings as an array, empty if absent; `undefined` for anything else. */
 function listOfTexts(value: unknown): readonly string[] | undefined {
   if (value === undefined) return [];
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   return list.every((item) => typeof item === "string") ? list : undefined;
 }
 
-/** Some issuers write booleans as strings. Anything that is neither true nor false counts as false. */
+/**
+ * Returns whether the address is verified or its state is not stated. Some issuers write booleans as strings; any other value
+ * counts as false.
+ */
 function isEmailUsable(isVerified: unknown): boolean {
   if (typeof isVerified === "string") return isVerified.toLowerCase() === "true";
   return isVerified === undefined || isVerified === null || isVerified === true;

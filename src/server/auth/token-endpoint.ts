@@ -16,7 +16,7 @@ export interface TokenEndpoint {
   readonly secureContext: SecureContext | undefined;
 }
 
-/** Rejects with a reason that names no secret. */
+/** Finds the endpoint. Rejects with a message that names no secret. */
 export type FindTokenEndpoint = (options: LoadOptions) => Promise<TokenEndpoint>;
 
 const DEFAULT_METHODS: readonly string[] = ["client_secret_basic"];

@@ -1,10 +1,10 @@
-/** The series of token verification. Label values come from the configuration and from our own unions, never a token. */
+/** Metrics of token verification. Label values come from the configuration and from our own unions, never a token. */
 
 import type { Instruments } from "../../base/index.ts";
 import type { TokenFault } from "./types.ts";
 
 export interface TokenMetrics {
-  /** `issuer`: its name; `undefined` for a token of no known issuer. */
+  /** Counts a verification. `issuer`: its name; `undefined` for a token of no known issuer. */
   verified(issuer: string | undefined, outcome: "verified" | TokenFault): void;
   keysFetched(issuer: string, outcome: "loaded" | "failed"): void;
 }

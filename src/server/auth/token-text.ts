@@ -47,8 +47,9 @@ export function readToken(text: string): TokenReading {
 }
 
 /**
- * Issuers sign other things with the same keys, such as logout tokens, and say so in `typ` by a name that ends in `+jwt`
- * (RFC 8725 section 3.11). Of those only access tokens (RFC 9068) name a caller; ID tokens carry no such name.
+ * Returns whether a token of this `typ` can name a caller. Issuers sign other things with the same keys, such as logout tokens,
+ * and mark them with a name that ends in `+jwt` (RFC 8725 section 3.11). Of these, only access tokens (RFC 9068) name a caller;
+ * ID tokens have no such name.
  */
 function isOfCaller(type: unknown): boolean {
   if (type === undefined) return true;

@@ -17,19 +17,19 @@ import type { TokenMetrics } from "./token-metrics.ts";
 import { readToken, type TokenText } from "./token-text.ts";
 import type { IssuerOptions, TokenFault, TokenVerdict, TokenVerifier, VerifiedToken } from "./types.ts";
 
-/** Milliseconds, for discovery and keys together. */
+/** Timeout for discovery and keys together, in milliseconds. */
 const FETCH_LIMIT_MS = 10_000;
 
 /** Maximum number of keys tried for one token. There is more than one only if the token names no key, or an ambiguous one. */
 const MAX_TRIED_KEYS = 4;
 
 export interface TokenVerifierOptions {
-  /** Names and addresses are unique. */
+  /** Issuers with unique names and addresses. */
   readonly issuers: readonly IssuerOptions[];
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics?: TokenMetrics;
-  /** Milliseconds, for discovery and keys together; 10 s if left out. */
+  /** Timeout for discovery and keys together, in milliseconds; 10 s by default. */
   readonly fetchLimitMs?: number;
 }
 
@@ -44,7 +44,7 @@ interface Signers {
   readonly keys: KnownKeys["keys"];
 }
 
-/** Fetches nothing before the first token. A reload makes a new one and closes the old. */
+/** Creates a verifier, which fetches nothing before the first token. A reload creates a new one and closes the old one. */
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
   const { issuers, clock, log, metrics, fetchLimitMs: limitMs = FETCH_LIMIT_MS } = options;
   const byUrl = new Map<unknown, Issuer>();
@@ -104,7 +104,7 @@ async function judgeSignature(token: TokenText, issuer: IssuerKeys, signal: Abor
   if (known === undefined) return { kind: "refused", fault: "keys_unavailable" };
   const judgement = await tryKeys(token, known);
   if (judgement.kind === "signed") return judgement;
-  // A signature that the named key did not make stays wrong. Where no key is named, the right one may be missing.
+  // A signature that the named key did not make stays invalid. If no key is named, the right one may be missing.
   const mayBeMissing = judgement.fault === "unknown_key" || token.kid === undefined;
   if (!mayBeMissing || known.isNew) return judgement;
   const newer = await issuer.newerThan(known, signal);

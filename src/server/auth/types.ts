@@ -9,10 +9,10 @@ import type { ForwardProxies } from "../forward-proxy/index.ts";
 export interface IssuerOptions {
   /** Identifies the issuer in policies, bindings and records. */
   readonly name: string;
-  /** The `iss` claim, matched exactly; where discovery looks when `jwksUrl` is undefined. No two issuers have the same. */
+  /** Value of the `iss` claim, matched exactly and unique among issuers. Discovery starts here if `jwksUrl` is `undefined`. */
   readonly url: string;
   readonly jwksUrl: string | undefined;
-  /** Absolute. PEM bundle beside the system's roots. */
+  /** Absolute path of a PEM bundle that is trusted in addition to the system's roots. */
   readonly caFile: string | undefined;
   /**
    * Absolute path of a file with a bearer token, read at each fetch. The token is sent only to the origin of `url` and to
@@ -22,26 +22,26 @@ export interface IssuerOptions {
   readonly subjectClaim: string;
   /** `undefined` means `preferred_username`, then `email`, then the subject. */
   readonly nameClaim: string | undefined;
-  /** On the way to its documents and its token endpoint; left out: everything is reached directly. */
+  /** Proxies for the issuer's documents and token endpoint. If omitted, connections are direct. */
   readonly proxies?: ForwardProxies;
 }
 
-/** A token whose issuer, signature and times are good. */
+/** Token whose issuer, signature and times were verified. */
 export interface VerifiedToken {
   readonly kind: "verified";
   /** Name of the issuer. */
   readonly issuer: string;
   readonly subject: string;
-  /** Readable, for records. */
+  /** Human-readable name, for records. */
   readonly displayName: string;
   /** The `aud` claim as a list. */
   readonly audiences: readonly string[];
-  /** Milliseconds since 1970, by `exp`. */
+  /** Expiry by `exp`, in milliseconds since 1970. */
   readonly expiresAt: number;
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** Why a token is not accepted: for a record and a metric, never for the caller. */
+/** Reason for refusing a token, for records and metrics. The caller never sees it. */
 export type TokenFault =
   | "malformed"
   | "algorithm"
@@ -62,14 +62,16 @@ export type TokenVerdict =
   | { readonly kind: "refused"; readonly fault: TokenFault; readonly issuer: string | undefined };
 
 export interface TokenVerifier {
-  /** `signal` limits the caller's wait; a fetch of keys that others wait for continues. Rejects only if it aborts. */
+  /**
+   * Verifies a token. `signal` limits the wait; a fetch of keys that others wait for continues. Rejects only if `signal` aborts.
+   */
   verify(token: string, signal: AbortSignal): Promise<TokenVerdict>;
   /**
    * Returns whether the keys that verified the token are still the issuer's known keys. If not, its key may have been
    * withdrawn. Does not check times.
    */
   holds(token: VerifiedToken): boolean;
-  /** Ends fetches. What is verified later is verified by the keys known by then. */
+  /** Aborts fetches. Later verifications use the keys known by then. */
   close(): Promise<void>;
 }
 

@@ -1,10 +1,10 @@
 /**
- * The text of a virtual key, and what is stored of it. Source: design decisions, section 1.
+ * Text of a virtual key, and the part of it that is stored. Source: design decisions, section 1.
  *
- * `gwk_` + public id (8 characters) + `_` + secret (32 random bytes, base64url) + checksum (CRC-32 of all that precedes,
- * base 62, most significant digit first, 6 characters). The checksum lets a scanner recognise a leaked key and a typing
- * error be refused without a look-up; it protects nothing. Stored are the id and the SHA-256 of the secret's 43
- * characters. 32 random bytes cannot be guessed, so a fast hash without salt is enough.
+ * `gwk_` + public id (8 characters) + `_` + secret (32 random bytes, base64url) + checksum (CRC-32 of all that precedes, base 62,
+ * most significant digit first, 6 characters). The checksum lets a scanner recognize a leaked key, and typing errors are refused
+ * without a lookup; it protects nothing. The id and the SHA-256 of the secret's 43 characters are stored. 32 random bytes cannot
+ * be guessed, so a fast hash without salt is enough.
  */
 
 import { hash, timingSafeEqual } from "node:crypto";
@@ -20,19 +20,19 @@ const FORM = /^gwk_([0-9A-Za-z]{8})_([A-Za-z0-9_-]{43})([0-9A-Za-z]{6})$/;
 export interface VirtualKey {
   /** Public part, which may appear in logs and lists. */
   readonly id: string;
-  /** Never stored, logged or repeated. */
+  /** Secret part, which is never stored, logged or repeated. */
   readonly secret: string;
 }
 
 export interface MintedKey {
   readonly id: string;
-  /** Shown once. */
+  /** Full text of the key, which is shown once. */
   readonly text: string;
-  /** Hex; what is stored. */
+  /** Hex SHA-256 of the secret, which is stored. */
   readonly digest: string;
 }
 
-/** `randomBytes(n)` gives `n` unpredictable bytes: that of `node:crypto` but for tests. `id`: of a key that is rotated. */
+/** Creates a key. `randomBytes`: that of `node:crypto`, except in tests. `id`: id of the key if it is rotated. */
 export function mintKey(randomBytes: (length: number) => Uint8Array, id: string = newId(randomBytes)): MintedKey {
   const secret = Buffer.from(randomBytes(SECRET_BYTES)).toString("base64url");
   const head = `gwk_${id}_${secret}`;
@@ -47,7 +47,7 @@ export function parseKey(text: string): VirtualKey | undefined {
   return checksum(text.slice(0, -CHECKSUM_LENGTH)) === sum ? { id, secret } : undefined;
 }
 
-/** Hex SHA-256 of a key's secret. In one call, which takes a third of the time of a hash object. */
+/** Returns the hex SHA-256 of a key's secret. This one call takes a third of the time of a hash object. */
 export function digestOf(secret: string): string {
   return hash("sha256", secret, "hex");
 }
@@ -58,7 +58,10 @@ export function isSameDigest(given: string, stored: string): boolean {
   return a.length === b.length && a.length > 0 && timingSafeEqual(a, b);
 }
 
-/** 62^8 are some 2 * 10^14: two alike among a million keys have a chance of 1 in 400, and the state refuses the second. */
+/**
+ * Returns a random id, one of 62^8 (about 2 * 10^14). Two of a million keys are equal with a chance of 1 in 400; the state
+ * refuses the second.
+ */
 function newId(randomBytes: (length: number) => Uint8Array): string {
   let id = "";
   while (id.length < ID_LENGTH) {
