@@ -1,4 +1,4 @@
-/** An entry of `credentials`, or an inline key, for one upstream. Source: specification document 3. */
+/** Compiles an entry of `credentials`, or an inline key, for one upstream. Source: specification document 3. */
 import { hash } from "node:crypto";
 import type { Credential as CredentialConfig } from "../core/config/index.ts";
 import { bearing } from "./credential-headers.ts";
@@ -10,7 +10,7 @@ import type { Credential, StaticCredential } from "./types.ts";
 export interface PresentedAt {
   readonly origin: string;
   readonly keyHeader: KeyHeader;
-  /** The provider's. */
+  /** Region of the provider. */
   readonly region: string | undefined;
   /** Service that the catalog names for signing; empty if it names none. */
   readonly signingService: string;
@@ -20,7 +20,7 @@ export type CompiledCredential =
   | { readonly kind: "credential"; readonly credential: Credential }
   | { readonly kind: "refused"; readonly message: string };
 
-/** A key in the header that its upstream reads it from. `name`: of its entry; empty for an inline one. */
+/** Compiles a static key in the header that its upstream reads. `name`: name of the entry; empty for an inline key. */
 export function compileKey(name: string, key: string, form: KeyHeader): StaticCredential {
   return Object.freeze({
     kind: "api_key",

@@ -12,7 +12,7 @@ const NAMES: ReadonlySet<string> = new Set([
 /** Minimum key length that is searched within longer text. A shorter key may occur by chance, so it must match a whole word. */
 const MIN_SEARCHED_LENGTH = 8;
 
-/** `lowerCaseName` and value of a header. */
+/** Returns whether a response header contains the credential. */
 export type Bearing = (lowerCaseName: string, value: string) => boolean;
 
 /**

@@ -25,7 +25,7 @@ export interface GuardedRequest {
 }
 
 export interface GuardedDialler {
-  /** Rejects with what went wrong, in words that name no address. */
+  /** Sends the request. Rejects with a message that names no address. */
   send(asked: GuardedRequest): Promise<GuardedAnswer>;
   close(): void;
 }
@@ -35,7 +35,7 @@ export interface GuardedDiallerOptions {
   readonly maxAnswerBytes: number;
   /** Trusted certificates; `undefined` for those of Node.js. */
   readonly secureContext?: SecureContext | undefined;
-  /** Left out: everything is reached directly. */
+  /** Forward proxies; if omitted, connections are direct. */
   readonly proxies?: ForwardProxies | undefined;
 }
 

@@ -12,7 +12,10 @@ FORBIDDEN.addSubnet("fe80::", 10, "ipv6");
 FORBIDDEN.addSubnet("fd00:ec2::", 32, "ipv6");
 FORBIDDEN.addAddress("::", "ipv6");
 
-/** Only the platform's own chain asks there. `address`: of version 4 or 6, without brackets. */
+/**
+ * Returns whether connecting to the address is forbidden. Only the platform's own key chain may do so. `address`: IPv4 or IPv6,
+ * without brackets.
+ */
 export function isForbiddenAddress(address: string): boolean {
   const version = isIP(address);
   return version !== 0 && FORBIDDEN.check(address, version === 4 ? "ipv4" : "ipv6");
@@ -24,7 +27,7 @@ export class LinkLocal extends Error {
   }
 }
 
-/** The address at the moment of dialing decides, whatever the name resolved to earlier. */
+/** Resolves a name when a connection is opened. This address decides, whatever the name resolved to earlier. */
 export const guardedLookup: LookupFunction = (hostname, options, done) => {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error !== null) return done(error, []);

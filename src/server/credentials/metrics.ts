@@ -1,13 +1,13 @@
-/** The series of what is presented upstream. Label values come from the configuration and from our own unions. */
+/** Metrics of credentials presented upstream. Label values come from the configuration and from our own unions. */
 import type { Instruments } from "../../base/index.ts";
 import type { CredentialKind } from "./types.ts";
 
 export interface CredentialMetrics {
-  /** `refused`: only this caller's token was refused; others are not affected. */
+  /** Counts a fetch. `refused`: only this caller's token was refused; others are not affected. */
   fetched(name: string, kind: CredentialKind, outcome: "fetched" | "failed" | "refused"): void;
-  /** 1 while the last fetch failed. */
+  /** Sets the gauge, which is 1 while the last fetch failed. */
   failing(name: string, isFailing: boolean): void;
-  /** A request was sent again with another token, key or time. */
+  /** Counts a request that was sent again with another token, key or time. */
   repeated(name: string, reason: "token" | "keys" | "clock"): void;
   clockOffset(host: string, offsetMs: number): void;
 }

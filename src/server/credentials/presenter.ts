@@ -1,6 +1,6 @@
 /**
- * The port by which requests are given what is presented for them: four kinds of credentials, and what of them is fetched,
- * kept over reloads for as long as a configuration names it. Source: design decisions, section 13.
+ * Provides the credential of each outgoing request. There are four kinds; fetched tokens and keys are kept across reloads as long
+ * as a configuration names them. Source: design decisions, section 13.
  */
 
 import { type Clock, type FetchShared, fetchAlone, type Instruments, type Log } from "../../base/index.ts";
@@ -30,13 +30,13 @@ import type {
 } from "./types.ts";
 
 export interface PresenterOptions {
-  /** An entry of the node file's `issuers`; the same object until it changes. */
+  /** Returns an entry of the node file's `issuers`: the same object until it changes. */
   readonly issuer: (name: string) => IssuerOptions | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly instruments: Instruments;
   readonly log: Log;
-  /** Left out where this process shares with no other. */
+  /** Omitted if this process shares fetches with no other. */
   readonly fetchShared?: FetchShared;
 }
 
@@ -169,7 +169,7 @@ export function openPresenter(options: PresenterOptions): Presenter {
   function exchangerOf(credential: ExchangingCredential): Exchanger {
     const { name, digest } = credential;
     const trusted = issuer(credential.issuer);
-    // Refused at load; one that the node file named then may be gone from it since.
+    // Loading refuses an unknown issuer, but the node file may have lost it since.
     if (trusted === undefined) throw new Error(`the node file names no issuer ${credential.issuer}`);
     const known = exchangers.get(digest);
     if (known?.issuer === trusted) return known.exchanger;
@@ -279,7 +279,7 @@ export function openPresenter(options: PresenterOptions): Presenter {
   };
 }
 
-/** Why a fetch failed, for the log, and whether it was this process's. */
+/** Returns why a fetch failed, for the log, and whether this process made it. */
 function toldOf(failure: unknown): [reason: string, isOwn: boolean] {
   const isKnown = failure instanceof ChainFailure || failure instanceof TokenUnavailable;
   return isKnown ? [failure.reason, !failure.isOfAnother] : ["", true];

@@ -3,7 +3,7 @@
 /** Header that a provider reads its key from; `both` sends `x-api-key` and `authorization`. */
 export type KeyHeader = "bearer" | "x-api-key" | "api-key" | "both";
 
-/** Raw header pairs that present `key`. */
+/** Returns the raw header pairs that present `key`. */
 export function keyHeaders(form: KeyHeader, key: string): readonly string[] {
   switch (form) {
     case "bearer":

@@ -5,25 +5,25 @@
 import type { Bearing } from "./credential-headers.ts";
 import type { SigningKeys, SigningScope } from "./signing/sigv4.ts";
 
-/** A request as its bytes go out, but for what is presented. */
+/** Outgoing request without its credential. */
 export interface Outgoing {
   readonly method: string;
   /** Path and query as on the wire, one character per byte. */
   readonly path: string;
   /** Value of the `host` header. */
   readonly host: string;
-  /** Names and values in turn. */
+  /** Header names and values, alternating. */
   readonly headers: readonly string[];
   readonly body: Buffer | null;
 }
 
 /** Caller of the request, for credentials that depend on it. */
 export interface ActingFor {
-  /** Name of the issuer of the caller's token; undefined: the caller has none. */
+  /** Name of the issuer of the caller's token; `undefined` if the caller has no token. */
   readonly issuer: string | undefined;
-  /** A digest of issuer and subject. */
+  /** Digest of issuer and subject. */
   readonly principal: string;
-  /** The token that the caller was recognised by. */
+  /** Token by which the caller was recognized. */
   readonly token: string | undefined;
 }
 
@@ -88,15 +88,16 @@ export interface Presented {
 /** `again`: the credential was refused, and the next attempt presents another one. */
 export type PresentedVerdict = "accept" | "again";
 
-/** Decides over the answer to what was presented. */
+/** Decides whether an answer means that the credential was refused. */
 export interface PresentedJudge {
   /**
-   * Returns `read` if it needs the body. `isRepeat`: `again` has no effect any more. `header`: first value by lower-case name.
+   * Judges status and headers. Returns `read` if it needs the body. `isRepeat`: whether this was the repeated request, so that
+   * `again` has no effect. `header`: returns the first value by lower-case name.
    */
   answered(status: number, header: (name: string) => string | undefined, isRepeat: boolean): PresentedVerdict | "read";
-  /** The body, for an answer of which it was asked. */
+  /** Judges the body after `answered` returned `read`. */
   said(body: string): PresentedVerdict;
-  /** The request is sent again. */
+  /** Called when the request is sent again. */
   repeated(): void;
 }
 
@@ -108,13 +109,13 @@ export interface Rehearsal {
 
 export interface Presenter {
   /**
-   * Returns at once if nothing has to be fetched. Throws or rejects with `credential_unavailable`, `token_exchange_refused` or
-   * `unauthenticated`. Ends within 30 s.
+   * Returns the headers to send, at once if nothing has to be fetched. Throws or rejects with `credential_unavailable`,
+   * `token_exchange_refused` or `unauthenticated`. Ends within 30 s.
    */
   present(credential: Credential, request: Outgoing, actingFor?: ActingFor): Presented | Promise<Presented>;
   /** Checks whether there is something to present, and describes it without secrets, for `gateway check`. Never rejects. */
   rehearse(credential: Credential, signal: AbortSignal): Promise<Rehearsal>;
-  /** Forgets what was fetched for others. */
+  /** Forgets everything that was fetched for other credentials. */
   keepOnly(credentials: Iterable<Credential>): void;
   close(): void;
 }

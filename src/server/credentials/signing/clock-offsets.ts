@@ -5,18 +5,20 @@
  * Offsets are learned from refusals only: an accepted answer proves the offset that it was signed with.
  */
 
-/** Less is no reason to be refused, and is the answer's own way. */
+/**
+ * Smallest offset that is corrected, in milliseconds. A smaller one cannot cause a refusal; it is the time that the answer took.
+ */
 const LEAST_CHANGE_MS = 240_000;
-/** A clock that is further off is the server's fault, and following it would not help. */
+/** Largest offset that is followed, in milliseconds. A clock that is further off is the server's fault. */
 const MOST_OFFSET_MS = 24 * 60 * 60_000;
 const MAX_HOSTS = 1_000;
 
 export interface ClockOffsets {
-  /** Milliseconds to add to our time. */
+  /** Returns the milliseconds to add to our time. */
   of(host: string): number;
   /**
-   * A request signed with `used` was refused with this `date` header. True: another offset is used from now on. A second
-   * refusal in a row takes the change back.
+   * Learns from the `date` header of an answer that refused a request signed with the offset `used`. Returns true if another
+   * offset is used from now on. A second refusal in a row reverts the change.
    */
   refused(host: string, used: number, date: string | undefined): boolean;
   /** Notes that a request signed with the current offset was not refused for its time. */
@@ -41,7 +43,7 @@ export function createClockOffsets({ now, changed }: ClockOffsetsOptions): Clock
     of: (host) => hosts.get(host)?.offsetMs ?? 0,
     refused(host, used, date) {
       const learnt = hosts.get(host);
-      // Others of the same moment have learnt it.
+      // A concurrent request has already learned the new offset.
       if (learnt !== undefined && Math.abs(learnt.offsetMs - used) >= LEAST_CHANGE_MS) return true;
       if (learnt?.before !== undefined) {
         learnt.offsetMs = learnt.before;

@@ -1,6 +1,6 @@
 /**
- * Presents a signature: static keys or the platform's, the verifier's clock followed, and what a refusal may be due to.
- * Source: credentials reference, 1.4 and 1.6; design decisions, section 13.
+ * Presents signatures with static or platform keys, follows the verifier's clock, and classifies refusals. Source: credentials
+ * reference, 1.4 and 1.6; design decisions, section 13.
  */
 import type { Clock } from "../../../base/index.ts";
 import { type Bearing, bearing } from "../credential-headers.ts";
@@ -66,7 +66,7 @@ const OF_TIME: ReadonlySet<string> = new Set([
   "SignatureDoesNotMatch",
 ]);
 
-/** And one whose keys have ended. */
+/** Error types that the cloud answers when the keys may have expired. */
 const OF_KEYS: ReadonlySet<string> = new Set([
   "ExpiredToken",
   "ExpiredTokenException",
@@ -116,7 +116,7 @@ function judgeOf({ skewed, timely, expired, repeated }: Refusals): PresentedJudg
   };
 }
 
-/** `com.amazon#InvalidSignatureException:http://…` */
+/** Returns the name in an error type such as `com.amazon#InvalidSignatureException:http://…`. */
 function nameIn(type: string): string {
   return (
     type

@@ -1,6 +1,6 @@
 /**
- * Keys that the platform provides to this process: environment, shared files, web identity, container, instance metadata.
- * Source: credentials reference, 1.6; design decisions, section 13.
+ * Gets the keys that the platform provides to this process: environment, shared files, web identity, container, instance
+ * metadata. Source: credentials reference, 1.6; design decisions, section 13.
  *
  * The provider chain is a library's, loaded on first use; caching and timing are ours. Version 1 of the metadata service is
  * turned off, because anybody who can make the gateway send a request could use it too.
@@ -20,7 +20,7 @@ const ANSWER_LIMIT_MS = 5_000;
 
 /** Time to cache keys without an expiry, in milliseconds. A rewritten file is then read again. */
 const WITHOUT_END_SHARED_MS = 60_000;
-/** The chain is not walked by each process in turn. */
+/** Time to share a failure, in milliseconds, so that not every process walks the chain. */
 const FAILED_SHARED_MS = 1_000;
 
 const MAX_STEPS = 16;
@@ -58,7 +58,7 @@ type Outcome =
   | { readonly kind: "keys"; readonly keys: PlatformKeys; readonly until: number | undefined }
   | { readonly kind: "failed"; readonly reason: string };
 
-/** Rejects with `ChainFailure`. */
+/** Returns a function that gets keys from the provider chain. It rejects with `ChainFailure`. */
 export function platformChain({
   name,
   region,
@@ -85,7 +85,7 @@ export function platformChain({
         httpsAgent: openHttpsProxyAgent(readForwardProxies(env).proxies, ANSWER_LIMIT_MS),
       },
     };
-    // Reads a rotated file again.
+    // `ignoreCache` makes the chain read a rotated file again.
     return defaultProvider({ logger, clientConfig, ec2MetadataV1Disabled: true, ignoreCache: true });
   }
 
@@ -171,7 +171,7 @@ function reasonOf(error: unknown, steps: readonly string[]): string {
   return [...steps.filter((text) => !text.includes(last)), last].join("; ");
 }
 
-/** Without queries and whatever may be a key: the library's words name addresses, and an answer may be quoted in them. */
+/** Removes queries and everything that may be a key: the library's messages name addresses and may quote an answer. */
 function shortened(text: string): string {
   return text
     .replace(/@aws-sdk\/credential-provider-node - /g, "")

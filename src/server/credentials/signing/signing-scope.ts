@@ -5,11 +5,11 @@ const DEFAULT_SERVICE = "bedrock";
 /** Hosts that are signed for under the first label of their name. */
 const OWN_SERVICES: ReadonlySet<string> = new Set(["bedrock-mantle", "aws-external-anthropic"]);
 
-/** Public, FIPS, VPC endpoint, GovCloud and China names. */
+/** Matches the region in public, FIPS, VPC endpoint, GovCloud and China host names. */
 const REGION_IN_HOST =
   /^(?:[a-z0-9-]+\.)*?[a-z0-9-]+\.([a-z]{2}(?:-[a-z]+)+-\d)\.(?:vpce\.)?(?:amazonaws\.com(?:\.cn)?|api\.aws)$/;
 
-/** `preset`: service that the catalog names; empty if it names none. */
+/** Returns the service to sign for. `preset`: service that the catalog names; empty if it names none. */
 export function signingService(configured: string | undefined, preset: string, hostname: string): string {
   if (configured !== undefined) return configured;
   if (preset !== "") return preset;
@@ -21,7 +21,7 @@ export type RegionFound =
   | { readonly kind: "region"; readonly region: string }
   | { readonly kind: "refused"; readonly message: string };
 
-/** `configured`: the provider's `region`. `hostname`: without port. */
+/** Returns the region to sign for. `configured`: the provider's `region`. `hostname`: without port. */
 export function signingRegion(configured: string | undefined, hostname: string): RegionFound {
   const named = REGION_IN_HOST.exec(hostname.toLowerCase())?.[1];
   const region = configured ?? named;

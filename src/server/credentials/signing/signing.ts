@@ -29,10 +29,10 @@ const SIGNED: ReadonlyMap<number, string> = new Map(
 );
 const OF_THE_CLOUD = /^x[-_]amz/i;
 
-/** Paths of routes; those that hold an id of the client's are many. */
+/** Maximum number of cached paths. Paths that contain a client's id are numerous. */
 const MAX_PATHS = 256;
 
-/** 0.6 ms. */
+/** Size of a piece that is hashed at once, which takes 0.6 ms. */
 const PIECE_BYTES = 1 << 20;
 const hashes = new WeakMap<Buffer, Promise<string>>();
 
@@ -43,13 +43,13 @@ interface Derived {
 }
 
 interface Second {
-  /** Since 1970. */
+  /** Seconds since 1970. */
   readonly at: number;
   readonly time: string;
   readonly scope: string;
 }
 
-/** Caches what is valid for a day, or for a second. */
+/** Signs requests. Caches the key of a day and the texts of a second. */
 export interface Signer {
   /** Returns all headers of the request. `atMs`: milliseconds since 1970, by the verifier's clock. */
   sign(request: Outgoing, keys: SigningKeys, atMs: number, payloadHash: string): readonly string[];

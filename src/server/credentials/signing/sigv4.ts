@@ -18,7 +18,7 @@ export interface SigningScope {
   readonly service: string;
 }
 
-/** Names in lower case; one that comes twice does so in the order of the wire. */
+/** Header with a lower-case name. Repeated names keep the order of the wire. */
 export type SignedHeader = readonly [name: string, value: string];
 
 /** Headers that are signed. */
@@ -40,20 +40,20 @@ export interface ToSign {
 
 const ALGORITHM = "AWS4-HMAC-SHA256";
 
-/** SHA-256 of nothing. */
+/** SHA-256 of an empty body. */
 export const EMPTY_PAYLOAD_HASH = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/** `YYYYMMDDTHHMMSSZ`. `ms`: since 1970. */
+/** Formats a time as `YYYYMMDDTHHMMSSZ`. `ms`: milliseconds since 1970. */
 export function signingTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19).replace(/[-:]/g, "")}Z`;
 }
 
-/** Every byte but the unreserved ones, and the slash where it separates. What is encoded already is so a second time. */
+/** Percent-encodes every byte except unreserved ones and `/`. Text that is already encoded is encoded again. */
 export function encodedPath(path: string): string {
   return path.replace(/[^A-Za-z0-9\-_.~/]/g, percent);
 }
 
-/** The path less empty and `.` segments, `..` resolved, one slash at the end kept. */
+/** Returns the path without empty and `.` segments, with `..` resolved and one trailing slash kept. */
 export function canonicalPath(path: string): string {
   if (!/\/[/.]|^[^/]|^$/.test(path)) return encodedPath(path);
   const kept: string[] = [];
@@ -79,7 +79,7 @@ export function canonicalQuery(query: string): string {
     .join("&");
 }
 
-/** Sorts `headers`. */
+/** Returns the canonical headers. Sorts `headers` in place. */
 export function canonicalHeaders(headers: SignedHeader[]): CanonicalHeaders {
   headers.sort(([a], [b]) => compare(a, b));
   let names = "";
@@ -98,7 +98,7 @@ export function canonicalHeaders(headers: SignedHeader[]): CanonicalHeaders {
   return { names, lines };
 }
 
-/** `path`: the canonical path. */
+/** Returns the canonical request. `path`: the canonical path, if it is known. */
 export function canonicalRequest({ method, target, headers, payloadHash }: ToSign, path?: string): string {
   const mark = target.indexOf("?");
   const uri = path ?? canonicalPath(mark < 0 ? target : target.slice(0, mark));
@@ -126,7 +126,7 @@ export function signature(key: Buffer, text: string): string {
   return createHmac("sha256", key).update(text, "latin1").digest("hex");
 }
 
-/** Value of the `authorization` header. */
+/** Returns the value of the `authorization` header. */
 export function authorization(
   { accessKeyId }: Pick<SigningKeys, "accessKeyId">,
   scope: string,
@@ -156,7 +156,7 @@ function percent(character: string): string {
   return `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;
 }
 
-/** Decoded once where it can be, then encoded; a slash too. */
+/** Decodes percent-encoded bytes once, then encodes everything, including `/`. */
 function recoded(text: string): string {
   return text
     .replace(/%([0-9A-Fa-f]{2})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))

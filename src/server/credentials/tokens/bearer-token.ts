@@ -1,4 +1,4 @@
-/** A token as it is presented: all that can be made of it once, made once. Source: RFC 6750 section 2.1. */
+/** Bearer token with everything that is derived from it once. Source: RFC 6750 section 2.1. */
 import { type Bearing, bearing } from "../credential-headers.ts";
 import type { Outgoing, Presented, PresentedJudge } from "../types.ts";
 
@@ -11,12 +11,12 @@ export interface BearerToken {
 }
 
 export interface BearerUse {
-  /** The upstream refused it. False: no other can be had just now. */
+  /** Discards a token that the upstream refused. Returns false if no other is available now. */
   drop(it: BearerToken): boolean;
   repeated(): void;
 }
 
-/** A 401 means that the token was refused, whatever else the answer says. */
+/** Prepares a token. A 401 means that it was refused, whatever else the answer says. */
 export function bearerOf(token: string, { drop, repeated }: BearerUse): BearerToken {
   const it: BearerToken = {
     token,

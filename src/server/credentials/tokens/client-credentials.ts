@@ -1,6 +1,6 @@
 /**
- * Tokens that the gateway has of its own, by the client credentials grant. Source: RFC 6749 section 4.4; credentials
- * reference, 3; design decisions, section 13.
+ * Fetches the gateway's own tokens by the client credentials grant. Source: RFC 6749 section 4.4; credentials reference, 3;
+ * design decisions, section 13.
  */
 
 import type { SharedValue } from "../../../base/index.ts";
@@ -21,7 +21,7 @@ export class TokenUnavailable extends GatewayError {
   /** Reason, for the log. */
   readonly reason: string;
   readonly pauseMs: number | undefined;
-  /** Only another configuration mends it. */
+  /** Whether only another configuration fixes it. */
   readonly isPermanent: boolean;
   /** See `TokenFailure.isOfAnother`. */
   readonly isOfAnother: boolean;
@@ -42,7 +42,7 @@ export interface ClientCredentialsOptions {
   readonly now: () => number;
 }
 
-/** Rejects with `TokenUnavailable`. */
+/** Returns a function that fetches a token. It rejects with `TokenUnavailable`. */
 export function clientCredentials(
   credential: ClientCredential,
   { dialler, request, now }: ClientCredentialsOptions,

@@ -9,7 +9,10 @@
 import type { Clock } from "../../../base/index.ts";
 import { usableMs } from "../usable-lifetime.ts";
 
-/** Four fifths of a life; the last tenth of it at random, so that nodes that began together do not renew together. */
+/**
+ * Renewal happens after 0.8 of the lifetime, less a random part of up to 0.1 of it, so that nodes that began together do not
+ * renew together.
+ */
 const RENEWED_AT = 0.8;
 const SPREAD = 0.1;
 
@@ -23,7 +26,7 @@ export interface Fetched<Value> {
   readonly value: Value;
   /** Lifetime since the fetch began, in milliseconds; infinite without an expiry. */
   readonly lifeMs: number;
-  /** Milliseconds of it that were over when it was had. */
+  /** Part of the lifetime that had passed when the value arrived, in milliseconds. */
   readonly ageMs: number;
   /** False if another process of the node fetched it. */
   readonly isOwn: boolean;
@@ -32,9 +35,12 @@ export interface Fetched<Value> {
 export interface RenewedOptions<Value> {
   /** Rejects with the error for callers. */
   readonly fetch: () => Promise<Fetched<Value>>;
-  /** Milliseconds that a failure asks to be left alone for; undefined: it does not say. */
+  /** Returns the pause that a failure asks for, in milliseconds; `undefined` if it asks for none. */
   readonly pauseOf: (failure: unknown) => number | undefined;
-  /** An upstream that refuses whatever it is shown must not have a new one fetched for each request. */
+  /**
+   * Minimum interval between drops, in milliseconds. An upstream that refuses every value must not cause a fetch for each
+   * request.
+   */
   readonly dropsEveryMs: number;
   readonly clock: Clock;
   /** Uniform in [0, 1). */

@@ -1,4 +1,4 @@
-/** Tokens asked for once by all processes of a node. */
+/** Requests tokens once for all processes of a node. */
 import { hash } from "node:crypto";
 import type { FetchShared, SharedValue } from "../../../base/index.ts";
 import { usableMs } from "../usable-lifetime.ts";
@@ -8,10 +8,13 @@ import { type IssuedToken, requestToken, type TokenAsked, TokenFailure } from ".
 /** Assumed lifetime of a token without an expiry, in milliseconds. */
 const DEFAULT_LIFE_MS = 60_000;
 
-/** Time in which no other process asks again what the endpoint refused, in milliseconds. */
+/** Time in which no other process repeats a refused request, in milliseconds. */
 const REFUSED_FOR_MS = 5_000;
 
-/** Same as `requestToken`, for a fetch with a greater number than `after`. Rejects with `TokenFailure`. */
+/**
+ * Same as `requestToken`, but shared: returns the result of a fetch with a greater number than `after`. Rejects with
+ * `TokenFailure`.
+ */
 export type RequestShared = (
   asked: TokenAsked,
   dialler: TokenDialler,

@@ -8,7 +8,7 @@ const MAX_ANSWER_BYTES = 64 << 10;
 export type TokenAnswer = GuardedAnswer;
 
 export interface TokenDialler {
-  /** Rejects with what went wrong, in words that name no address. */
+  /** Sends the request. Rejects with a message that names no address. */
   post(url: string, headers: Readonly<Record<string, string>>, body: string, signal: AbortSignal): Promise<TokenAnswer>;
   close(): void;
 }

@@ -1,9 +1,9 @@
 /**
- * Acts as the caller: exchanges the token that the caller was recognised by for one of the same issuer's for the upstream.
+ * Acts as the caller: exchanges the token by which the caller was recognized for a token of the same issuer for the upstream.
  * Source: RFC 8693; RFC 7523 with `requested_token_use`; credentials reference, 4; design decisions, section 13.
  *
- * What was exchanged is kept under the digest of the whole token it was exchanged for: no caller is ever shown another's, and
- * one who comes with a narrower token does not get what a wider one was given.
+ * Exchanged tokens are cached under the digest of the whole original token. So no caller gets another's token, and a caller with
+ * a narrower token does not get what a wider one was given.
  */
 
 import { hash } from "node:crypto";
@@ -19,7 +19,7 @@ import type { RequestShared } from "./shared-token.ts";
 import { openTokenDialler, type TokenDialler } from "./token-dialler.ts";
 import { type AuthMethod, claimsOf, type IssuedToken, TOKEN_LIMIT_MS, TokenFailure } from "./token-request.ts";
 
-/** Under way at one issuer. */
+/** Maximum number of concurrent exchanges at one issuer. */
 const CONCURRENT = 20;
 const WAITING = 2_000;
 const WAIT_LIMIT_MS = 20_000;
@@ -28,7 +28,7 @@ const ENDPOINT_AGE_MS = 24 * 60 * 60_000;
 const DISCOVERY_LIMIT_MS = 5_000;
 /** Assumed lifetime of a token without an expiry, in milliseconds. */
 const DEFAULT_LIFE_MS = 60_000;
-/** A caller that asks on is not taken to the issuer each time. */
+/** Time to cache a refusal, in milliseconds, so that a repeated request does not reach the issuer each time. */
 const REFUSED_FOR_MS = 5_000;
 
 /** Failures of different exchanges in a row before a pause. One caller's bad token must not block the others. */
@@ -39,7 +39,7 @@ const LONGEST_PAUSE_MS = 10_000;
 const EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ON_BEHALF_OF = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
-/** The gateway is what is refused, and not the caller. */
+/** Error codes that refuse the gateway itself, not the caller. */
 const OF_THE_GATEWAY: ReadonlySet<string> = new Set([
   "invalid_client",
   "unauthorized_client",
@@ -60,12 +60,12 @@ export interface ExchangeOptions {
   readonly random: () => number;
   /** Called for each exchange. `reason`: why it failed. */
   readonly ended: (outcome: "fetched" | "failed" | "refused", isOwn: boolean, reason: string) => void;
-  /** A request was sent again with another token. */
+  /** Called when a request is sent again with another token. */
   readonly repeated: () => void;
 }
 
 export interface Exchanger {
-  /** Answers at once for a token that was exchanged before. Throws or rejects with the refusal. */
+  /** Returns the token for the caller, at once if it was exchanged before. Throws or rejects with the refusal. */
   exchange(actingFor: ActingFor | undefined): BearerToken | Promise<BearerToken>;
   size(): number;
   close(): void;
@@ -74,7 +74,7 @@ export interface Exchanger {
 type Outcome =
   | { readonly kind: "token"; readonly exchanged: BearerToken }
   | { readonly kind: "refusal"; readonly error: GatewayError }
-  /** The upstream refused it: the next is of a later fetch. */
+  /** The upstream refused the token, so the next one must come from a later fetch. */
   | { readonly kind: "dropped"; readonly number: number };
 
 export function createExchanger(credential: ExchangingCredential, options: ExchangeOptions): Exchanger {
@@ -211,7 +211,7 @@ function digestOf(token: string): string {
   return hash("sha256", token, "base64url");
 }
 
-/** Milliseconds that a token has left by its `exp`; undefined: it does not say. */
+/** Returns the milliseconds until the token's `exp`; `undefined` if it has none. */
 function leftOf(claims: Readonly<Record<string, unknown>> | undefined, nowMs: number): number | undefined {
   const exp = claims?.["exp"];
   return typeof exp === "number" ? exp * 1_000 - nowMs : undefined;
@@ -245,7 +245,7 @@ function grantOf(credential: ExchangingCredential, subject: string) {
   return { grant: EXCHANGE, parameters };
 }
 
-/** An issuer that hands back what is not for the target would have us show the upstream what opens something else. */
+/** Returns why an issued token is unusable. A token for another target would give the upstream access to something else. */
 function faultOf(
   { token, issuedType, claims }: IssuedToken,
   { grant, audience, resource }: ExchangingCredential,

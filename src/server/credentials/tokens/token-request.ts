@@ -1,7 +1,7 @@
 /**
  * Asks a token endpoint for a token. Source: RFC 6749 sections 2.3.1, 4.4, 5.1 and 5.2; RFC 8693 section 2.2; credentials
- * reference, 3 and 4. Request and answer are read and written by `openid-client`, which is loaded when first needed; what is
- * made of a refusal is ours, since its errors hold whole answers.
+ * reference, 3 and 4. `openid-client`, which is loaded when first needed, writes the request and reads the answer. Refusals are
+ * interpreted here, since the library's errors contain whole answers.
  */
 
 import { decodeJwt } from "jose";
@@ -10,7 +10,7 @@ import { wireReason } from "../../../base/index.ts";
 import type { TokenClient } from "../types.ts";
 import type { TokenAnswer, TokenDialler } from "./token-dialler.ts";
 
-/** Connecting included. */
+/** Timeout of a token request including the connection, in milliseconds. */
 export const TOKEN_LIMIT_MS = 5_000;
 
 /** Maximum length of a token, which goes into a header of each request. */
@@ -39,13 +39,13 @@ export interface IssuedToken {
 
 /** Reason why there is no token. The message contains nothing of the answer except its error code. */
 export class TokenFailure extends Error {
-  /** The `error` of the answer; undefined: the endpoint did not answer, or not as one. */
+  /** Value of `error` in the answer; `undefined` if no token endpoint answered. */
   readonly code: string | undefined;
-  /** The `claims` of the answer, JSON; undefined: it has none. */
+  /** JSON text of `claims` in the answer; `undefined` if it has none. */
   readonly claims: string | undefined;
   /** Whether a retry may succeed shortly. */
   readonly isPassing: boolean;
-  /** Whether nothing answered there, or not as a token endpoint. */
+  /** Whether nothing answered at the address, or something that is no token endpoint. */
   readonly isGone: boolean;
   readonly retryAfterMs: number | undefined;
   /** Ids by which the issuer's support finds the refusal. */
@@ -67,7 +67,7 @@ export class TokenFailure extends Error {
 
 type TokenFailureFacts = Partial<Omit<TokenFailure, keyof Error>>;
 
-/** Rejects with `TokenFailure`. */
+/** Requests a token. Rejects with `TokenFailure`. */
 export async function requestToken(asked: TokenAsked, dialler: TokenDialler): Promise<IssuedToken> {
   const oidc = await import("openid-client");
   const { endpoint, client, method, grant, parameters } = asked;
@@ -127,7 +127,7 @@ function readIssued(issued: TokenEndpointResponse): IssuedToken {
   };
 }
 
-/** Unverified: what is read of it may only shorten its use. */
+/** Returns the token's claims, unverified: they may only shorten its use. */
 export function claimsOf(token: string): Readonly<Record<string, unknown>> | undefined {
   try {
     return decodeJwt(token);
@@ -136,7 +136,10 @@ export function claimsOf(token: string): Readonly<Record<string, unknown>> | und
   }
 }
 
-/** DPoP and the like want a proof with each request; `N_A` is no access token at all (RFC 8693 section 2.2.1). */
+/**
+ * Failure for other token types: DPoP, for example, needs a proof with each request, and `N_A` is no access token (RFC 8693
+ * section 2.2.1).
+ */
 const NO_BEARER = new TokenFailure("what the endpoint gives is no bearer token");
 
 function failureOf(answer: TokenAnswer | undefined, fault: unknown): TokenFailure {
@@ -174,7 +177,7 @@ function failureOf(answer: TokenAnswer | undefined, fault: unknown): TokenFailur
   });
 }
 
-/** A text of JSON, as it is; RFC 6750's challenge of conditional access. */
+/** Returns the JSON text of `claims` unchanged, a challenge of conditional access; `undefined` if it is not valid. */
 function claimsIn(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > MAX_CLAIMS_LENGTH) return undefined;
   return jsonOf(value) === undefined ? undefined : value;
@@ -189,7 +192,7 @@ function jsonOf(text: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/** Codes are of our log and of the caller's error: never a text of the issuer's, and never a token. */
+/** Returns the error code, or `unreadable` if it may be another text or a token. The log and the caller's error show it. */
 function printable(code: string): string {
   return /^[\w.:-]{1,64}$/.test(code) && !code.startsWith("eyJ") ? code : "unreadable";
 }
