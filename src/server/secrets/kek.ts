@@ -17,16 +17,16 @@ export interface Kek {
 }
 
 export interface Keks {
-  /** Wraps new data keys. */
+  /** Key that wraps new data keys. */
   readonly current: Kek;
-  /** Opens wraps: `current`, and those it took the place of. */
+  /** Keys that open wraps: `current` and the keys that it replaced. */
   readonly all: readonly Kek[];
 }
 
 export interface KekSources {
   /** Derived from `cluster.secret`. */
   readonly secret: Kek;
-  /** Derived from the secret of before, while it is being changed. */
+  /** Derived from the previous secret, while it is being changed. */
   readonly previous?: Kek | undefined;
   /** Content of `kek_file`. */
   readonly file?: Uint8Array | undefined;
@@ -38,10 +38,7 @@ export function deriveKeks({ secret, previous, file }: KekSources): Keks {
   return { current: both[0] ?? secret, all: [...both, ...secrets] };
 }
 
-/**
- * Hex digest of a request that carries a value, for the log: a plain hash of a short value could be guessed, this one
- * only by who has the key.
- */
+/** Returns a keyed hex digest of a request that carries a value, for the log. A plain hash of a short value could be guessed. */
 export function requestDigestOf(secret: Kek, request: Uint8Array): string {
   const key = Buffer.from(hkdfSync("sha256", secret.key, "", "request-digest/v1", KEY_BYTES));
   return createHmac("sha256", key).update(request).digest("hex");
@@ -49,7 +46,7 @@ export function requestDigestOf(secret: Kek, request: Uint8Array): string {
 
 const KEY_BYTES = 32;
 
-/** Needs no salt: the key from the secret, with which the material begins, differs in every cluster. */
+/** Derives a key from secret and file. It needs no salt, since the key from the secret differs in every cluster. */
 function kekOfBoth(secret: Kek, file: Uint8Array): Kek {
   const material = Buffer.concat([secret.key, file]);
   const derive = (info: string): Buffer => Buffer.from(hkdfSync("sha256", material, "", info, KEY_BYTES));
@@ -70,7 +67,9 @@ export type KekFile =
   /** `message` names the file and contains nothing of its content. */
   | { readonly kind: "problem"; readonly message: string };
 
-/** `path`: absolute. The bytes are used as they are on disk, since a final newline may be part of random bytes. */
+/**
+ * Reads `kek_file`. `path`: absolute. The bytes are used as they are on disk, since a final newline may be part of random bytes.
+ */
 export function readKekFile(path: string): KekFile {
   const problem = (what: string): KekFile => ({ kind: "problem", message: `kek_file ${path} ${what}` });
   try {

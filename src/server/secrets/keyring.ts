@@ -12,7 +12,7 @@ import { heldRows, type RingRow, ringRows, type SealedView, type Wrap } from "./
 export interface Sealing {
   readonly view: SealedView;
   readonly keks: Keks;
-  /** Ids of the cluster that rows may be bound to: that of today, and those of before a change of its secret. */
+  /** Cluster ids that rows may be bound to: the current one first, then those before a change of the cluster's secret. */
   readonly clusters: readonly [string, ...string[]];
 }
 
@@ -21,7 +21,7 @@ export type DataKey =
   | { readonly kind: "key"; readonly key: Uint8Array; readonly kek: string; readonly cluster: string }
   /** This node has none of the keys in `wrappedBy`. */
   | { readonly kind: "locked"; readonly wrappedBy: readonly string[] }
-  /** A key of this node should open it and does not: the row was changed, or is of another cluster. */
+  /** The right key does not open it: the row was changed, or belongs to another cluster. */
   | { readonly kind: "damaged" };
 
 const KEY_BYTES = 32;
@@ -55,7 +55,7 @@ export interface NewDataKey {
   };
 }
 
-/** `now`: milliseconds since 1970. */
+/** Creates the next data key. `now`: milliseconds since 1970. */
 export function newDataKey({ view, keks, clusters }: Sealing, now: number): NewDataKey {
   const numbers = ringRows(view).map(({ id }) => Number(/^dk-(\d{1,15})$/.exec(id)?.[1] ?? 0));
   const id = `dk-${Math.max(0, ...numbers) + 1}`;
@@ -66,13 +66,13 @@ export function newDataKey({ view, keks, clusters }: Sealing, now: number): NewD
 const MAX_SEALS = 2 ** 20;
 const MAX_AGE_MS = 90 * 24 * 60 * 60 * 1000;
 
-/** The one data key that seals; the state machine keeps it one. */
+/** Returns the data key that seals. The state machine ensures that there is only one. */
 export const activeRing = (view: SealedView): RingRow | undefined =>
   ringRows(view).find(({ state }) => state === "active");
 
 /**
  * Same as `activeRing`, but `undefined` if a new key is due. Seals are counted by the versions of values under the key, so
- * those of deleted ones are forgotten; random nonces are safe for 4,096 times the bound.
+ * deleted values do not count; random nonces are safe for 4,096 times the limit.
  */
 export function freshRing(view: SealedView, now: number): RingRow | undefined {
   const active = activeRing(view);

@@ -1,5 +1,6 @@
 /**
- * Opens sealed secrets from the replicated rows. A bounded number of unwrapped data keys is cached in memory, values never.
+ * Opens sealed secrets from the replicated rows. A bounded number of unwrapped data keys is cached in memory; values are never
+ * cached.
  *
  * A node that lacks a key-encryption key starts, serves what needs no secret, and reports which keys it lacks. No message
  * contains a value or a key.
@@ -30,9 +31,9 @@ export interface SealedSecrets {
   /** Opens the front door's certificate (`cert/`) or an ACME account (`acme/`). */
   held(kind: "cert" | "acme", id: string): Opened;
   status(): SealedStatus;
-  /** Id of the key whose wrap of the data key this node opens; empty where it can open none. */
+  /** Returns the id of the key whose wrap of the data key this node can open; empty if it can open none. */
   wrappedBy(dataKey: string): string;
-  /** Whether this node could open the data key of a row `ring/…` that is not in the view, such as an archive's. */
+  /** Returns whether this node could open the data key of a row `ring/…` that is not in the view, such as an archive's. */
   canOpenRing(row: string): boolean;
 }
 
@@ -43,7 +44,7 @@ export function createSealedSecrets(sealing: Sealing): SealedSecrets {
   const { view, clusters } = sealing;
   const cache = new FifoMap<string, { readonly row: string; readonly key: DataKey }>(MAX_CACHED_KEYS);
 
-  /** A row that was changed by a rewrap is another entry. */
+  /** Returns the unwrapped data key. A row that a rewrap changed is unwrapped again. */
   function dataKey(id: string): DataKey | undefined {
     const row = view.get(ringRowKey(id));
     const cached = cache.get(id);
@@ -103,7 +104,7 @@ const NOUNS: Readonly<Record<SealedKind, string>> = {
   acme: "sealed ACME account",
 };
 
-/** The value, and the cluster id it is bound to. */
+/** Returns the value and the cluster id that it is bound to; `undefined` if the key does not open it. */
 export function openValue(
   { k, name, ver, sealed: { dk, n, ct } }: Held,
   key: Uint8Array,

@@ -38,7 +38,7 @@ export function seal(key: Uint8Array, plain: Uint8Array, binding: Binding): Seal
   return { n: nonce.toString("base64"), ct: ciphertext.toString("base64") };
 }
 
-/** Returns `undefined` if it was sealed under another key, bound to another context, or altered. */
+/** Returns the plain bytes; `undefined` if they were sealed under another key, bound to another context, or altered. */
 export function open(key: Uint8Array, { n, ct }: Sealed, binding: Binding): Buffer | undefined {
   const nonce = Buffer.from(n, "base64");
   const ciphertext = Buffer.from(ct, "base64");

@@ -1,6 +1,6 @@
 /**
- * The replicated rows of what is sealed, `secret/<name>`, `cert/<id>` and `acme/<id>`, and of the keys, `ring/<id>`.
- * Source: cluster reference, section 8.
+ * Replicated rows of sealed values (`secret/<name>`, `cert/<id>`, `acme/<id>`) and of data keys (`ring/<id>`). Source: cluster
+ * reference, section 8.
  */
 
 import {
@@ -21,7 +21,7 @@ import type { SealedKind } from "./seal.ts";
 
 export type { RingRow };
 
-/** A sealed value, whatever its table. */
+/** Sealed value of any table. */
 export interface Held {
   readonly k: SealedKind;
   readonly name: string;

@@ -1,9 +1,9 @@
 /**
- * The commands that change sealed secrets, made on the node that was asked: what leaves it is sealed already, so that
- * no log, snapshot or forwarded write ever holds a value. Source: cluster reference, section 8.
+ * Creates the commands that change sealed secrets. The node that receives a request seals its values, so that no log, snapshot or
+ * forwarded write ever contains one. Source: cluster reference, section 8.
  *
- * The commands of a plan are proposed in order; the first that is refused ends it. Each compares what it changes with
- * what this plan read (`expect`, ids that must be new), so that a plan made beside another is refused and planned again.
+ * The commands of a plan are proposed in order, up to the first that is refused. Each one compares the state with what this plan
+ * read (`expect`, ids that must be new), so that a concurrent plan is refused and planned again.
  */
 
 import { commands, type NamedCommand, type Sealed } from "../core/state/index.ts";
@@ -31,7 +31,7 @@ const refused = (code: "invalid" | "not_found" | "sealed", message: string): Pla
   message,
 });
 
-/** `now`: milliseconds since 1970. */
+/** Plans storing a secret. `now`: milliseconds since 1970. */
 export function planPutSecret(name: string, value: string, sealing: Sealing, now: number): Plan {
   if (!NAME.test(name))
     return refused(
@@ -68,7 +68,7 @@ export function planPutCertificate(
   );
 }
 
-/** An ACME account, in the place of version `expect`. */
+/** Plans storing an ACME account in place of version `expect`. */
 export function planPutAccount(
   { id, expect, value }: { readonly id: string; readonly expect: number | null; readonly value: string },
   sealing: Sealing,
@@ -79,7 +79,7 @@ export function planPutAccount(
   );
 }
 
-/** Maximum size of a row, in base64 and with its tag. */
+/** Maximum size of a value, in bytes. Its row is larger by base64 and the tag. */
 const MAX_HELD_BYTES = 190_000;
 
 function planHeld(
@@ -101,7 +101,7 @@ export const planDeleteSecret = (name: string, { view }: Pick<Sealing, "view">):
     ? refused("not_found", "there is no such secret")
     : planned([commands.secretDelete({ name })]);
 
-/** A new data key for what is sealed from now on; `planReseal` then brings what is there under it. */
+/** Plans a new data key for everything that is sealed from now on. `planReseal` then moves existing values to it. */
 export function planRotate(sealing: Sealing, now: number): Plan {
   return lockedProblem(sealing) ?? planned(newKey(sealing, now).commands);
 }
@@ -126,13 +126,13 @@ export function planRewrap(sealing: Sealing, keep: readonly string[] = []): Plan
   return planned([...rewrapped, ...resealed(sealing, ({ cluster }) => cluster !== clusters[0])]);
 }
 
-/** Brings what is sealed under older data keys under the active one, at most `limit` of them. */
+/** Plans resealing values of older data keys under the active one, at most `limit` of them. */
 export function planReseal(sealing: Sealing, limit: number): Plan {
   const active = activeRing(sealing.view);
   return planned(resealed(sealing, ({ row }) => row.sealed.dk !== active?.id).slice(0, limit));
 }
 
-/** Data keys that nothing is sealed under any more; a command for one that is still in use is refused. */
+/** Plans dropping data keys that no value uses any more. A command for a key in use is refused. */
 export function planDropUnused({ view }: Pick<Sealing, "view">): Plan {
   const used = new Set(heldRows(view).map(({ sealed }) => sealed.dk));
   const unused = ringRows(view).filter(({ id, state }) => state === "retired" && !used.has(id));
@@ -144,7 +144,10 @@ interface Opened {
   readonly cluster: string;
 }
 
-/** Under the active data key, since no other seals; what cannot be opened here is left as it is. */
+/**
+ * Returns commands that reseal values under the active data key, the only one that seals. Values that cannot be opened here stay
+ * unchanged.
+ */
 function resealed(sealing: Sealing, isDue: (opened: Opened) => boolean): readonly NamedCommand[] {
   const { view, clusters } = sealing;
   const active = activeRing(view);
@@ -173,7 +176,7 @@ function keyForSealing(sealing: Sealing, now: number): SealingKey | Extract<Plan
   const active = freshRing(sealing.view, now);
   const key = active && unwrap(active, sealing);
   if (active !== undefined && key?.kind === "key") return { kind: "key", id: active.id, key: key.key, commands: [] };
-  // A key that this node cannot open means that it lacks what the others wrap by; a new one would be wrapped by less.
+  // If this node cannot open a data key, it lacks a key-encryption key of the others, and would wrap a new data key with too few.
   return lockedProblem(sealing) ?? newKey(sealing, now);
 }
 

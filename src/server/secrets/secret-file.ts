@@ -1,9 +1,9 @@
 /**
  * Reads one file of `secrets_dir`.
  *
- * Source: specification document 2, loading rules 3 and 4: the value is the file's content with trailing newlines
- * removed; NAME is one file name, never a path. Links are followed, since orchestrators mount secrets as links; what
- * they lead to must be a regular file. Problems name the file and never hold any of its content.
+ * Source: specification document 2, loading rules 3 and 4: the value is the file's content with trailing newlines removed; NAME
+ * is one file name, never a path. Links are followed, since orchestrators mount secrets as links; their target must be a regular
+ * file. Problems name the file and contain nothing of its content.
  */
 
 import { createHash } from "node:crypto";

@@ -1,22 +1,22 @@
 /**
- * The values that `${secret:NAME}` and `${file:NAME}` stand for, and the watch that notices when one changed.
+ * Looks up the values of `${secret:NAME}` and `${file:NAME}`, and watches them for changes.
  *
- * Source: specification document 2, loading rules 3 and 4. One object serves one compiled configuration: it remembers
- * a digest of each value it gave out, so that a file which changes between the compile and the start of the watch is
- * noticed. Content is compared, not times: mounted secrets change by a link that is swapped, and copies keep times.
+ * Source: specification document 2, loading rules 3 and 4. One object serves one compiled configuration: it remembers a digest of
+ * each value it gave out, so that a file which changes between the compile and the start of the watch is noticed. Content is
+ * compared, not times: mounted secrets change by a link that is swapped, and copies keep times.
  *
- * A secret is looked for in `secrets_dir` first, then among the sealed ones (design decisions, section 6); a file that
- * is there and cannot be used is an answer, so that no secret of the same name takes its place unnoticed.
+ * A secret is looked for in `secrets_dir` first, then among the sealed ones (design decisions, section 6); a file that exists but
+ * cannot be used is an error, so that no secret of the same name takes its place unnoticed.
  */
 
 import { createHash } from "node:crypto";
 import type { SealedSecrets } from "./open-sealed.ts";
 import { readSecretFile, type SecretFile } from "./secret-file.ts";
 
-/** A credential, a key or a certificate chain; the longest of them are a few KiB. */
+/** Maximum size of a secret, in bytes. The longest credentials, keys and certificate chains have a few KiB. */
 const MAX_SECRET_BYTES = 64 * 1024;
 
-/** A text that a deployment document takes in whole, such as a system prompt or a word list. */
+/** Maximum size of a text that a deployment document includes, such as a system prompt or a word list, in bytes. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
 const WATCH_EVERY_MS = 10_000;
@@ -32,10 +32,10 @@ export type Lookup =
 export type Schedule = (run: () => void, everyMs: number) => () => void;
 
 export interface WatchOptions {
-  /** The names that the configuration in force refers to. */
+  /** Names that the current configuration refers to. */
   readonly used: { readonly secrets: readonly string[]; readonly files: readonly string[] };
   readonly everyMs?: number;
-  /** Called once for all that changed since the last look, as `secret:NAME` and `file:NAME`. */
+  /** Called once for all changes since the last check, with names such as `secret:NAME` and `file:NAME`. */
   readonly onChange: (changed: readonly string[]) => void;
   /** Called once when a file becomes unreadable (the last value stays in force), and when `onChange` throws. */
   readonly onProblem?: (message: string, error?: unknown) => void;
@@ -46,7 +46,7 @@ export interface WatchOptions {
 export interface Secrets {
   secret(name: string): Lookup;
   file(name: string): Lookup;
-  /** Looks at the files until it is closed or `signal` aborts. Does not keep the process alive. */
+  /** Checks the files until it is closed or `signal` aborts. Does not keep the process alive. */
   watch(options: WatchOptions): { close(): void };
 }
 
@@ -56,13 +56,13 @@ interface Reference {
 }
 
 export interface SecretsOptions {
-  /** The absolute path of `secrets_dir`, undefined when the node file sets none. */
+  /** Absolute path of `secrets_dir`; `undefined` if the node file sets none. */
   readonly dir: string | undefined;
-  /** Absent for the node file, which is read before the cluster with its secrets. */
+  /** Omitted for the node file, which is read before the cluster's secrets are available. */
   readonly sealed?: Pick<SealedSecrets, "secret"> | undefined;
 }
 
-/** Opens nothing. */
+/** Creates the lookup without reading a file. */
 export function openSecrets({ dir, sealed }: SecretsOptions): Secrets {
   const digests = new Map<string, string>();
 
@@ -101,7 +101,10 @@ export function openSecrets({ dir, sealed }: SecretsOptions): Secrets {
   };
 }
 
-/** `known`: digests of the values in force. A reference without one takes the content at the first look. */
+/**
+ * Watches the references of a configuration. `known`: digests of the values in use; a reference without one uses the content of
+ * the first check.
+ */
 function watch(
   options: WatchOptions,
   read: (reference: Reference) => SecretFile,
@@ -138,7 +141,7 @@ function watch(
     try {
       onChange(changed);
     } catch (error) {
-      // Thrown out of a timer it would end the process.
+      // An error thrown in a timer would end the process.
       onProblem(`the change of ${changed.join(", ")} could not be taken up`, error);
     }
   }
