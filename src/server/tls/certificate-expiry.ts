@@ -3,13 +3,13 @@ import type { Certificate } from "./types.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Parts of a life that are left, and most of it for those that live for years. */
+/** Remaining share of the lifetime below which a stage begins, with a maximum for certificates that are valid for years. */
 const SOON = { part: 1 / 4, most: 30 * DAY_MS };
 const URGENT = { part: 1 / 10, most: 7 * DAY_MS };
 
 export type ExpiryStage = "valid" | "expires_soon" | "expires_now" | "expired";
 
-/** `now`: milliseconds since 1970. */
+/** Returns the stage. `now`: milliseconds since 1970. */
 export function expiryStage({ notBefore, notAfter }: Pick<Certificate, "notBefore" | "notAfter">, now: number) {
   const left = notAfter - now;
   const life = notAfter - notBefore;

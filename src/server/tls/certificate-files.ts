@@ -1,5 +1,5 @@
 /**
- * The certificate from two files that somebody else rotates. They are read every ten seconds: a watch of the file system
+ * Serves a certificate from two files that an external tool rotates. They are read every ten seconds: a watch of the file system
  * misses links that are swapped, which is how orchestrators change mounted secrets. If a pair cannot be used, the previous one
  * stays in force and one line is logged. Source: design decisions, section 15; front-door reference, section 6.5.
  */
@@ -20,7 +20,7 @@ export interface FilesOptions extends CertificateFiles {
 }
 
 export interface FileCertificates extends Certificates {
-  /** Reads the files now, and not only when it is time. */
+  /** Reads the files now instead of at the next interval. */
   look(): Promise<void>;
 }
 
@@ -29,10 +29,12 @@ interface Fault {
   readonly message: string;
 }
 
-/** Message for a person, with the file's name. */
+/** The files cannot be used. The message names the file. */
 export class CertificateFilesUnusable extends Error {}
 
-/** Rejects with `CertificateFilesUnusable`. One that is expired is served all the same: nothing better is to be had. */
+/**
+ * Opens the files. Rejects with `CertificateFilesUnusable`. An expired certificate is served too, since there is no better one.
+ */
 export async function openFiles(options: FilesOptions): Promise<FileCertificates> {
   const { certFile, clock, log } = options;
   const first = await readCertificateFiles(options, clock.now());
@@ -41,7 +43,7 @@ export async function openFiles(options: FilesOptions): Promise<FileCertificates
   let current: Certificate = first.certificate;
   let failure: CertificateFailure | undefined;
   let failures = 0;
-  /** Digest of what was taken or refused last, and of what was found to be bad once since. */
+  /** Digest of the last pair that was accepted or refused, and of a pair that failed once since then. */
   let judged = first.digest;
   let suspect: string | undefined;
   let again: NodeJS.Timeout | undefined;
@@ -71,7 +73,7 @@ export async function openFiles(options: FilesOptions): Promise<FileCertificates
     options.onRead?.(reason);
   };
 
-  /** Why it does not take the place of what is served. */
+  /** Returns why a pair does not replace the current one. */
   const faultOf = (found: FilesRead): Fault | undefined => {
     if (found.kind === "problem") return found;
     const { untimely } = found;

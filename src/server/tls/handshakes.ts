@@ -5,20 +5,24 @@
  */
 import type { Socket } from "node:net";
 
-/** Begun in one turn of the event loop; the rest waits for the next, behind what others have to do. */
+/**
+ * Time to begin handshakes in one turn of the event loop, in milliseconds. The rest waits for the next turn, behind other work.
+ */
 const BUDGET_MS = 3;
-/** Waiting and under way, each some 100 KiB at most. */
+/** Maximum number of waiting and running handshakes, each about 100 KiB at most. */
 export const MAX_UNDER_WAY = 1_024;
 
 export interface Handshakes {
-  /** Takes a connection whose first byte is TLS. */
+  /** Begins the handshake of a connection whose first byte is TLS. */
   begin(raw: Socket): void;
   /** Notes that the handshake ended, successfully or not. */
   ended(raw: Socket): void;
   readonly underWay: number;
 }
 
-/** `start` takes the first flight in. `onDropped`: one was cut off to make room. */
+/**
+ * Schedules handshakes. `start` processes a client's first flight. `onDropped` is called when a handshake is closed to make room.
+ */
 export function createHandshakes(start: (raw: Socket) => void, onDropped: () => void): Handshakes {
   /** In order of arrival. */
   const underWay = new Set<Socket>();

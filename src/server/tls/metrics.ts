@@ -1,4 +1,4 @@
-/** The series of the front door: what is presented, until when, and what becomes of handshakes. */
+/** Metrics of the front door: the certificate in use, its validity, and results of handshakes. */
 import type { TLSSocket } from "node:tls";
 import type { Instruments } from "../../base/index.ts";
 import type { Certificates } from "./types.ts";
@@ -6,9 +6,9 @@ import type { Certificates } from "./types.ts";
 export interface HandshakeCounters {
   done(socket: TLSSocket): void;
   failed(error: NodeJS.ErrnoException): void;
-  /** The connection sent nothing. */
+  /** Counts a connection that sent nothing. */
   silent(): void;
-  /** Cut off to make room for others. */
+  /** Counts a handshake that was closed to make room for others. */
   dropped(): void;
 }
 
@@ -49,7 +49,7 @@ export function observeHandshakes(instruments: Instruments, underWay: () => numb
   };
 }
 
-/** Metrics of this node's certificate; 0 while it has none. */
+/** Registers the metrics of this node's certificate, which are 0 while it has none. */
 export function observeCertificate(instruments: Instruments, certificates: Certificates): void {
   const seconds = (ms: number | undefined): number => (ms ?? 0) / 1_000;
   instruments.observedGauge(

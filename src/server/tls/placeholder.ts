@@ -8,7 +8,7 @@ import type { Certificate } from "./types.ts";
 const DAY_MS = 24 * 60 * 60 * 1000;
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
-/** `now`: milliseconds since 1970. Loading the library takes 80 ms. */
+/** Creates the placeholder. `now`: milliseconds since 1970. Loading the library takes 80 ms. */
 export async function makePlaceholder(now: number): Promise<Pick<Certificate, "chain" | "key">> {
   // The library throws without it.
   await import("reflect-metadata");

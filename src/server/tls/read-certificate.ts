@@ -10,7 +10,7 @@ export type CertificateRead =
   | {
       readonly kind: "certificate";
       readonly certificate: Certificate;
-      /** Whether it is valid but not at this time: it is served only if there is nothing better. */
+      /** Set if the certificate is expired or not yet valid; it is served only if there is no better one. */
       readonly untimely: Untimely | undefined;
       readonly warnings: readonly string[];
     }
@@ -44,14 +44,14 @@ const MAX_CERTIFICATES = 16;
 const CERTIFICATE = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^-]*-----END (?:X509 |TRUSTED )?CERTIFICATE-----/g;
 const BEGIN_CERTIFICATE = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/;
 
-/** OpenSSL's default security level refuses shorter ones. */
+/** Minimum length of an RSA key. OpenSSL's default security level refuses shorter ones. */
 const MIN_RSA_BITS = 2048;
 
 /** Id of `serverAuth` (RFC 5280 section 4.2.1.12). */
 const SERVER_AUTH = "1.3.6.1.5.5.7.3.1";
 const ANY_USE = "2.5.29.37.0";
 
-/** `now`: milliseconds since 1970. */
+/** Checks a chain and its key. `now`: milliseconds since 1970. */
 export function readCertificate(chain: string, key: string, now: number): CertificateRead {
   const parts = partsOf(chain);
   if (parts.kind === "problem") return parts;
@@ -82,7 +82,7 @@ export function readCertificate(chain: string, key: string, now: number): Certif
   };
 }
 
-/** Times: milliseconds since 1970. */
+/** Returns why a certificate is not valid at `now`, or `undefined`. Times are milliseconds since 1970. */
 export function untimelyAt(now: number, notBefore: number, notAfter: number): Untimely | undefined {
   if (now >= notAfter) return { reason: "expired", message: `it expired on ${minute(notAfter)}` };
   if (now >= notBefore) return undefined;
@@ -206,7 +206,7 @@ function warningsOf(certificates: readonly X509Certificate[], names: readonly st
 
 const isRoot = (it: X509Certificate | undefined): boolean => it?.checkIssued(it) === true;
 
-/** `subjectAltName` as Node writes it: `DNS:a.example, IP Address:192.0.2.1`, what could mislead in quotes. */
+/** Parses `subjectAltName` as Node.js writes it: `DNS:a.example, IP Address:192.0.2.1`, with misleading values in quotes. */
 function namesOf({ subjectAltName = "" }: X509Certificate): readonly string[] {
   return [...subjectAltName.matchAll(/(?:^|, )(?:DNS|IP Address):(?:"((?:[^"\\]|\\.)*)"|([^,]*))/g)].map(
     ([, quoted, plain]) => quoted ?? plain ?? "",

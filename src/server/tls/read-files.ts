@@ -1,13 +1,13 @@
-/** Certificate and key from two files, as an operator or an orchestrator leaves them there. */
+/** Reads certificate and key from two files. */
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { type CertificateFault, type CertificateRead, readCertificate } from "./read-certificate.ts";
 
 export interface CertificateFiles {
-  /** Absolute. */
+  /** Absolute path of the PEM chain. */
   readonly certFile: string;
-  /** Absolute. */
+  /** Absolute path of the PEM key. */
   readonly keyFile: string;
 }
 
@@ -18,7 +18,7 @@ export type FilesRead = (
   | {
       readonly kind: "problem";
       readonly reason: FileFault;
-      /** Names the file. */
+      /** Message that names the file. */
       readonly message: string;
     }
 ) & {
@@ -26,7 +26,7 @@ export type FilesRead = (
   readonly digest: string;
 };
 
-/** Sixteen certificates of RSA 4096 in PEM are 40 KiB. */
+/** Maximum size of a file. Sixteen RSA 4096 certificates in PEM are 40 KiB. */
 const MAX_BYTES = 256 << 10;
 /** Timeout of reading, in milliseconds: a network file system that hangs is reported, not waited for. */
 const READ_LIMIT_MS = 5_000;
@@ -35,7 +35,7 @@ type Content =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "problem"; readonly reason: FileFault; readonly message: string };
 
-/** `now`: milliseconds since 1970. Never rejects. */
+/** Reads and checks both files. `now`: milliseconds since 1970. Never rejects. */
 export async function readCertificateFiles({ certFile, keyFile }: CertificateFiles, now: number): Promise<FilesRead> {
   const [chain, key] = await Promise.all([readText(certFile), readText(keyFile)]);
   const digest = createHash("sha256")
@@ -52,7 +52,7 @@ export async function readCertificateFiles({ certFile, keyFile }: CertificateFil
   return { kind: "problem", reason: read.reason, message, digest };
 }
 
-/** Links are followed, since orchestrators mount secrets as links. */
+/** Reads a text file. Links are followed, since orchestrators mount secrets as links. */
 async function readText(path: string): Promise<Content> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Content>((done) => {

@@ -1,7 +1,7 @@
 /**
- * TLS before HTTP on the data listener. The first byte of a connection decides: 0x16 is a handshake; whatever else is read
- * as plain HTTP, which has the challenges of an ACME authority answered and nothing else. Certificates change under
- * connections that stay open. Source: design decisions, section 15; front-door reference, sections 4 and 6.
+ * Serves TLS on the data listener. The first byte of a connection decides: 0x16 begins a handshake; anything else is read as
+ * plain HTTP, which only gets answers to the challenges of an ACME authority. A new certificate does not close open connections.
+ * Source: design decisions, section 15; front-door reference, sections 4 and 6.
  */
 import { constants } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -13,11 +13,11 @@ import { type HandshakeCounters, observeHandshakes } from "./metrics.ts";
 import type { TicketKeys } from "./ticket-keys.ts";
 import type { Certificate, Certificates, MaybeLater } from "./types.ts";
 
-/** RFC 8446 section 5.1: the content type `handshake`. No method of HTTP begins so. */
+/** Content type `handshake` (RFC 8446 section 5.1). No HTTP method begins with this byte. */
 const HANDSHAKE = 0x16;
 const FIRST_BYTE_LIMIT_MS = 10_000;
 const HANDSHAKE_LIMIT_MS = 10_000;
-/** RFC 8555 section 8.3. */
+/** Path of HTTP-01 challenges (RFC 8555 section 8.3). */
 const CHALLENGE_PATH = "/.well-known/acme-challenge/";
 const TOKEN = /^[A-Za-z0-9_-]{1,256}$/;
 /** Lifetime of a session ticket in seconds, at most to the end of the UTC day. */
@@ -31,7 +31,7 @@ const RETRY_AFTER_SECONDS = 10;
  */
 const SESSION_CONTEXT = "gateway";
 
-/** Forward secrecy and authenticated encryption only: Mozilla's intermediate profile. Those of TLS 1.3 stay. */
+/** Forward secrecy and authenticated encryption only: Mozilla's intermediate profile. The ciphers of TLS 1.3 are the defaults. */
 const TLS12_CIPHERS = [
   "ECDHE-ECDSA-AES128-GCM-SHA256",
   "ECDHE-RSA-AES128-GCM-SHA256",
@@ -68,9 +68,9 @@ export type TlsServerAnswer =
   | { readonly kind: "challenge"; readonly keyAuthorization: MaybeLater<string | undefined> };
 
 export interface TlsServer {
-  /** `speak` is given the connection once HTTP is what comes next on it. */
+  /** Accepts a connection. `speak` receives it once HTTP comes next. */
   accept(raw: Socket, speak: (socket: Socket) => void): void;
-  /** Returns `undefined` for requests of the data plane. */
+  /** Decides about a request; `undefined` leaves it to the data plane. */
   judge(request: IncomingMessage): TlsServerAnswer | undefined;
   close(): void;
 }
@@ -167,7 +167,7 @@ export function createTlsServer({
           speak(raw);
           return;
         }
-        // A client that ends its half within a handshake has left; so it is with every server of TLS.
+        // A client that half-closes during a handshake is treated as gone, as in every TLS server.
         raw.allowHalfOpen = false;
         const key = addressesOf(raw);
         pending.set(key, { raw, speak });

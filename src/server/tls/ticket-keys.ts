@@ -1,7 +1,7 @@
 /**
- * Keys of session tickets, the same on every node of a deployment, so that a client resumes at any of them. They change
- * with the UTC day, since a ticket key lets its holder read recorded sessions of TLS 1.2 that were resumed with it. A ticket
- * of the day before costs one full handshake. Source: front-door reference, section 6.1.
+ * Keys of session tickets, the same on every node of a deployment, so that a client can resume at any of them. They change with
+ * the UTC day, since a ticket key lets its holder read recorded sessions of TLS 1.2 that were resumed with it. A ticket of the
+ * day before costs one full handshake. Source: front-door reference, section 6.1.
  */
 import { hkdfSync, randomBytes } from "node:crypto";
 
@@ -9,10 +9,10 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Bytes of one set of keys as Node takes them: name, HMAC and AES. */
 const KEY_BYTES = 48;
 
-/** 48 bytes for the day of `now`, milliseconds since 1970. */
+/** Returns the 48 bytes for the day of `now`, in milliseconds since 1970. */
 export type TicketKeys = (now: number) => Buffer;
 
-/** `secret`: of the deployment; `undefined` for a random one of this process. */
+/** Derives the keys from `secret`, the deployment's; `undefined` for a random one of this process. */
 export function createTicketKeys(secret: Uint8Array | undefined): TicketKeys {
   const root = secret ?? randomBytes(32);
   return (now) => {

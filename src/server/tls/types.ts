@@ -1,14 +1,17 @@
 /** Types for the front door's certificate, whether from files or from an ACME authority. */
 
-/** Sound: the key is that of the chain's first certificate, and a server can present both. Times: milliseconds since 1970. */
+/**
+ * Checked certificate: the key is that of the chain's first certificate, and a server can present both. Times are milliseconds
+ * since 1970.
+ */
 export interface Certificate {
-  /** PEM: the server's own, then those that issued it, without the root. */
+  /** PEM of the server's certificate, then its issuers, without the root. */
   readonly chain: string;
-  /** PEM, not encrypted. */
+  /** Unencrypted PEM. */
   readonly key: string;
   /** DNS names and addresses of the subject alternative names, as they are written there. */
   readonly names: readonly string[];
-  /** Common name of the issuer, or the whole of its name where it has none. */
+  /** Common name of the issuer, or its full name if it has none. */
   readonly issuer: string;
   /** Hex, upper case. */
   readonly serial: string;
@@ -18,7 +21,7 @@ export interface Certificate {
 
 /** Reason why there is no newer certificate. Never contains a key, a token or a key authorization. */
 export interface CertificateFailure {
-  /** Short and of a fixed set: the label of a metric. */
+  /** Metric label from a fixed set. */
   readonly reason: string;
   /** One line for people. */
   readonly message: string;
@@ -30,7 +33,7 @@ export interface CertificateFailure {
 export interface CertificateStatus {
   /** Origin: path of the file, or directory URL of the authority. */
   readonly source: string;
-  /** Names that it is to have; of files, those that it has. */
+  /** Names that the certificate should have; with files, the names that it has. */
   readonly names: readonly string[];
   /** Time of the next renewal; `undefined` for files, which somebody else renews. */
   readonly nextRenewal: number | undefined;
@@ -44,7 +47,7 @@ export interface CertificateStatus {
   readonly nextAttempt: number | undefined;
 }
 
-/** A worker asks its node process. */
+/** Value that is available at once in the node process; a worker has to ask for it. */
 export type MaybeLater<Value> = Value | Promise<Value>;
 
 /** Interface for the listener and the admin API. All calls return at once. */
@@ -58,7 +61,7 @@ export interface Certificates {
    * `host`: as sent by the client, lower case, without port.
    */
   challenge(host: string, token: string): MaybeLater<string | undefined>;
-  /** Called after `current` or `standing` changed; returns the way to end it. */
+  /** Registers a listener for changes of `current` or `standing`. Returns a function that removes it. */
   onChange(listener: () => void): () => void;
   close(): void | Promise<void>;
 }

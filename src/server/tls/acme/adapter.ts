@@ -1,7 +1,7 @@
 /**
- * How acme-client reaches an authority: over undici, in the place of the client's own way, which retries for 75 s, cannot
- * be interrupted, has no limits, one set of roots for the whole process, and loses the cause of what failed. The
- * context of a call (signal, roots) is that of the asynchronous context, since the client has no place for it.
+ * Transport of `acme-client` over undici. The client's own transport retries for 75 s, cannot be interrupted, has no limits, has
+ * one set of roots for the whole process, and loses the cause of a failure. An `AsyncLocalStorage` carries the context of a call
+ * (signal, roots), since the client has no parameter for it.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -15,7 +15,7 @@ import { retryAtOf } from "./retry-after.ts";
 /** Problem document of the certificate authority (RFC 7807, RFC 8555 section 6.7). */
 export class AcmeProblem extends Error {
   readonly status: number;
-  /** Behind `urn:ietf:params:acme:error:`; empty: it is no problem document. */
+  /** Type after `urn:ietf:params:acme:error:`; empty if the answer is no problem document. */
   readonly type: string;
   readonly detail: string;
   readonly retryAt: number | undefined;
@@ -50,7 +50,7 @@ export interface CallContext {
 
 export const calls = new AsyncLocalStorage<CallContext>();
 
-/** A chain of many certificates has 20 KB. */
+/** Maximum size of an answer. A chain of many certificates has 20 KB. */
 const MAX_BODY_BYTES = 512 * 1024;
 const REQUEST_MS = 15_000;
 
@@ -58,7 +58,7 @@ const BAD_NONCE = "urn:ietf:params:acme:error:badNonce";
 
 let loaded: Promise<typeof acmeClient> | undefined;
 
-/** Loads the client, which takes a tenth of a second, when a certificate is first ordered. */
+/** Loads the client when a certificate is first ordered, because that takes a tenth of a second. */
 export function loadClient(): Promise<typeof acmeClient> {
   loaded ??= import("acme-client").then(({ default: client }) => {
     client.axios.defaults.adapter = async (config) => {
@@ -71,7 +71,7 @@ export function loadClient(): Promise<typeof acmeClient> {
   return loaded;
 }
 
-/** Runs in the context of a call. Throws `AcmeProblem`, or `AttemptFailed` without an answer. */
+/** Sends one request in the context of a call. Throws `AcmeProblem`, or `AttemptFailed` if there is no answer. */
 async function call(url: string, method: string, given: Readonly<Record<string, unknown>>, body: unknown) {
   const context = calls.getStore();
   if (context === undefined) throw new Error("the authority is asked without a context");
@@ -94,7 +94,7 @@ async function call(url: string, method: string, given: Readonly<Record<string, 
     const date = Date.parse(String(answer.headers["date"]));
     context.last = { retryAt, date: Number.isNaN(date) ? undefined : date };
     const text = await bounded(answer.body);
-    // An answer to HEAD has the type of what it leaves out.
+    // An answer to HEAD has a content type but no body.
     const isJson = verb !== "HEAD" && /json/i.test(String(answer.headers["content-type"]));
     const data = isJson ? parsed(text, status) : text;
     const isRetried = (data as { readonly type?: unknown } | null)?.type === BAD_NONCE && status === 400;

@@ -1,11 +1,11 @@
-/** How an attempt fails: a word for the metric, a sentence for a person, and what becomes of the order. */
+/** Failure of an attempt: reason for the metric, message for operators, and what happens to the order. */
 
 import { systemErrorText } from "./bounded-text.ts";
 import type { FailureReason } from "./certificate-record.ts";
 
 export class AttemptFailed extends Error {
   readonly reason: FailureReason;
-  /** Whether the order may be gone on with. */
+  /** Whether the order can be continued later. */
   readonly keepsOrder: boolean;
   /** Time at which the server wants the next request, in milliseconds since 1970. */
   readonly retryAt: number | undefined;

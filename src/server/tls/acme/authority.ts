@@ -1,6 +1,6 @@
 /**
- * An ACME authority (RFC 8555), as far as orders need it. Every answer is checked for what is read of it, and every call
- * has a limit. Rejects with `AttemptFailed`, or with the reason of the signal.
+ * Client of an ACME authority (RFC 8555) for orders. Everything read from an answer is validated, and every call has a timeout.
+ * Calls reject with `AttemptFailed`, or with the reason of the signal.
  */
 import { createHash, createPublicKey } from "node:crypto";
 import type acmeClient from "acme-client";
@@ -11,13 +11,13 @@ import { remoteText } from "./bounded-text.ts";
 import type { ChallengeType } from "./certificate-record.ts";
 
 export interface AuthorityOptions {
-  /** URL. */
+  /** URL of the directory. */
   readonly directory: string;
-  /** PEM; undefined: those that this system trusts. */
+  /** PEM of trusted roots; `undefined` for those that this system trusts. */
   readonly roots: string | undefined;
   readonly eab: { readonly keyId: string; readonly macKey: string } | undefined;
   readonly userAgent: string;
-  /** Left out: the authority is reached directly. */
+  /** Forward proxies; if omitted, connections are direct. */
   readonly proxies?: ForwardProxies | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -49,15 +49,15 @@ export interface AuthorizationState {
 export interface Directory {
   readonly renewalInfo: string | undefined;
   readonly requiresEab: boolean;
-  /** URL of the terms of service, as the authority writes it; undefined: it has none. */
+  /** URL of the terms of service as the authority writes it; `undefined` if it has none. */
   readonly terms: string | undefined;
-  /** The authority's clock ahead of this machine's, milliseconds; undefined: it does not tell. */
+  /** Time by which the authority's clock is ahead of this machine's, in milliseconds; `undefined` if unknown. */
   readonly skewMs: number | undefined;
 }
 
 export interface Authority {
   directory(signal: AbortSignal): Promise<Directory>;
-  /** URL of the account; of one that is there already too. */
+  /** Registers an account, or finds an existing one, and returns its URL. */
   register(key: string, email: string, signal: AbortSignal): Promise<string>;
   /** Opens a session for an account with this key and URL. */
   as(account: { readonly key: string; readonly url: string }): AccountSession;
@@ -76,7 +76,7 @@ export interface AccountSession {
   authorization(url: string, signal: AbortSignal): Promise<AuthorizationState>;
   respond(challengeUrl: string, signal: AbortSignal): Promise<void>;
   finalize(order: OrderState, names: readonly string[], key: string, signal: AbortSignal): Promise<OrderState>;
-  /** PEM, the leaf first. */
+  /** Returns the chain as PEM, the leaf first. */
   download(order: OrderState, signal: AbortSignal): Promise<string>;
 }
 
@@ -209,7 +209,7 @@ function isKnown(account: acmeClient.Client): boolean {
   }
 }
 
-/** RFC 7638, of an EC key. */
+/** Returns the thumbprint of an EC key (RFC 7638). */
 export function thumbprintOf(key: string): string {
   const { crv, kty, x, y } = createPublicKey(key).export({ format: "jwk" });
   return createHash("sha256").update(JSON.stringify({ crv, kty, x, y })).digest("base64url");
@@ -232,7 +232,7 @@ function textIn(record: Readonly<Record<string, unknown>>, name: string): string
 }
 
 const ORDER_STATUS: readonly OrderStatus[] = ["pending", "ready", "processing", "valid", "invalid"];
-/** Names of an order are at most 100. */
+/** Maximum number of authorizations in an order, which has at most 100 names. */
 const MAX_AUTHORIZATIONS = 200;
 
 function orderIn(answer: unknown, url: string | undefined, { last }: CallContext): OrderState {
@@ -264,7 +264,7 @@ const AUTHORIZATION_STATUS: readonly AuthorizationState["status"][] = [
 ];
 const MAX_CHALLENGES = 20;
 
-/** RFC 8555 section 8.3; longer ones would be answers to something else. */
+/** Form of a challenge token (RFC 8555 section 8.3). Longer tokens are not used. */
 const TOKEN = /^[A-Za-z0-9_-]{16,128}$/;
 
 function authorizationIn(answer: unknown, url: string, { last }: CallContext): AuthorizationState {
@@ -299,7 +299,7 @@ function problemIn(value: unknown): { readonly type: string; readonly words: str
 export const offers = ({ challenges }: AuthorizationState, type: ChallengeType) =>
   challenges.find((it) => it.type === type);
 
-/** Refused for good, until what is asked for is another. */
+/** Problem types that refuse an order permanently, until its settings change. */
 const REFUSED = [
   "caa",
   "rejectedIdentifier",
@@ -331,7 +331,7 @@ function failureOf(error: unknown): AttemptFailed {
   return new AttemptFailed("ca_answer", said, { retryAt, cause });
 }
 
-/** An order is refused for the certificate that it was to take the place of: without that it may yet be taken. */
+/** Returns whether an order was refused because of the certificate that it replaces. Without `replaces` it may be accepted. */
 export function isAboutReplacing(error: unknown): boolean {
   const { cause } = error instanceof AttemptFailed ? error : { cause: undefined };
   if (!(cause instanceof AcmeProblem) || cause.status >= 500) return false;

@@ -1,4 +1,4 @@
-/** Words of others, and of the system, for a log line and a person. */
+/** Shortens messages of remote servers and of the system, for the log and for operators. */
 import { wireReason } from "../../../base/index.ts";
 
 const MAX_LENGTH = 300;
@@ -21,7 +21,7 @@ const TLS: ReadonlyMap<string, string> = new Map([
   ["ERR_TLS_CERT_ALTNAME_INVALID", "its certificate is of another name"],
 ]);
 
-/** Why a connection or a wait failed. */
+/** Describes why a connection or a wait failed. */
 export function systemErrorText(error: unknown): string {
   const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
   if (name === "TimeoutError") return "no answer in time";

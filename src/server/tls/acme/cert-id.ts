@@ -1,5 +1,5 @@
 /**
- * The name of a certificate in renewal information: key id of its issuer and serial number, in base64url (RFC 9773 section
+ * Computes the id of a certificate in renewal information: key id of its issuer and serial number, in base64url (RFC 9773 section
  * 4.1). Both are read from the DER: `X509Certificate.serialNumber` lacks the leading zero that belongs to it.
  */
 import { X509Certificate } from "node:crypto";
@@ -26,14 +26,14 @@ export function certIdOf(pem: string): string | undefined {
 }
 
 const INTEGER = 0x02;
-/** `[3]` of the certificate's body. */
+/** Tag of `[3]` in the certificate's body. */
 const EXTENSIONS = 0xa3;
-/** `[0]` of the extension. */
+/** Tag of `[0]` in the extension. */
 const KEY_ID = 0x80;
-/** 2.5.29.35 */
+/** DER of the object identifier 2.5.29.35. */
 const AUTHORITY_KEY_ID = Buffer.from([0x55, 0x1d, 0x23]);
 
-/** The items one after the other in `der`; those that can be read. */
+/** Returns the consecutive items in `der`, up to the first that is unreadable. */
 function itemsIn(der: Buffer | undefined): readonly Item[] {
   const items: Item[] = [];
   for (let at = 0; der !== undefined && at + 2 <= der.length; ) {

@@ -4,20 +4,20 @@
  */
 import { createHash } from "node:crypto";
 
-/** RFC 8555 section 7.1.2. */
+/** ACME account (RFC 8555 section 7.1.2). */
 export interface Account {
   readonly ca: string;
   readonly email: string;
   readonly key: string;
   /** Thumbprint of the account key (RFC 7638), the second half of every key authorization. */
   readonly thumbprint: string;
-  /** Null until the authority has it. */
+  /** URL of the account; null until the authority has it. */
   readonly url: string | null;
 }
 
 export type ChallengeType = "http-01" | "dns-01";
 
-/** Challenge to be answered, or answered already. */
+/** Challenge that has to be answered or was answered already. */
 export interface Challenge {
   readonly authorization: string;
   readonly url: string;
@@ -26,20 +26,20 @@ export interface Challenge {
   readonly token: string;
 }
 
-/** States of an order. Each is stored before its effect begins. See `machine.ts`. */
+/** States of an order. Each is stored before its effect begins. See `order-machine.ts`. */
 export type Step = "order" | "check" | "publish" | "respond" | "finalize" | "download";
 
 export interface Order {
-  /** Ours. */
+  /** Id that the gateway assigned. */
   readonly id: string;
   readonly step: Step;
   readonly type: ChallengeType;
   /** Key of the certificate. It is stored before the authority is asked, so that no certificate is issued whose key is lost. */
   readonly key: string;
-  /** `certId` of the certificate that this one is to take the place of (RFC 9773 section 5). */
+  /** `certId` of the certificate that this one replaces (RFC 9773 section 5). */
   readonly replaces: string | null;
   readonly startedAt: number;
-  /** Null until the authority has it. */
+  /** URL of the order; null until the authority has it. */
   readonly url: string | null;
   readonly challenges: readonly Challenge[];
 }
@@ -48,7 +48,7 @@ export interface Order {
 export interface Window {
   readonly start: number;
   readonly end: number;
-  /** Drawn once for a window: a draw a poll would tend to its beginning. */
+  /** Random time in the window, drawn once: drawing at each poll would favor early times. */
   readonly at: number;
 }
 
@@ -58,7 +58,7 @@ export interface Issued {
   readonly notBefore: number;
   readonly notAfter: number;
   readonly issuedAt: number;
-  /** RFC 9773 section 4.1; null of a certificate without the key id of its issuer. */
+  /** Certificate id (RFC 9773 section 4.1); null if the certificate lacks the key id of its issuer. */
   readonly certId: string | null;
   /** Renewal time by lifetime; a suggested window takes precedence. */
   readonly renewAt: number;
@@ -80,11 +80,11 @@ export interface Failure {
   readonly message: string;
   readonly at: number;
   readonly step: string;
-  /** Digest of the settings under which it failed: others are tried at once. */
+  /** Digest of the settings of the failed attempt. Changed settings are tried at once. */
   readonly settings: string;
 }
 
-/** The label of a metric. */
+/** Reason for a failure, used as a metric label. */
 export type FailureReason =
   | "ca_unreachable"
   | "ca_answer"
@@ -103,12 +103,12 @@ export type FailureReason =
 
 export interface CertificateRecord {
   readonly ca: string;
-  /** Sorted. */
+  /** Sorted names. */
   readonly names: readonly string[];
   readonly issued: Issued | null;
   readonly order: Order | null;
   readonly failure: Failure | null;
-  /** Since the last that succeeded. */
+  /** Failed attempts since the last success. */
   readonly failures: number;
   readonly nextAttemptAt: number;
   /** Times of orders finalized in the last 24 hours. */
@@ -134,14 +134,14 @@ export const emptyRecord = (ca: string, names: readonly string[]): CertificateRe
 const idOf = (...parts: readonly string[]): string =>
   createHash("sha256").update(parts.join("\n")).digest("hex").slice(0, 16);
 
-/** Id of the row; an account of another address is another account. */
+/** Returns the id of the row. Another email address means another account. */
 export const accountId = (ca: string, email: string): string => idOf(ca, email);
 export const recordId = (ca: string, names: readonly string[]): string => idOf(ca, ...names);
 
-/** RFC 8555 section 8.1. */
+/** Returns the key authorization of a token (RFC 8555 section 8.1). */
 export const keyAuthorization = (token: string, thumbprint: string): string => `${token}.${thumbprint}`;
 
-/** RFC 8555 section 8.4. `name`: without `*.`. */
+/** Returns the TXT record of a DNS-01 challenge (RFC 8555 section 8.4). `name`: without `*.`. */
 export const txtRecordOf = (name: string, token: string, thumbprint: string): TxtRecord => ({
   name: `_acme-challenge.${name}`,
   value: createHash("sha256").update(keyAuthorization(token, thumbprint)).digest("base64url"),

@@ -17,13 +17,13 @@ export interface ManagerOptions {
   readonly hands: Hands;
   readonly wanted: Wanted;
   /**
-   * Nothing runs before it resolves or a minute has passed, since another node may answer challenges. `undefined`: starts at
-   * once.
+   * Work starts when it resolves, or after a minute at the latest, since another node may answer challenges. `undefined` starts
+   * it at once.
    */
   readonly ready: Promise<unknown> | undefined;
   /** Called after each effect. */
   readonly onStep: (effect: Effect, answer: Answer, world: World) => void;
-  /** Something keeps it from working at all, such as rows that cannot be opened here. */
+  /** Called when something prevents all work, such as rows that cannot be opened here. */
   readonly onTrouble: (message: string, error: unknown) => void;
 }
 
@@ -31,7 +31,7 @@ export interface Manager {
   close(): Promise<void>;
 }
 
-/** A clock may be set, and timers drift over a sleep of the machine. */
+/** Longest wait before the time is checked again: a clock may be set, and timers drift while the machine sleeps. */
 const LONGEST_WAIT_MS = 10 * 60_000;
 const PAUSE_MS = 1_000;
 const READY_MS = 60_000;
@@ -46,7 +46,7 @@ const ACCOUNTS_KEPT_MS = 30 * DAY;
 export function startManager({ store, hands, wanted, ready, onStep, onTrouble }: ManagerOptions): Manager {
   const stop = new AbortController();
   let wake: () => void = () => undefined;
-  /** Since rows were last read, so that no pause is begun on what is past. */
+  /** Whether rows or leadership changed since the rows were last read. No pause begins then. */
   let isChanged = false;
   let leading: AbortController | undefined;
   const unwatch = store.onChange(() => {
@@ -66,7 +66,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
     wake = () => undefined;
   }
 
-  /** A challenge that nobody answers costs an attempt and the pause after a failure. */
+  /** Waits until challenges can be answered. An unanswered challenge costs an attempt and the pause after it. */
   async function untilReady(): Promise<void> {
     if (ready === undefined) return;
     const late = new AbortController();
@@ -140,7 +140,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
     return await written({ ...row, expect: versionOf(rows.record), value: JSON.stringify(next.record) }, signal);
   }
 
-  /** A short loss of quorum must not lose the result of an effect. */
+  /** Writes a row with retries, so that a short loss of quorum does not lose the result of an effect. */
   async function written(row: Parameters<CertificateStore["write"]>[0], signal: AbortSignal): Promise<boolean> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -183,7 +183,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
 
 const versionOf = (held: Held): number | null => (held.kind === "none" ? null : held.version);
 
-/** Sealed rows were written by us and open only unchanged. */
+/** Parses a row without checks: only the gateway writes sealed rows, and a changed row does not open. */
 function parsed<T>(held: Held): T | undefined {
   return held.kind === "row" ? (JSON.parse(held.value) as T) : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * The front door's certificate by ACME: every node serves what the rows hold and answers every challenge under way; the one
- * that leads orders. Source: design decisions, section 15; RFC 8555, RFC 9773.
+ * Front-door certificate by ACME: every node serves the certificate of the replicated rows and answers every pending challenge;
+ * the leader orders certificates. Source: design decisions, section 15; RFC 8555, RFC 9773.
  */
 
 import { createHash } from "node:crypto";
@@ -23,14 +23,14 @@ export interface AcmeSettings {
   readonly email: string;
   /** URL of the directory. */
   readonly ca: string;
-  /** PEM; undefined: what this system trusts. */
+  /** PEM of trusted roots; `undefined` for those that this system trusts. */
   readonly roots: string | undefined;
   readonly eab: { readonly keyId: string; readonly macKey: string } | undefined;
   /** `undefined` if challenges are answered on the data listener. */
   readonly dns: DnsProvider | undefined;
-  /** On the way to the authority; left out: it is reached directly. */
+  /** Proxies to the authority; if omitted, connections are direct. */
   readonly proxies?: ForwardProxies;
-  /** Whatever else an attempt may fail by, such as how the provider is reached; only its digest is kept. */
+  /** Other settings that can make an attempt fail, such as how the DNS provider is reached. Only their digest is kept. */
   readonly dnsSettings: unknown;
 }
 
@@ -38,11 +38,11 @@ export interface AcmeOptions {
   readonly settings: AcmeSettings;
   readonly store: CertificateStore;
   readonly userAgent: string;
-  /** Resolves once the data listener of this node is open. Challenges answered there are asked for after it. */
+  /** Resolves once the data listener of this node is open. Challenges that are answered there are requested only then. */
   readonly listening: Promise<unknown>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** 0 up to 1. */
+  /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly instruments: Instruments;
   readonly log: Log;
@@ -52,7 +52,7 @@ interface Seen {
   readonly record: CertificateRecord | undefined;
   readonly account: Account | undefined;
   readonly certificate: Certificate | undefined;
-  /** Why the rows cannot be read here. */
+  /** Reason why the rows cannot be read here. */
   readonly sealed: CertificateFailure | undefined;
 }
 
@@ -76,7 +76,7 @@ export function openAcme(options: AcmeOptions): Certificates {
   const built = new Map<string, Certificate | undefined>();
   let seen: Seen = { record: undefined, account: undefined, certificate: undefined, sealed: undefined };
 
-  /** The same object while it is the same certificate: who serves it looks no closer. */
+  /** Returns the same object while the certificate is unchanged, since the listener compares by identity. */
   function certificateOf({ issued }: CertificateRecord): Certificate | undefined {
     if (issued === null) return undefined;
     const { chain, key } = issued;
@@ -89,7 +89,10 @@ export function openAcme(options: AcmeOptions): Certificates {
     return certificate;
   }
 
-  /** Names may have been added or taken away: until the new certificate is there, the one before serves those it has. */
+  /**
+   * Returns the record of another set of names. After names changed, the previous certificate serves those it has until the new
+   * one is issued.
+   */
   function otherRecord(): CertificateRecord | undefined {
     const others = store
       .certificates()
@@ -227,7 +230,7 @@ export function openAcme(options: AcmeOptions): Certificates {
         served.with("none").inc();
         return undefined;
       }
-      // The token may not have come here yet; what it is answered by is the same for all of this account.
+      // The token may not have been replicated here yet, but the thumbprint is the same for all tokens of the account.
       const isKnown = order.challenges.some((it) => it.token === token && it.name === host);
       served.with(isKnown ? "row" : "stateless").inc();
       return keyAuthorization(token, account.thumbprint);

@@ -27,7 +27,7 @@ export interface Wanted {
   /** Sorted. */
   readonly names: readonly string[];
   readonly type: ChallengeType;
-  /** Digest of all that an attempt may fail by. */
+  /** Digest of all settings that can make an attempt fail. */
   readonly settings: string;
 }
 
@@ -38,12 +38,12 @@ export interface World {
 
 export type Effect =
   | { readonly do: "wait"; readonly until: number }
-  /** A key for an account, and nothing else yet. */
+  /** Generates the key of an account, and nothing else. */
   | { readonly do: "make_account" }
   | { readonly do: "register"; readonly account: Account }
-  /** A key for a certificate, and nothing else yet. */
+  /** Generates the key of a certificate, and nothing else. */
   | { readonly do: "begin" }
-  /** An order of another kind of challenge is left alone. */
+  /** Drops an order with another type of challenge. */
   | { readonly do: "abandon" }
   | { readonly do: Step; readonly account: Account; readonly order: Order }
   | { readonly do: "clean"; readonly records: readonly TxtRecord[] }
@@ -54,7 +54,7 @@ export type Answer =
   | { readonly kind: "registered"; readonly url: string }
   | { readonly kind: "begun"; readonly id: string; readonly key: string; readonly replaces: string | null }
   | { readonly kind: "abandoned" }
-  /** The answers of the steps of an order. */
+  /** Answers of the steps of an order. */
   | { readonly kind: "ordered"; readonly url: string }
   | { readonly kind: "pending"; readonly challenges: readonly Challenge[] }
   | { readonly kind: "ready" }
@@ -73,13 +73,13 @@ export type Answer =
       readonly retryAt: number | undefined;
     };
 
-/** The states of an order, and where each answer leads. What is not here is no answer to that state. */
+/** Next state for each answer, by state of an order. Other answers are invalid in that state. */
 export const STEPS: Readonly<Record<Step, { readonly [K in Answer["kind"]]?: Step | "end" }>> = {
   order: { ordered: "check" },
   check: { pending: "publish", ready: "finalize", handed_in: "download" },
   publish: { published: "respond" },
   respond: { validated: "check" },
-  // Another leader may have handed it in.
+  // Another leader may already have submitted the order.
   finalize: { handed_in: "download" },
   download: { issued: "end" },
 };
@@ -107,13 +107,13 @@ export function effectOf({ account, record }: World, wanted: Wanted, now: number
   return { do: "wait", until: Math.min(due, askAt, litter.length > 0 ? cleanAt : Number.POSITIVE_INFINITY) };
 }
 
-/** Limits `at` to `most` after it was written; 0 if it was written by a clock that was ahead. */
+/** Returns `at`, a time at most `most` after it was written; 0 if it was written by a clock that was ahead. */
 const timeOf = (at: number, most: number, now: number): number =>
   Number.isFinite(at) && isAhead(at - most, now) ? 0 : at;
 
 const dueAt = (issued: Issued | null): number => (issued === null ? 0 : renewalDue(issued));
 
-/** `now`: time of the answer. An unchanged object means that nothing changed. */
+/** Returns the state after an answer. `now`: time of the answer. An unchanged object means that nothing changed. */
 export function after(world: World, effect: Effect, answer: Answer, wanted: Wanted, now: number): World {
   const { account, record } = world;
   if (answer.kind === "account") return { account: answer.account, record };
@@ -180,7 +180,7 @@ function stepped(kept: CertificateRecord, answer: OrderAnswer, thumbprint: strin
     ...(answer.kind === "ordered" && { url: answer.url }),
     ...(answer.kind === "pending" && { challenges: together(order.challenges, answer.challenges) }),
   };
-  // Counted before it is handed in, so that who fails between the two has counted it.
+  // The order is counted before it is submitted, so that a crash in between does not lose the count.
   const finalized = next === "finalize" ? [...recentlyFinalized(kept.finalized, now), now] : kept.finalized;
   return { ...kept, order: moved, finalized };
 }
@@ -191,10 +191,10 @@ function together(before: readonly Challenge[], found: readonly Challenge[]): re
   return [...before.filter(({ token }) => !known.has(token)), ...found];
 }
 
-/** More than one order of a hundred names leaves; the oldest are given up on. */
+/** Maximum number of DNS records left to remove, more than one order of a hundred names leaves. The oldest are given up. */
 const MAX_LITTER = 200;
 
-/** Without its order, whose DNS records are to be removed now. */
+/** Returns the record without its order, whose DNS records are to be removed now. */
 function ended(kept: CertificateRecord, thumbprint: string): CertificateRecord {
   const { order, litter } = kept;
   if (order === null) return kept;

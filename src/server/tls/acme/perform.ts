@@ -1,4 +1,6 @@
-/** The effects of the machine, done: each ends with an answer, with `AttemptFailed`, or with the reason of the signal. */
+/**
+ * Runs the effects of the state machine. Each one returns an answer, or fails with `AttemptFailed` or the reason of the signal.
+ */
 import { randomBytes, X509Certificate } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { anySignal, generatePrivatePem } from "../../../base/index.ts";
@@ -35,7 +37,7 @@ export interface Hands {
   readonly wanted: Wanted;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** 0 up to 1. */
+  /** Uniform in [0, 1). */
   readonly random: () => number;
   /** Called for problems outside an order. */
   readonly onTrouble: (message: string, error: unknown) => void;
@@ -75,7 +77,7 @@ export async function perform(
   }
 }
 
-/** P-256: what every client takes, and the cheapest to sign with. */
+/** Generates a P-256 key: every client accepts it, and it is the cheapest to sign with. */
 const newKey = (): string => generatePrivatePem("p-256");
 
 async function register({ key }: Account, { authority, wanted }: Hands, signal: AbortSignal): Promise<Answer> {
@@ -111,7 +113,7 @@ async function inOrder(
   }
 }
 
-/** A clock that is far off makes certificates look expired, or not valid yet. */
+/** Throws if this machine's clock is far off, which makes certificates look expired or not yet valid. */
 function refuseSkew({ skewMs = 0 }: Pick<Directory, "skewMs">): void {
   if (Math.abs(skewMs) <= MAX_SKEW_MS) return;
   const minutes = Math.round(Math.abs(skewMs) / 60_000);
@@ -233,7 +235,7 @@ async function download(
     return { kind: "again", retryAt: it.retryAt };
   });
   const chain = await session.download(state, signal);
-  // An authority that answers nothing more has issued it all the same.
+  // The certificate is issued even if the authority no longer answers.
   const directory = await authority.directory(signal).catch(() => signal.throwIfAborted());
   if (directory !== undefined) refuseSkew(directory);
   const at = now();

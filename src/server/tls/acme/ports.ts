@@ -1,6 +1,6 @@
 /** Ports that orders need from the node. `server/node` provides them; tests use an in-memory implementation. */
 
-/** A row, opened. */
+/** Opened row. */
 export type Held =
   | { readonly kind: "row"; readonly version: number; readonly value: string }
   | { readonly kind: "none" }
@@ -21,7 +21,7 @@ export interface RowWrite {
   readonly notAfter: number | null;
 }
 
-/** The replicated rows, and who leads. Values are sealed before they leave this process. */
+/** Access to the replicated rows and to leadership. Values are sealed before they leave this process. */
 export interface CertificateStore {
   read(table: RowTable, id: string): Held;
   /** Returns all certificates, including those of other names. */
@@ -30,24 +30,24 @@ export interface CertificateStore {
   accounts(): readonly { readonly id: string; readonly version: number; readonly at: number }[];
   /** Returns `stale` if another version exists. Rejects if it is unknown whether the row was stored. */
   write(row: RowWrite, signal: AbortSignal): Promise<"stored" | "stale">;
-  /** Leaves a row that has changed since. */
+  /** Removes a row unless it has changed since. */
   remove(table: RowTable, id: string, version: number, signal: AbortSignal): Promise<void>;
-  /** Whether this node leads, as far as it knows. */
+  /** Returns whether this node leads, as far as it knows. */
   leads(): boolean;
-  /** Resolves once reads here hold all that was acknowledged anywhere before. */
+  /** Resolves once reads here include everything that was acknowledged anywhere before. */
   caughtUp(signal: AbortSignal): Promise<void>;
-  /** Resolves once every node that can be reached has what was written here, or it takes too long. */
+  /** Resolves once every reachable node has what was written here, or after a timeout. */
   spread(signal: AbortSignal): Promise<void>;
-  /** Called after rows changed, or who leads. Returns the way to end it. */
+  /** Registers a listener for changes of rows or of the leader. Returns a function that removes it. */
   onChange(listener: () => void): () => void;
 }
 
-/** Writes the TXT records of DNS-01 challenges. Both may be repeated. They reject with `AttemptFailed`. */
+/** Writes the TXT records of DNS-01 challenges. Both calls may be repeated and reject with `AttemptFailed`. */
 export interface DnsProvider {
-  /** Resolves once the authoritative servers answer with every one of them. */
+  /** Writes the records. Resolves once the authoritative servers return all of them. */
   publish(records: readonly { readonly name: string; readonly value: string }[], signal: AbortSignal): Promise<void>;
-  /** Succeeds for a record that does not exist. */
+  /** Removes a record. Succeeds if it does not exist. */
   remove(record: { readonly name: string; readonly value: string }, signal: AbortSignal): Promise<void>;
-  /** Whether records of these names could be written, as far as that shows without writing one; resolves with how. */
+  /** Checks, as far as possible without writing, whether records of these names could be written. Resolves with a description. */
   check(names: readonly string[], signal: AbortSignal): Promise<string>;
 }

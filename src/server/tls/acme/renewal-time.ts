@@ -8,18 +8,18 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** A clock further off than this is set right before anything is ordered, or waited for. */
+/** Largest accepted clock error. A clock that is further off must be set right before anything is ordered. */
 export const MAX_SKEW_MS = HOUR;
 
-/** Written by a clock that was ahead of this one: what was to be waited from it on is not. */
+/** Returns whether a time was written by a clock that was ahead of this one. Waits that start from it are ignored. */
 export const isAhead = (at: number, now: number): boolean => at > now + MAX_SKEW_MS;
 
 const SHORT_LIVED = 10 * DAY;
 
-/** Certificates of a fleet that began together do not renew together. */
+/** Random share of the lifetime, so that certificates that were issued together are not renewed together. */
 const SPREAD = 0.02;
 
-/** `random`: in [0, 1). */
+/** Returns the renewal time by lifetime. `random`: in [0, 1). */
 export function renewalTime(notBefore: number, notAfter: number, random: number): number {
   const life = notAfter - notBefore;
   const share = life < SHORT_LIVED ? 1 / 2 : 2 / 3;
@@ -40,7 +40,7 @@ export function drawWindow(
 /** Minimum age before renewal: an authority that suggests an immediate renewal would otherwise cause an endless loop. */
 const leastAge = ({ notBefore, notAfter }: Issued): number => Math.min(HOUR, (notAfter - notBefore) / 20);
 
-/** A window of never would let it expire: the last tenth of its life is for attempts. */
+/** Share of the lifetime that is reserved for attempts, so that a suggested window cannot let the certificate expire. */
 const LATEST = 0.1;
 
 export function renewalDue(issued: Issued): number {
@@ -53,16 +53,22 @@ export function renewalDue(issued: Issued): number {
 /** Pause by number of failures in a row. */
 const BACKOFF_MS: readonly number[] = [1, 5, 15, 30, 60].map((minutes) => minutes * MINUTE);
 
-/** An authority may ask for more patience than is good for a certificate; a week is the longest of the public limits. */
+/**
+ * Maximum `Retry-After` that is followed. A week is the longest limit of public authorities; longer pauses endanger the
+ * certificate.
+ */
 const MAX_RETRY_AFTER_MS = 7 * DAY;
 
-/** `failures`: including this one. */
+/** Returns the time of the next attempt. `failures`: number of failures, including this one. */
 export function nextAttempt(now: number, failures: number, retryAt = 0): number {
   const wait = BACKOFF_MS[Math.min(failures, BACKOFF_MS.length) - 1] ?? MINUTE;
   return Math.max(now + wait, Math.min(retryAt, now + MAX_RETRY_AFTER_MS));
 }
 
-/** Public authorities issue five for a set of names in a week; a loop must not spend them. */
+/**
+ * Maximum number of certificates in a day. Public authorities issue five for a set of names in a week; a loop must not use them
+ * up.
+ */
 const MAX_FINALIZED_A_DAY = 2;
 
 export const recentlyFinalized = (finalized: readonly number[], now: number): readonly number[] =>

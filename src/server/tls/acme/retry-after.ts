@@ -1,4 +1,4 @@
-/** `Retry-After` (RFC 9110 section 10.2.3): seconds, or a date. */
+/** Parses `Retry-After` (RFC 9110 section 10.2.3): seconds, or a date. */
 
 /** Returns a time in milliseconds since 1970, or `undefined` without a readable value. */
 export function retryAtOf(value: string | readonly string[] | undefined, now: number): number | undefined {

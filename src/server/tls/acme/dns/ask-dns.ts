@@ -6,7 +6,7 @@ import { anySignal } from "../../../../base/index.ts";
 import { type DnsMessage, readMessage } from "./dns-message.ts";
 
 export interface DnsServer {
-  /** Literal. */
+  /** IP address. */
   readonly address: string;
   readonly port: number;
 }
@@ -16,7 +16,7 @@ const UDP_TRIES = 3;
 const TCP_MS = 5_000;
 const MAX_UDP_BYTES = 512;
 
-/** The same bytes each time, so that a server that takes them twice does the same. */
+/** Sends the same bytes at each attempt, so that a server that receives them twice does the same. */
 export async function askServer(server: DnsServer, bytes: Buffer, signal: AbortSignal): Promise<DnsMessage> {
   if (bytes.length <= MAX_UDP_BYTES) {
     for (let attempt = 1; attempt <= UDP_TRIES; attempt += 1) {

@@ -9,7 +9,7 @@ import { addressOf, type DnsMessage, encodeQuestion, type RecordType, TYPE, targ
 
 const DNS_PORT = 53;
 
-/** `host:port`, `host`, `[v6]:port` or an address; a name is looked up. */
+/** Parses `host:port`, `host`, `[v6]:port` or an address. A host name is resolved. */
 export async function serverAt(text: string): Promise<DnsServer> {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(text) ?? [];
   const host = bracketed ?? plain ?? text;
@@ -25,7 +25,7 @@ export async function resolvers(named: readonly string[]): Promise<readonly DnsS
 export const questionOf = (name: string, type: RecordType, isRecursive: boolean): Buffer =>
   encodeQuestion(randomInt(0x10000), name, type, isRecursive);
 
-/** The first of the servers that answers. */
+/** Asks the servers in order and returns the first answer. */
 export async function askAny(
   servers: readonly DnsServer[],
   name: string,
@@ -65,8 +65,8 @@ export const codeText = (code: number): string => CODES[code] ?? UPDATE_CODES.ge
 const MAX_HOPS = 8;
 
 /**
- * The name at the end of the CNAMEs that begin at `name`: a challenge may be delegated to a zone of its own. `first`: asked
- * before the resolvers, and believed where it is authoritative.
+ * Follows the CNAMEs from `name` and returns the last name, since a challenge may be delegated to its own zone. `first`: server
+ * that is asked before the resolvers, and trusted if it is authoritative.
  */
 export async function followed(
   name: string,
@@ -118,7 +118,7 @@ export function zoneIn({ answers, authorities }: DnsMessage): string | undefined
 
 const MAX_SERVERS = 16;
 
-/** Addresses of the servers of a zone. */
+/** Returns the addresses of a zone's name servers. */
 export async function serversOf(
   zone: string,
   servers: readonly DnsServer[],
@@ -136,7 +136,7 @@ export async function serversOf(
   return found.slice(0, MAX_SERVERS);
 }
 
-/** Whether the server answers with the value; undefined: it does not answer. */
+/** Returns whether the server answers with the value; `undefined` if it does not answer. */
 export async function holds(
   server: DnsServer,
   { name, value }: { readonly name: string; readonly value: string },

@@ -1,6 +1,6 @@
 /**
- * DNS messages (RFC 1035), as far as challenges need them: questions, and updates (RFC 2136) that add or delete one TXT
- * value; of answers, the records. What is read may be anything: every length is checked, and names point back only.
+ * Encodes and parses DNS messages (RFC 1035) for challenges: questions, updates (RFC 2136) that add or delete one TXT value, and
+ * the records of answers. Input is untrusted: every length is checked, and name pointers may only point back.
  */
 
 export const TYPE = { A: 1, NS: 2, CNAME: 5, SOA: 6, TXT: 16, AAAA: 28, TSIG: 250 } as const;
@@ -100,7 +100,7 @@ export function encodeUpdate(
   ]);
 }
 
-/** Throws `Malformed`. */
+/** Parses a message. Throws `Malformed`. */
 export function readMessage(bytes: Buffer): DnsMessage {
   if (bytes.length < 12) throw new Malformed();
   const word = (at: number): number => bytes.readUInt16BE(at);
@@ -136,13 +136,13 @@ export function readMessage(bytes: Buffer): DnsMessage {
   };
 }
 
-/** The place `length` bytes behind `at`. */
+/** Returns the offset `length` bytes after `at`. Throws `Malformed` if the message is shorter. */
 function need(bytes: Buffer, at: number, length: number): number {
   if (at + length > bytes.length) throw new Malformed();
   return at + length;
 }
 
-/** `end`: offset after the name. */
+/** Reads a name. `end`: offset after the name. */
 export function readName(bytes: Buffer, at: number): { readonly name: string; readonly end: number } {
   const labels: string[] = [];
   let length = 0;
@@ -169,7 +169,7 @@ export function readName(bytes: Buffer, at: number): { readonly name: string; re
   }
 }
 
-/** The texts of a TXT record, joined. */
+/** Returns the joined strings of a TXT record. */
 export function textOf({ data }: DnsRecord): string {
   const parts: string[] = [];
   for (let at = 0; at < data.length; ) {
@@ -180,7 +180,7 @@ export function textOf({ data }: DnsRecord): string {
   return parts.join("");
 }
 
-/** The name that a CNAME, NS or SOA record begins with. */
+/** Returns the name at the start of a CNAME, NS or SOA record. */
 export const targetOf = ({ bytes }: DnsMessage, record: DnsRecord): string => readName(bytes, record.at).name;
 
 /** Returns the address of an A or AAAA record; `undefined` for other records. */

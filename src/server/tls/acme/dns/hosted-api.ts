@@ -1,6 +1,5 @@
 /**
- * DNS-01 by the API of the hosted provider: version 4 of Cloudflare's, whose token rights are those that the node file
- * names. Source: reference of TLS, section 5.4.
+ * Writes DNS-01 records through the API of a hosted provider: version 4 of Cloudflare's. Source: reference of TLS, section 5.4.
  */
 
 import { request } from "undici";
@@ -15,13 +14,13 @@ import { followed, resolvers, serversOf } from "./challenge-names.ts";
 import { awaitRecords } from "./propagation.ts";
 
 export interface HostedApiOptions {
-  /** URL, without a slash at its end. */
+  /** URL without a trailing slash. */
   readonly base: string;
   readonly apiToken: string;
-  /** Reads zones, where `apiToken` may only write one; undefined: that one does both. */
+  /** Token that reads zones, if `apiToken` may only write one zone; `undefined` if `apiToken` does both. */
   readonly zoneToken: string | undefined;
   readonly nameServers: readonly string[];
-  /** Left out: the API is reached directly. */
+  /** Forward proxies; if omitted, connections are direct. */
   readonly proxies?: ForwardProxies;
   readonly now: () => number;
 }
@@ -33,7 +32,7 @@ const REQUEST_MS = 15_000;
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_PAGES = 50;
 
-/** The record is there already, or another of the same content. */
+/** Error codes for a record that already exists, or another with the same content. */
 const EXISTS: ReadonlySet<number> = new Set([81_057, 81_058]);
 /** Error code of a record that no longer exists. */
 const GONE: ReadonlySet<number> = new Set([81_044]);
@@ -101,7 +100,7 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
     return new AttemptFailed(isOfToken ? "dns_auth" : "dns_update", `${said}${hint}`, { keepsOrder: true, retryAt });
   }
 
-  /** The longest zone that the name is in. */
+  /** Finds the longest zone that contains the name. */
   async function zoneOf(name: string, signal: AbortSignal): Promise<{ readonly id: string; readonly name: string }> {
     const labels = name.split(".");
     for (let at = 0; at < labels.length - 1; at += 1) {
@@ -121,7 +120,7 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
     throw new AttemptFailed("dns_auth", words, { keepsOrder: true });
   }
 
-  /** Ids of the records with this very value. */
+  /** Returns the ids of the records with exactly this value. */
   async function recordsOf(zone: string, { name, value }: TxtRecord, signal: AbortSignal): Promise<readonly string[]> {
     const ids: string[] = [];
     for (let page = 1, pages = 1; page <= Math.min(pages, MAX_PAGES); page += 1) {

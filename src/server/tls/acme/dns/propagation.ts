@@ -1,6 +1,6 @@
 /**
- * Waits until every authoritative server that can be reached answers with the records: an authority that asks before finds
- * nothing, and counts it as a failed proof. Resolvers are not asked, since they remember that there was nothing.
+ * Waits until every authoritative server that can be reached answers with the records: an authority that asks earlier finds
+ * nothing and counts a failed proof. Resolvers are not asked, since they cache that there was nothing.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,4 @@
-/** DNS-01 by updates that are signed with TSIG (RFC 2136, RFC 8945). */
+/** Writes DNS-01 records by updates that are signed with TSIG (RFC 2136, RFC 8945). */
 import { randomBytes, randomInt } from "node:crypto";
 import { AttemptFailed, unreachable } from "../attempt-failed.ts";
 import type { TxtRecord } from "../certificate-record.ts";
@@ -18,7 +18,7 @@ export interface Rfc2136Options {
   readonly now: () => number;
 }
 
-/** `algorithm` with or without its final dot, in any case; undefined: none that is known. */
+/** Builds a key. `algorithm`: with or without its final dot, in any case. Returns `undefined` if it is unknown. */
 export function tsigKeyOf(name: string, algorithm: string, secret: string): TsigKey | undefined {
   const wanted = algorithm.toLowerCase().replace(/\.$/, "");
   const known = ALGORITHMS.find((it) => it === wanted);
@@ -88,7 +88,7 @@ export function rfc2136Provider({ server: text, key, nameServers, now }: Rfc2136
       const servers = new Map<string, readonly DnsServer[]>();
       for (const { zone, server } of written) {
         if (servers.has(zone)) continue;
-        // The one that took the update may be none of those that the world asks.
+        // The server that accepted the update may not be one that resolvers ask.
         const found = await serversOf(zone, await resolvers(nameServers), signal).catch(() => []);
         signal.throwIfAborted();
         servers.set(zone, [server, ...found]);

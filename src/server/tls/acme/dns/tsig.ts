@@ -1,7 +1,4 @@
-/**
- * Signatures of DNS messages by a shared key (RFC 8945): added to an update, and checked on its answer, since an answer that
- * is not signed may be anybody's.
- */
+/** Signs DNS updates with a shared key (RFC 8945) and verifies the answers, since an unsigned answer may come from anybody. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { CLASS, type DnsMessage, encodeName, readName, TYPE } from "./dns-message.ts";
 
@@ -14,7 +11,7 @@ export interface TsigKey {
   readonly secret: Buffer;
 }
 
-/** Seconds that clocks may differ by. */
+/** Accepted difference between clocks, in seconds. */
 const FUDGE = 300;
 
 export interface Signed {
@@ -48,7 +45,7 @@ function digest({ name, algorithm, secret }: TsigKey, parts: readonly Buffer[], 
   return hash.update(time).update(u16(fudge)).update(u16(error)).update(u16(other.length)).update(other).digest();
 }
 
-/** `now`: milliseconds since 1970. */
+/** Signs a message. `now`: milliseconds since 1970. */
 export function sign(message: Buffer, key: TsigKey, now: number): Signed {
   const variables: Variables = { time: u48(Math.floor(now / 1_000)), fudge: FUDGE, error: 0, other: Buffer.alloc(0) };
   const mac = digest(key, [message], variables);
