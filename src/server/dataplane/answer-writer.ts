@@ -19,13 +19,13 @@ const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const KEPT = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_MS / 1_000}\r\n\r\n`;
 
-/** Maximum number of remembered header names (valid tokens that are not in `SPECIAL`), as spelled. */
+/** Maximum number of header names in the cache of names that are valid tokens and not in `SPECIAL`. Each spelling counts. */
 const MAX_SPELLINGS = 1_000;
 const plainNames = new Set<string>();
 /** Headers that change what Node adds to a head. */
 const SPECIAL: ReadonlySet<string> = new Set(["connection", "transfer-encoding", "trailer", "expect"]);
 
-/** Private members of `ServerResponse`: the text of its head, and whether it was sent. */
+/** Private members of `ServerResponse`: the text of its head, and whether the head was sent. */
 interface Inner {
   _header: string | null;
   _headerSent: boolean;
@@ -40,7 +40,7 @@ interface PendingHead {
 
 export class AnswerWriter {
   readonly #response: ServerResponse;
-  /** The head, until it is sent together with the body. */
+  /** Head of the answer, kept until it is sent together with the body. */
   #pending: PendingHead | undefined;
   #drain: (() => void) | undefined;
   #isDrainAwaited = false;
@@ -153,7 +153,9 @@ export class AnswerWriter {
     return socket.write(bytes);
   }
 
-  /** Waits for room: at the socket, or at the response if it is queued behind another on its connection. */
+  /**
+   * Waits until there is room to write: in the socket, or in the response if it is queued behind another one on its connection.
+   */
   #awaitDrain(): void {
     if (this.#isDrainAwaited) return;
     this.#isDrainAwaited = true;

@@ -6,8 +6,8 @@ import { Gathering, type Holding } from "../memory/index.ts";
 const EMPTY = Buffer.alloc(0);
 
 /**
- * Timeout between two chunks of a body. A stalled sender would keep its share of the memory budget; a sender that has not sent
- * a chunk yet occupies none.
+ * Timeout between two chunks of a body: a stalled sender would keep its share of the memory budget. It does not apply before the
+ * first chunk, when no memory is used yet.
  */
 const STILL_MS = 30_000;
 /** Time for which the rest of a refused body is read and dropped, so that the client sees the answer. */
@@ -69,7 +69,7 @@ export function readBody(request: IncomingMessage, maxBytes: number, holding: Ho
     else if (still !== undefined) still.refresh();
     else still = setTimeout(() => fail(new GatewayError("request_timeout", "The request body stood still.")), STILL_MS);
   };
-  // The client left before the body was complete. The refusal then reaches nobody.
+  // The client left before the body was complete, so nobody receives the refusal.
   const closed = (): void => {
     if (!request.complete) fail(new GatewayError("invalid_request", "The request ended before its body did."));
   };

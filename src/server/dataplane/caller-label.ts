@@ -1,4 +1,6 @@
-/** Labels of a request for the operator's lists and records: truncated, and without terminal control characters. */
+/**
+ * Builds display labels of a request for the operator's lists and records: truncated, and without terminal control characters.
+ */
 import { cutText, escapeControls } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 
@@ -11,13 +13,13 @@ export function nameOf(caller: Caller): string | undefined {
   return name === undefined ? undefined : shown(name);
 }
 
-/** Returns the name from the key or token, unbounded and unescaped. */
+/** Returns the name from the key or token, neither truncated nor escaped. */
 export const callerName = ({ key, user, agent }: Caller): string | undefined =>
   key?.name ?? (user === undefined ? agent?.name : user.email === "" ? user.name : user.email);
 
 /**
- * Returns a name to keep in memory, truncated to the displayed length. `isShared`: it may be a substring of a longer text,
- * which it would keep in memory.
+ * Returns a name that may be kept in memory, truncated to the displayed length. `isShared`: the name may be a substring of a
+ * longer text and must be copied, because it would keep that text in memory.
  */
 export function keptName(name: string | undefined, isShared = false): string | undefined {
   if (name === undefined || (name.length <= MAX_LENGTH && !isShared)) return name;

@@ -13,24 +13,24 @@ import type { Exchange } from "./exchange.ts";
 /** Share of the drain for which a connection must be silent before it is closed, up to `MAX_SILENT_MS`. */
 const SILENT_PART = 0.1;
 const MAX_SILENT_MS = 2_000;
-/** Time for the last frames of requests that were cut off, and for the closing handshakes of sessions. */
+/** Time allowed for the last frames of requests that were cut off, and for the closing handshakes of sessions. */
 const CUT_LIMIT_MS = 2_000;
 
 export interface Connections {
-  /** Called when a client has connected. */
+  /** Must be called when a client has connected. */
   opened(socket: Duplex): void;
-  /** Called after a TLS handshake: from then on traffic is on `secure`. */
+  /** Must be called after a TLS handshake, from which on the traffic is on `secure`. */
   secured(raw: Duplex, secure: Duplex): void;
-  /** Called when a request has arrived. */
+  /** Must be called when a request has arrived. */
   begun(exchange: Exchange): void;
-  /** Called when the answer is written or the connection is lost. */
+  /** Must be called when the answer is written or the connection is lost. */
   ended(exchange: Exchange): void;
   /**
-   * Returns whether a fully received request is not answered yet: anything written to the socket now would be taken for its
+   * Returns whether a fully received request is not answered yet. Anything written to the socket now would be taken for its
    * answer.
    */
   owesAnswer(socket: Duplex): boolean;
-  /** Called when the connection becomes a WebSocket session; `over` settles when the session ends. */
+  /** Must be called when the connection becomes a WebSocket session. `over` settles when the session ends. */
   upgraded(socket: Duplex, over: Promise<unknown>): void;
   /**
    * Closes up to `most` connections that have no request under way and were silent for `idleMs`, the longest silent first.
@@ -39,7 +39,7 @@ export interface Connections {
   closeIdle(most: number, idleMs: number): number;
   /** Begins the drain. `limitMs`: length of the whole drain. */
   drain(limitMs: number): void;
-  /** Cuts off everything that is left and returns how much that was. */
+  /** Cuts off all remaining requests and sessions, and returns their number. */
   cut(): CutOff;
 }
 
@@ -49,15 +49,15 @@ export interface CutOff {
 }
 
 /**
- * Connection and its pending exchanges. The exchanges are stored per connection rather than in one common set: the table of a
- * common set would get old in the garbage collector and keep short-lived exchanges from being collected early.
+ * Connection and its pending exchanges. They are stored per connection, because the table of one common set would get old in the
+ * garbage collector and keep short-lived exchanges from being collected early.
  */
 interface Connection {
   underWay: number;
-  /** Time of the monotonic clock at which the last request ended; `read` is the number of bytes read by then. */
+  /** Time of the monotonic clock at which the last request ended. `read` is the number of bytes read by then. */
   idleSince: number;
   read: number | undefined;
-  /** Pending exchange, usually the only one. `others` contains pipelined ones. */
+  /** First pending exchange, usually the only one. `others` contains pipelined ones. */
   first: Exchange | undefined;
   others: Set<Exchange> | undefined;
 }
@@ -66,7 +66,7 @@ function exchangesOf({ first, others }: Connection): readonly Exchange[] {
   return [...(first === undefined ? [] : [first]), ...(others ?? [])];
 }
 
-/** Socket whose `bytesRead` is missing if it is not a network socket. */
+/** Socket; `bytesRead` is missing if it is not a network socket. */
 type Socketlike = Duplex & { readonly bytesRead?: number };
 
 export function createConnections(): Connections {

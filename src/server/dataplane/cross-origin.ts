@@ -1,4 +1,4 @@
-/** Requests from browser pages of other origins (CORS). Source: design decisions, section 20 (Browsers). */
+/** Handles requests from browser pages of other origins (CORS). Source: design decisions, section 20 (Browsers). */
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../base/index.ts";
 import {
@@ -16,7 +16,7 @@ import { lowerCase } from "./headers.ts";
 import { agentPlace } from "./hops/agents/place.ts";
 import type { Ports } from "./ports.ts";
 
-/** Returns how the request crosses origins, or `undefined` if no page of another origin sent it. */
+/** Returns how the request crosses origins; `undefined` if it comes from no page of another origin. */
 export function crossingOf(
   { headers }: IncomingMessage,
   { governance: { auth, publicOrigin } }: Snapshot,
@@ -52,8 +52,8 @@ export function preflightOf(
 }
 
 /**
- * Returns the terms of the endpoint that the path names. A path without a route allows whatever is requested, so that the page
- * can read the 404.
+ * Returns the CORS terms of the endpoint that the path names. A path without a route allows whatever is requested, so that the
+ * page can read the 404.
  */
 function termsOf(request: IncomingMessage, fronted: Snapshot["fronted"]): PreflightTerms {
   const { url = "/" } = request;

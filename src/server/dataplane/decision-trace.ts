@@ -7,12 +7,12 @@ import type { Annotation, Segment } from "../core/guardrails/index.ts";
 import { FACT, findingKey, findingsText, type RecordedRequest } from "../core/rehearsal/index.ts";
 import type { Charge } from "./budgets/index.ts";
 
-/** Receives each request and session once. An implementation must be very cheap and must not throw. */
+/** Receives each request and session once. Implementations must be cheap and must not throw. */
 export interface DecisionSink {
   decided(request: RecordedRequest): void;
 }
 
-/** Fields of a `Target`, beyond its names, that rules depend on. */
+/** Fields of a `Target`, other than names, that rules depend on. */
 interface Addressed {
   readonly provider: { readonly name: string };
   readonly route: Route;
@@ -45,9 +45,9 @@ export class DecisionTrace {
   readonly configuration: string;
   facts = 0;
   place: Place | undefined;
-  /** Provider that routing chose. */
+  /** Provider that routing chose; empty before. */
   routed = "";
-  /** First admitted provider, or the MCP server or agent. */
+  /** First admitted provider, or the MCP server or agent; empty before. */
   to = "";
   bodyBytes = 0;
   name = "";
@@ -89,7 +89,7 @@ export class DecisionTrace {
     if (isNotification) this.facts |= FACT.isNotification;
   }
 
-  /** Records that rules and budget admitted a call of a server or agent. */
+  /** Records that rules and budget admitted a call of an MCP server or agent. */
   admittedCall(charge: DecisionTrace["charge"]): void {
     this.facts |= FACT.isAdmitted;
     this.charged(charge);
@@ -144,7 +144,7 @@ interface Called {
   readonly isNotification: boolean;
 }
 
-/** Returns the fact bits of a target. Cheap and conservative: a fact that may be true is recorded as true. */
+/** Returns the fact bits of a target. The check is cheap and conservative: a fact that may be true is recorded as true. */
 function factsOf({ plain, query, isJson, contentType, fallbacks, isUnread, route, thread }: Addressed): number {
   let facts = 0;
   if (plain.length > 0) facts |= FACT.hasBody;

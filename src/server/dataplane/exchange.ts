@@ -1,6 +1,6 @@
 /**
- * One request and its answer, seen from the client's side. It is answered exactly once, by an upstream or by a refusal, and
- * counted exactly once, when its socket is closed.
+ * Represents one request and its answer, as the client sees them. It is answered exactly once, by an upstream or by a refusal,
+ * and counted exactly once, when its socket is closed.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
@@ -35,7 +35,7 @@ import { beginFacts, tellEnd } from "./tell-end.ts";
 import { type RequestSpan, startSpan } from "./tracing.ts";
 import { brokenOff, faultOf } from "./upstream-faults.ts";
 
-/** Status recorded for a client that left, as nginx does. It is never sent. */
+/** Status that is recorded for a client that left, as in nginx. It is never sent. */
 const CLIENT_GONE = 499;
 
 const NOTHING_LEFT_OUT: readonly Loss[] = [];
@@ -45,40 +45,40 @@ export class Exchange implements Downstream {
   readonly request: IncomingMessage;
   readonly requestId: string;
   readonly startedAt: number;
-  /** `undefined` if traces are not exported. */
+  /** Span of the request; `undefined` if traces are not exported. */
   readonly span: RequestSpan | undefined;
   /** Dialect in which a refusal is written. */
   dialect: Dialect = "compat";
   /** Header pairs of documents and refusals that the gateway itself generates. */
   shared: readonly string[] = NONE_SHARED;
-  /** Set for a call of an MCP server or agent, whose refusals are JSON-RPC errors. `id`: JSON text. */
+  /** Protocol of a call of an MCP server or agent, whose refusals are JSON-RPC errors. `id`: JSON text of the message's id. */
   rpc: { readonly protocol: AgentProtocol; readonly id: string } | undefined;
   /** Returns whether a header of the called channel's answer carries a credential, so that the client must not see it. */
   bearsCredential: Bearing | undefined;
-  /** `undefined` unless a browser page of another origin sent the request. */
+  /** How the request crosses origins; `undefined` unless a browser page of another origin sent it. */
   readonly crossing: Crossing | undefined;
   /** Memory held for the answer until the client has received it or has left. */
   readonly holding: Holding;
   labels: Labels;
   readonly facts: Facts;
-  /** `undefined` until the caller is authenticated. */
+  /** Caller; `undefined` until it is authenticated. */
   caller: Caller | undefined;
-  /** `undefined` until caller and upstream are known, and without a usage ledger. */
+  /** Usage record of the request; `undefined` until caller and upstream are known, and without a usage ledger. */
   use: RequestUse | undefined;
-  /** Upstream as named in refusals. */
+  /** Name of the upstream in refusals. */
   asked = "The provider";
-  /** Called once with the reason why the current answer could not be read. The reason quotes nothing of the answer. */
+  /** Called once with the reason if the current answer could not be read. The reason quotes nothing from the answer. */
   onUnreadable: ((reason: string) => void) | undefined;
   attempts = 0;
-  /** Capabilities that the request uses and that are dropped when it is forwarded. */
+  /** Capabilities that the request uses but that are dropped when it is forwarded. */
   leftOut: readonly Loss[] = NOTHING_LEFT_OUT;
   /** Formats the last frames of a failed stream of the Responses API; `undefined` for the dialect's own format. */
   failing: ((failure: Pick<GatewayError, "code" | "message">) => string) | undefined;
   /** Value of `x-gateway-guardrails`; empty if no rule acted. */
   guardrails = "";
-  /** Data of the delivered answer for the span; only set for traced requests. */
+  /** Data of the delivered answer for the span. It is only set for traced requests. */
   told: ToldAnswer | undefined;
-  /** Set for a call of an MCP server or agent once it has been parsed. */
+  /** Span data of a call of an MCP server or agent; set once the call is parsed. */
   called: AgentWords | undefined;
   /** Called once the answer is written or its connection is lost. */
   onClosed: ((exchange: Exchange) => void) | undefined;
@@ -170,7 +170,8 @@ export class Exchange implements Downstream {
     this.#writer.head(status, isShown ? statusText : "", pairs, contentLength);
     this.#ports.metrics.overhead(this.labels.route, overheadMs / 1_000);
     this.#ports.metrics.firstByte(this.labels, (now - this.#bodyEndedAt) / 1_000);
-    // The head goes out together with a first chunk from the same read, which is written before this microtask; else alone.
+    // The head is sent together with a first chunk from the same read, which is written before this microtask; otherwise
+    // alone.
     runMicrotask(() => {
       if (!this.#hasWritten) this.#writer.flush();
     });
@@ -205,7 +206,7 @@ export class Exchange implements Downstream {
     else this.refuse(error);
   }
 
-  /** Breaks off an answer that has begun. `stamp`: identifying members of the stream, which its last event repeats. */
+  /** Breaks off an answer that has begun. `stamp`: identifying members of the stream, which the final event repeats. */
   #breakWith(error: GatewayError, stamp?: StreamStamp): void {
     this.#code = error.code;
     if (error.by !== undefined) this.#tell(error);
@@ -220,7 +221,8 @@ export class Exchange implements Downstream {
   }
 
   /**
-   * Ends the answer with `error` and stops the upstream's work. Returns false if the answer was already complete or abandoned.
+   * Ends the answer with `error` and stops the pending call of the upstream. Returns false if the answer was already complete or
+   * abandoned.
    */
   cutOff(error: GatewayError, stamp?: StreamStamp): boolean {
     if (!this.endAs(error, stamp)) return false;
@@ -228,7 +230,10 @@ export class Exchange implements Downstream {
     return true;
   }
 
-  /** Ends the answer with `error` after the upstream's work. Returns false if it was already complete or abandoned. */
+  /**
+   * Ends the answer with `error` after the call of the upstream has ended. Returns false if the answer was already complete or
+   * abandoned.
+   */
   endAs(error: GatewayError, stamp?: StreamStamp): boolean {
     if (this.#gone || this.#response.writableEnded) return false;
     if (this.#writer.hasBegun) this.#breakWith(error, stamp);
@@ -236,7 +241,7 @@ export class Exchange implements Downstream {
     return true;
   }
 
-  /** Sends one of the gateway's own documents. Pages of every origin may read it unless `shared` is set. */
+  /** Sends one of the gateway's own documents. Browser pages of every origin may read it unless `shared` is set. */
   answer(document: OwnDocument): void {
     const { status, headers, body } = ownAnswer(this.request, document);
     this.#code = document.code ?? "";
@@ -253,7 +258,7 @@ export class Exchange implements Downstream {
     return crossing === undefined ? own : [...withoutOrigin(own), ...crossing.headers];
   }
 
-  /** Reads and drops the rest of an unread body, and adds `connection: close` to the `headers` of the answer. */
+  /** Reads and drops the rest of an unread body, and adds `connection: close` to `headers`. */
   #readAway(headers: string[]): void {
     if (this.#isBodyRead || !declaresBody(this.request)) return;
     headers.push("connection", "close");
@@ -315,7 +320,8 @@ export class Exchange implements Downstream {
     const headers = refusalHeaders(error, this.requestId);
     headers.push("content-type", "application/json", "content-length", String(Buffer.byteLength(body)));
     if (this.guardrails !== "") headers.push("x-gateway-guardrails", this.guardrails);
-    // Done for every unread body, even if all of it has arrived: a difference would reveal how long the decision took.
+    // This is done for every unread body, even if all of it has arrived: a difference would reveal how long the decision
+    // took.
     this.#readAway(headers);
     headers.push(...this.#crossed(this.shared));
     this.#response.writeHead(error.status, headers);
@@ -341,13 +347,13 @@ export class Exchange implements Downstream {
     if (this.#isServed) this.#over();
   }
 
-  /** Called when the work for the request has ended and its usage is known. */
+  /** Must be called when the work for the request has ended and its usage is known. */
   served(): void {
     this.#isServed = true;
     if (this.#status !== undefined) this.#over();
   }
 
-  /** Runs after both the socket has closed and the work has ended. */
+  /** Reports the request. Runs after both the socket has closed and the work has ended. */
   #over(): void {
     this.#measured();
     if (this.#ports.finished === undefined) return;

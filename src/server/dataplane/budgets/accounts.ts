@@ -1,4 +1,4 @@
-/** Ledger of this node and its surroundings, shared by reservations, charges and reports. */
+/** The ledger of this node with its clock and callbacks, shared by reservations, charges and reports. */
 import type { GatewayError } from "../../../base/index.ts";
 import type { Averages, Ledger, Reservation } from "../../core/budgets/index.ts";
 import type { BudgetMetrics } from "./metrics.ts";
@@ -8,7 +8,7 @@ export interface Accounts {
   readonly ledger: Ledger;
   readonly averages: Averages;
   readonly metrics: BudgetMetrics;
-  /** Returns milliseconds since 1970: the later of this node's clock and the cluster's log. */
+  /** Returns the later of this node's clock and the cluster's log time, in milliseconds since 1970. */
   now(): number;
   /** Must be called after each call that may have changed the ledger. Delivers decided reservations and schedules reports. */
   changed(): void;

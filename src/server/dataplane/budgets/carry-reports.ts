@@ -1,7 +1,7 @@
 /**
- * Sends the ledger's reports to the cluster and applies the answers. Each report has a timeout of two seconds; the contents of
- * a lost one are included in the next. After a failure there is a short pause, so that a cluster that refuses is not asked in a
- * loop. Source: cluster reference, 7.2 rule 5; the ledger's side is `core/budgets/reporting.ts`.
+ * Sends the ledger's reports to the cluster and applies the answers. The contents of a lost report are included in the next one.
+ * After a failure there is a short pause, so that a cluster that refuses is not asked in a loop. Source: cluster reference, 7.2
+ * rule 5; the ledger's side is `core/budgets/reporting.ts`.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../../base/index.ts";
@@ -9,9 +9,12 @@ import { answered, isAsking, lost, type Report, takeReport } from "../../core/bu
 import type { Accounts } from "./accounts.ts";
 import type { UsageReports } from "./types.ts";
 
-/** Timeout of a report: enough for several elections. Requests that wait for an allowance give up long before. */
+/** Timeout of a report, long enough for several elections. Requests that wait for an allowance give up long before. */
 const REPORT_LIMIT_MS = 2_000;
-/** Timeout of reports at shutdown, shorter because the final reports must follow within its limit. */
+/**
+ * Timeout of each report at shutdown. It is shorter, because all final reports must be sent within the time limit of the
+ * shutdown.
+ */
 const LAST_LIMIT_MS = 1_000;
 const PAUSE_MS = 100;
 
@@ -21,22 +24,23 @@ export interface ReportCarrier {
    * event loop.
    */
   changed(): void;
-  /** Must be called at every tick. Sends what is due and gives up reports that have timed out. */
+  /** Must be called at every tick. Sends the due reports and gives up reports that have timed out. */
   tick(): void;
-  /** Sends what is due after the reports under way; resolves once all have ended. */
+  /** Sends the due reports after the pending ones. Resolves once all have ended. */
   sendNow(): Promise<void>;
   /**
-   * Shuts down: waits at most a second for reports under way, then sends everything, one report after the other, and repeats
-   * lost ones. `prepare` is called before each, since an answer may contain grants that a lost report had requested.
+   * Sends the final reports at shutdown: waits at most a second for pending reports, then sends everything, one report after the
+   * other, and repeats lost ones. `prepare` is called before each report, because an answer may contain grants that a lost
+   * report had requested.
    */
   sendLast(prepare: () => void): Promise<void>;
-  /** Stops immediately: nothing more is sent, and reports under way are given up. */
+  /** Stops immediately: sends nothing more and gives up pending reports. */
   stop(): void;
   readonly isIdle: boolean;
 }
 
 interface Carried {
-  /** Milliseconds of the monotonic clock. */
+  /** Time at which the report was sent, in milliseconds of the monotonic clock. */
   readonly since: number;
   readonly giveUp: () => void;
   readonly ended: Promise<boolean>;

@@ -1,4 +1,4 @@
-/** Demand of a request, and the refusal if it cannot be met. */
+/** Computes the demand of a request, and the refusal if it cannot be met. */
 import { GatewayError, type RefusedBy } from "../../../base/index.ts";
 import {
   type Averages,
@@ -12,7 +12,7 @@ import {
 import type { BudgetMetrics } from "./metrics.ts";
 import type { Spending } from "./types.ts";
 
-/** Demand of a request whose price cannot be calculated: it is not free, but nothing more is known. */
+/** Demand of a request whose price cannot be calculated: one unit, because it is not free. */
 const UNKNOWN = flatDemand(1);
 
 export function demandOf({ rule, demand, at, like }: Spending, averages: Averages, metrics: BudgetMetrics): Demand {
@@ -24,8 +24,8 @@ export function demandOf({ rule, demand, at, like }: Spending, averages: Average
 }
 
 /**
- * Returns the refusal, which names the budget, what the request would have needed, and the end of the window. The remaining
- * units are only shown for a budget of one caller; for a shared one they would reveal what others used.
+ * Returns the refusal, which names the budget, the units that the request needed and the end of the window. The remaining units
+ * are only shown for a budget of one caller; for a shared one they would reveal what others used.
  *
  * `endsAt`: end of the window, in milliseconds since 1970. `soft`: units that the request is expected to cost.
  */

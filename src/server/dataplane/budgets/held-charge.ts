@@ -14,7 +14,7 @@ import {
 import type { Accounts } from "./accounts.ts";
 import type { Charge, Spending } from "./types.ts";
 
-/** A class rather than an object literal, because there is one per request and the methods are created once. */
+/** This is a class because one is created per request: methods of an object literal would be created each time. */
 export class HeldCharge implements Charge {
   readonly #accounts: Accounts;
   readonly #spending: Spending;

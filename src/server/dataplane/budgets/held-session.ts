@@ -17,7 +17,7 @@ import {
 import type { Accounts } from "./accounts.ts";
 import type { SessionCharge, Spending } from "./types.ts";
 
-/** Creates the charge. `reservation`: a session's, in state `held`. */
+/** Creates the charge. `reservation`: a reservation for a session, in state `held`. */
 export function heldSession(
   accounts: Accounts,
   spending: Spending,
@@ -51,7 +51,7 @@ export function heldSession(
     onBroken();
   };
 
-  /** Asks whether the bucket has at least one more unit beyond what is owed. */
+  /** Requests one unit from the bucket beyond its debt, to find out whether anything is left. */
   const ask = (): void => {
     isAsking = true;
     const bucket = bucketOf(ledger, name, rule);

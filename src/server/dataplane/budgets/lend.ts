@@ -22,9 +22,12 @@ import {
 import type { Accounts } from "./accounts.ts";
 import type { BorrowingProcess, Recall, ReportOutcome } from "./types.ts";
 
-/** Timeout of a borrower's request, in milliseconds: shorter than the timeout of the report that contains it. */
+/** Timeout of a borrower's request, in milliseconds. It is shorter than the timeout of the report that contains the request. */
 const ASK_LIMIT_MS = 1_000;
-/** Timeout of a recall, in milliseconds: long enough for a busy worker process, short enough that a stopped one does not hold up the others. */
+/**
+ * Timeout of a recall, in milliseconds: long enough for a busy worker process, and short enough that a stopped one does not
+ * delay the others.
+ */
 const RECALL_LIMIT_MS = 300;
 
 export interface Lender {

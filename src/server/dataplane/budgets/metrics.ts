@@ -15,7 +15,7 @@ export interface BudgetMetrics {
   follow(counts: LedgerCounts): void;
 }
 
-/** Creates the metrics. `buckets`, `held`: read at each scrape. */
+/** Creates the metrics. `buckets` and `held` are called at each scrape. */
 export function createBudgetMetrics(
   instruments: Instruments,
   buckets: () => number,

@@ -1,9 +1,9 @@
 /**
- * Runs the ledger of this node: time and the cluster's answers go in, reports and decisions come out.
+ * Runs the ledger of this node: passes it the time and the cluster's answers, and carries out its reports and decisions.
  *
- * Normally a reservation only touches memory, without a promise or timer. A tick of 50 ms runs while there is a bucket. `now`
- * is the later of the clock and the cluster's log, whose time advances between two entries, so that a wait also ends if the log
- * is ahead of the clock and gets no entries. Source: cluster reference, section 7.2.
+ * Normally a reservation only touches memory, without a promise or timer. A tick of 50 ms runs while there is a bucket. `now` is
+ * the later of the clock and the time of the cluster's log. The log time advances between two entries, so that a wait also ends
+ * if the log is ahead of the clock and gets no entries. Source: cluster reference, section 7.2.
  */
 import type { Clock, Instruments, Log } from "../../../base/index.ts";
 import {
@@ -37,7 +37,7 @@ import { createBudgetMetrics } from "./metrics.ts";
 import type { Charge, OpenBudgets, SessionCharge, Spending, UsageReports } from "./types.ts";
 
 const CLOSE_LIMIT_MS = 2_000;
-/** Limit of the last reports without a leader: time for one election. Without a quorum nobody would answer at all. */
+/** Timeout of the final reports without a leader: enough for one election. Without a quorum they would never be answered. */
 const LEADERLESS_LIMIT_MS = 1_000;
 
 export interface BudgetsOptions {
@@ -49,7 +49,7 @@ export interface BudgetsOptions {
   readonly log: Log;
   /** Options of a process that borrows from its node; absent for the node itself. */
   readonly ledger?: LedgerOptions;
-  /** Called, with `ledger.borrows`, with the shares of which this process has nothing left. */
+  /** Called with the names of the shares that this process has used up. Only used with `ledger.borrows`. */
   readonly onForgotten?: (names: readonly ShareName[]) => void;
   /** Calls `run` every `ms` until the returned function is called. Default: a timer that does not keep the process alive. */
   readonly every?: (ms: number, run: () => void) => () => void;
@@ -107,7 +107,7 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
   const lender = createLender(accounts, () => clock.monotonic());
 
   const handOn = (): void => {
-    // A callback may release units that other reservations wait for.
+    // A callback may release units that other reservations wait for, so the loop continues until nothing is decided.
     while (ledger.decided.length > 0) {
       for (const reservation of takeDecided(ledger)) {
         const decided = waiting.get(reservation);
@@ -146,7 +146,7 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
   };
   const unlisten = reports.onIncarnation(begin);
 
-  /** Reserves. `held` makes the caller's result from a held reservation. */
+  /** Reserves units. `held` converts a held reservation to the caller's result. */
   function take<Held>(
     spending: Spending,
     isSession: boolean,
@@ -219,7 +219,7 @@ function repeat(ms: number, run: () => void): () => void {
 /** Returns a clock in whole milliseconds since 1970: the later of the local clock and the cluster's log. */
 function laterOf(clock: Clock, reports: UsageReports): () => number {
   let logNow = 0;
-  /** Monotonic time since which the log is ahead of the clock; `undefined` if it is not. */
+  /** Monotonic time at which the log got ahead of the clock; `undefined` if it is not ahead. */
   let aheadSince: number | undefined;
   return () => {
     const local = clock.now();

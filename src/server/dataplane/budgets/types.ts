@@ -1,6 +1,6 @@
 /**
- * Budgets as used by requests: an allowance of this node is reserved before a request and charged as its usage becomes known.
- * Source: specification document 3 (`budgets[]`); cluster reference, section 7; design decisions, sections 6, 8.
+ * Interface of budgets for requests: units of this node's allowance are reserved before a request and charged as its usage
+ * becomes known. Source: specification document 3 (`budgets[]`); cluster reference, section 7; design decisions, sections 6, 8.
  */
 import type {
   BucketQuestion,
@@ -17,16 +17,19 @@ import type {
 
 export interface Spending {
   readonly rule: BudgetRule;
-  /** `bucketName(rule.name, rule.isShared, caller.principal)`. */
+  /** Name of the bucket: `bucketName(rule.name, rule.isShared, caller.principal)`. */
   readonly bucket: string;
   /**
-   * Key of requests that are likely to cost the same: profile, route, label of the model, size. Its values are bounded by the
-   * configuration.
+   * Key of requests that are likely to cost the same: profile, route, label of the model and size class. The configuration
+   * bounds the number of keys.
    */
   readonly like: string;
   /** First provider and model that the request is sent to. */
   readonly at: PricedAt;
-  /** `flat`: units that are known beforehand. `atLeast`: the cost is unknown, and the answer may not report it. */
+  /**
+   * Demand in tokens or units. `flat`: the cost is known beforehand. `atLeast`: the cost is unknown, and the answer may not
+   * report it.
+   */
   readonly demand:
     | { readonly kind: "tokens"; readonly bounds: TokenBounds }
     | { readonly kind: "flat"; readonly units: number }
@@ -43,17 +46,17 @@ export interface Charge {
   readonly spent: number;
   /** Units that were reserved at admission. */
   readonly reserved: number;
-  /** Units that were needed at admission: the minimum, and the bound of the cost. */
+  /** Units that were needed at admission: the minimum, and the upper bound of the cost. */
   readonly needed: { readonly least: number; readonly most: number };
-  /** Charges what the current attempt has used so far, at the provider and model of the last `attempt`. */
+  /** Charges the current attempt's usage so far, at the provider and model of the last call of `attempt`. */
   spend(usage: Usage): void;
   /** Begins an attempt. Charges of earlier attempts stay. */
   attempt(at: PricedAt): void;
-  /** Charges a complete answer. `undefined`: it reported no usage although it should have, so the reservation is charged. */
+  /** Charges a complete answer. If it reported no usage although it should have (`undefined`), the reservation is charged. */
   settle(usage: Usage | undefined): void;
   /**
-   * Ends the charge of a complete answer that reported no usage, which is optional there: nothing is charged, and the estimate
-   * is adjusted.
+   * Ends the charge of a complete answer that reported no usage where reporting is optional: nothing is charged, and the
+   * estimate for similar requests is adjusted.
    */
   unused(): void;
   /** Charges an answer with impossible usage: at least the reservation, or `usage` if that costs more. */
@@ -75,11 +78,11 @@ export interface SessionCharge {
   /** Units that the start of the session costs. */
   readonly needed: Charge["needed"];
   /**
-   * Charges one more answer. An answer without a known price costs as much as the session's start, and one with impossible
-   * usage (`isDoubtful`) at least as much. `onBroken` is called, at most once, when the bucket has no more units.
+   * Charges one more answer. An answer without a known price costs as much as the start of the session, and one with impossible
+   * usage (`isDoubtful`) at least as much. When the bucket is used up, `onBroken` is called once.
    */
   spend(usage: Usage, isDoubtful?: boolean): void;
-  /** Ends a session that was opened: its flat cost is charged, too. */
+  /** Ends a session that was opened, and charges its flat cost if that has not happened yet. */
   settle(): void;
   /** Ends a session that was never opened. */
   release(): void;
@@ -96,9 +99,9 @@ export interface Budgets {
   reserveSession(spending: Spending, onBroken: () => void): SessionCharge | Promise<SessionCharge>;
 }
 
-/** Budgets as used by the node. */
+/** Interface of budgets for the node. */
 export interface OpenBudgets extends Budgets {
-  /** Returns a row of the admin list, from replicated state and what only this node knows. */
+  /** Returns a row of the admin list, built from replicated state and this node's own data. */
   row(question: BucketQuestion): BudgetRow;
   /** Returns the names of the buckets in this node's ledger. */
   buckets(): Iterable<string>;
@@ -106,11 +109,11 @@ export interface OpenBudgets extends Budgets {
   now(): number;
   /** Opens a loan account for another process of this node; see `lend.ts`. */
   lendTo(recall: Recall): BorrowingProcess;
-  /** In a process that borrows: returns at once what it does not need of a share. */
+  /** Returns the unused part of a share at once. Only used in a process that borrows. */
   giveBack(name: ShareName): ReturnedShare | undefined;
   /** Sends unreported charges now instead of at their time; resolves once they were answered or given up. */
   tell(): Promise<void>;
-  /** Stops reserving, returns unused units and reports charges, for at most two seconds (one without a leader). */
+  /** Stops reserving, returns unused units and reports charges. Takes at most two seconds, or one without a leader. */
   close(): Promise<void>;
 }
 
@@ -118,25 +121,25 @@ export type UsageReport = Pick<Report, "inc" | "rows">;
 
 export type ReportOutcome =
   | { readonly kind: "answered"; readonly rows: readonly ReportAnswer[] }
-  /** Refused by the state machine; `code` is stable. */
+  /** The state machine refused the report; `code` is stable. */
   | { readonly kind: "refused"; readonly code: string };
 
-/** The part of the cluster that budgets need. */
+/** Functions of the cluster that budgets need. */
 export interface UsageReports {
   /**
-   * Sends the command `usage.report`, repeatedly under one sequence number until its outcome is known or `signal` is aborted.
+   * Sends the command `usage.report`. Repeats it under one sequence number until its outcome is known or `signal` is aborted.
    * Rejects if the outcome is unknown; the command may still be applied later.
    */
   report(report: UsageReport, signal: AbortSignal): Promise<ReportOutcome>;
-  /** Returns the number of this process's start in the cluster; 0 before it has one. */
+  /** Returns the incarnation: the number that the cluster gave this start of the process; 0 before it has one. */
   incarnation(): number;
-  /** Registers a listener for changes of the number. Returns a function that removes it. */
+  /** Registers a listener for changes of the incarnation. Returns a function that removes it. */
   onIncarnation(listener: () => void): () => void;
   /** Returns the time of the cluster's log as applied by this node, in milliseconds since 1970; 0 if nothing was applied. */
   logNow(): number;
   /** Returns whether every member of the cluster supports pledges (feature level 2). */
   takesPledges(): boolean;
-  /** Returns whether a leader is known. Without one, a last report may get no answer. */
+  /** Returns whether a leader is known. Without one, the final reports may get no answer. */
   hasLeader(): boolean;
 }
 
@@ -147,8 +150,8 @@ export type Recall = (name: ShareName, signal: AbortSignal) => Promise<ReturnedS
 export interface BorrowingProcess {
   /** Applies a report as `UsageReports` does. Waits at most a second. */
   report(report: UsageReport, signal: AbortSignal): Promise<ReportOutcome>;
-  /** Called when the process has nothing left of these shares. */
+  /** Must be called when the process has used up these shares. */
   forget(names: readonly ShareName[]): void;
-  /** Called when the process has ended and everything that it sent was read. Charges what it may have spent. */
+  /** Must be called when the process has ended and everything that it sent was read. Charges the units that it may have spent. */
   end(): void;
 }

@@ -14,18 +14,18 @@ export interface ConventionLabels {
   readonly route: string;
   /** Name or pattern of the configuration. */
   readonly model: string;
-  /** Name of the provider in the catalog, otherwise its configured name. */
+  /** Name of the provider's maker in the catalog, otherwise the configured name of the provider. */
   readonly maker: string;
 }
 
 export interface ServedStream {
   /** Seconds from the arrival of the request to the first bytes. */
   readonly firstBytes: number;
-  /** `undefined` if not reported. */
+  /** Output tokens; `undefined` if the answer reported none. */
   readonly outputTokens: number | undefined;
 }
 
-/** Recorder of the metrics. `error`: kind of failure, or empty. Times are in seconds. */
+/** Recorder of the metrics. `error` is the kind of failure, or empty. Times are in seconds. */
 export interface ConventionMetrics {
   /** Records the usage of one attempt, or of one answer within a session. */
   used(labels: ConventionLabels, usage: Usage): void;

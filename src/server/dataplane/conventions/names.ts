@@ -1,6 +1,6 @@
 /**
- * Names in OpenTelemetry's semantic conventions for generative AI of routes and of makers of providers (1.45). All of them come
- * from closed lists or the configuration, so they are safe in spans and labels.
+ * Maps routes and providers to their names in OpenTelemetry's semantic conventions for generative AI (1.45). All names come from
+ * closed lists or the configuration, so they are safe in spans and labels.
  */
 
 export interface Operation {
@@ -8,7 +8,7 @@ export interface Operation {
   readonly name: string;
   /** `gen_ai.output.type`; `undefined` if it depends on the request, which is not parsed for it. */
   readonly output: "text" | "image" | "speech" | undefined;
-  /** Whether its answers are texts with a finish reason. */
+  /** Whether the operation's answers are texts with a finish reason. */
   readonly hasReasons?: boolean;
 }
 
@@ -61,10 +61,10 @@ export const systemOf = (maker: string): string => SYSTEMS.get(maker) ?? maker;
 /** Returns `gen_ai.request.model` for a label; empty if the label is not a model. */
 export const modelOf = (label: string): string => (label === "none" || label === "other" ? "" : label);
 
-/** Returns the kind of failure of an answer, or empty. `code`: code of the refusal, or empty. */
+/** Returns the kind of failure of an answer, or an empty string. `code`: code of the refusal, or empty. */
 export const errorOf = (status: number, code: string): string => (code === "" && status >= 400 ? String(status) : code);
 
-/** Returns the kind of failure of an attempt, or empty. `outcome`: an `AttemptResult`. */
+/** Returns the kind of failure of an attempt, or an empty string. `outcome`: an `AttemptResult`. */
 export function attemptErrorOf(outcome: string, status: number | null): string {
   if (status !== null && status >= 400) return String(status);
   return outcome === "answered" || outcome === "abandoned" ? "" : outcome;

@@ -1,12 +1,12 @@
 /**
- * Failure that the answer of an MCP server or agent reports for a call, whatever its HTTP status. Source: semantic conventions
- * for JSON-RPC and for MCP, `rpc.response.status_code` and `error.type` (1.45).
+ * Reads the failure that the answer of an MCP server or agent reports for a call, whatever its HTTP status. Source: semantic
+ * conventions for JSON-RPC and for MCP, `rpc.response.status_code` and `error.type` (1.45).
  */
 import type { SpanAttributes } from "../../../base/index.ts";
 
 /**
- * Code of a JSON-RPC error as text, or `tool_error` if the tool reports its own failure. From a closed list, so it is safe as a
- * label.
+ * Code of a JSON-RPC error as text, or `tool_error` if the tool reports its own failure. All values come from a closed list, so
+ * they are safe as labels.
  */
 export type RpcFailure = string;
 

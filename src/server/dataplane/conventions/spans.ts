@@ -30,7 +30,7 @@ export function modelWords({ route, model: label, maker }: ConventionLabels, str
   };
 }
 
-/** Span of a call of an MCP server or agent. */
+/** Span names and attributes for a call of an MCP server or agent. */
 export interface AgentWords {
   readonly words: SpanNaming;
   /** `mcp.method.name`; `undefined` for a call of an agent. */
@@ -41,7 +41,7 @@ export interface AgentWords {
 
 /**
  * Returns the name and attributes of a call. `method`: as the caller wrote it; a method that MCP does not define becomes
- * `_OTHER`. `name`: as configured. `tool`: name of the called tool, if the server has listed it.
+ * `_OTHER`. `name`: configured name of the server or agent. `tool`: name of the called tool, if the server has listed it.
  */
 export function agentWords(kind: AgentProtocol, name: string, method: string, tool?: string): AgentWords {
   if (kind === "mcp") return mcpWords(MCP_METHODS.has(method) ? method : "_OTHER", tool);
@@ -76,7 +76,7 @@ const mcpWords = (method: string, tool: string | undefined): AgentWords => ({
   failure: undefined,
 });
 
-/** Notes the failure that a message of the answer reports, if any. */
+/** Stores the failure that a message of the answer reports, if any, in `called`. */
 export function noteFailure(called: AgentWords | undefined, message: string): void {
   const failure = called && rpcFailureOf(message);
   if (called !== undefined && failure !== undefined) called.failure = failure;
@@ -119,8 +119,8 @@ export interface ServedRequest {
 }
 
 /**
- * Returns the name and attributes of a model request that has ended, including what the answer reported; `undefined` as for
- * `modelWords`.
+ * Returns the name and attributes of a model request that has ended, including the data that the answer reported; `undefined` as
+ * for `modelWords`.
  */
 export function requestWords({ labels, streams, usage, told }: ServedRequest): SpanNaming | undefined {
   const words = modelWords(labels, streams);

@@ -25,7 +25,7 @@ const MODEL_WITHIN_BYTES = 4_096;
 const MAX_REASONS = 8;
 
 export class ToldAnswer extends Passing {
-  /** Configured names of the model that may answer. */
+  /** Names of models in the configuration. The name of the answering model is only kept if it is one of them. */
   readonly #named: readonly string[];
   readonly #reasons = new Set<string>();
   #model: string | undefined;
@@ -42,7 +42,7 @@ export class ToldAnswer extends Passing {
     return [...this.#reasons];
   }
 
-  /** `undefined` if the model was not named, or is not named in the configuration. */
+  /** Model that answered; `undefined` if the answer did not name it or it is not in the configuration. */
   get model(): string | undefined {
     return this.#model;
   }

@@ -15,10 +15,10 @@ import type { Projected } from "./own-cards.ts";
 
 export const CARD_KEYS_PATH = "/.well-known/a2a-jwks.json";
 
-/** Caching of cards and of the keys that sign them. */
+/** Value of `cache-control` for cards and for the keys that sign them. */
 export const CARD_CACHE_CONTROL = "public, max-age=300";
 
-/** Header pairs of every answer: browser pages of all origins may read cards. */
+/** Header pairs of every answer. They let browser pages of all origins read cards. */
 export const CARD_HEADERS: readonly string[] = [
   "access-control-allow-origin",
   "*",
@@ -28,7 +28,7 @@ export const CARD_HEADERS: readonly string[] = [
   "A2A-Version, A2A-Extensions, Authorization, Content-Type",
 ];
 
-/** Returns the card. Rejects with the refusal. */
+/** Returns the card. Rejects with the refusal to send. */
 export async function cardDocument(
   { fronted }: AgentPlace,
   { governance: { auth, publicUrl }, cardKeys: { keys } }: Snapshot,
@@ -72,7 +72,7 @@ function signedCard(agent: Fronted, card: Projected, key: CardKey | undefined, p
   if (before?.content === content) return before.document;
   const document = signCard(card, payloads, key, publicUrl).then((body) => ({
     body,
-    // A weak tag, because every node signs by itself, but all must report the same tag.
+    // The tag is weak, because every node creates its own signature but all must report the same tag.
     etag: `W/"${createHash("sha256").update(content).digest("base64url")}"`,
   }));
   signed.set(agent, { content, document });

@@ -24,15 +24,15 @@ export interface OwnCards {
 export interface OwnCardsOptions {
   readonly origins: Pick<Origins, "pool">;
   readonly presenter: Pick<Presenter, "present">;
-  /** Returns milliseconds of the monotonic clock. */
+  /** Returns the time of the monotonic clock, in milliseconds. */
   readonly now: () => number;
   readonly log: Pick<Log, "warn">;
-  /** Absent if this process shares fetches with no other. */
+  /** Fetch that processes share; absent if this process fetches alone. */
   readonly fetchShared?: FetchShared;
 }
 
 interface Kept {
-  /** Card as the agent published it. */
+  /** Card as the agent published it; `undefined` without one. */
   text: string | undefined;
   readAt: number;
   /** Number of the last fetch. */
@@ -130,9 +130,9 @@ function projected(text: string, agent: Fronted, publicUrl: string, terms: CardT
 }
 
 export type FetchedCard =
-  /** `isShown`: the text contains the credential that was sent with the request. */
+  /** Card text. `isShown`: it contains the credential that was sent with the request. */
   | { readonly kind: "text"; readonly text: string; readonly isShown: boolean }
-  /** `isDown`: the failure may be temporary. */
+  /** Failure. `isDown`: it may be temporary. */
   | { readonly kind: "refused"; readonly problem: string; readonly isDown: boolean };
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Documents that need no credential: where to get tokens for the gateway and for each MCP server, and the keys that sign agent
- * cards. Source: RFC 9728; mcp reference, 12; a2a reference, 9; design decisions, section 7.
+ * Serves documents that need no credential: where to get tokens for the gateway and for each MCP server, and the keys that sign
+ * agent cards. Source: RFC 9728; mcp reference, 12; a2a reference, 9; design decisions, section 7.
  */
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -20,7 +20,7 @@ export interface WellKnown {
   readonly document: OwnDocument;
 }
 
-/** Returns `undefined` if the request is for something else. Throws `not_found`. */
+/** Returns the document that the request asks for, or `undefined` if it asks for something else. Throws `not_found`. */
 export function wellKnown(
   { url = "/", method }: Pick<IncomingMessage, "url" | "method">,
   { governance: { auth }, fronted, cardKeys: { jwks } }: Snapshot,

@@ -14,11 +14,11 @@ import type { DecisionMetrics } from "./metrics.ts";
 import { type RecordTemplate, templateOf } from "./record-templates.ts";
 
 export interface DecisionSinks {
-  /** `undefined` if nothing is recorded: a process without state has no rules either. */
+  /** Audit trail; `undefined` in a process without state, which has no rules either. */
   readonly trail: DecisionTrail | undefined;
   readonly metrics: DecisionMetrics;
   readonly log: Log;
-  /** Receives the name of the rule that admitted the request. */
+  /** Facts about the request; `allowedBy` receives the name of the rule that admitted it. */
   readonly facts: { allowedBy: string | undefined; readonly trace?: { suspended(): void } | undefined };
 }
 
@@ -72,7 +72,7 @@ function recordFor(verdict: Verdict, request: DecidedRequest, standing: Standing
     : new PreparedDecision(template, request.requestId, () => recordOf(verdict, request, standing));
 }
 
-/** Record whose data is only built if the cached text of its template cannot be used. */
+/** Audit record whose data is only built if the cached text of its template cannot be used. */
 class PreparedDecision implements DecisionRecord {
   readonly event = "access.decision";
   readonly controls: readonly string[];
@@ -99,7 +99,7 @@ function recordOf(verdict: Verdict, request: DecidedRequest, { caller, profile }
   return {
     event: "access.decision",
     controls: [...new Set(controls.flatMap((it) => it.controls))],
-    // In the order of the canonical form, so that the trail need not sort the members.
+    // The members are in the order of the canonical form, so that the trail need not sort them.
     data: {
       agent: agent === undefined ? null : agent.subject,
       budget: profile.budget?.name ?? null,

@@ -1,6 +1,6 @@
 /**
- * Effective profile of a caller under one configuration, which is determined once and applies to all its requests. Source:
- * specification document 1 (Authentication, data plane 5), document 3 (`profiles[]`).
+ * Determines the effective profile of a caller under one configuration, once for all its requests. Source: specification
+ * document 1 (Authentication, data plane 5), document 3 (`profiles[]`).
  */
 import { GatewayError } from "../../../base/index.ts";
 import type { Caller } from "../../auth/index.ts";
@@ -14,9 +14,9 @@ export interface Standing {
   readonly governance: Governance;
   readonly profile: Profile;
   readonly variables: CallerVariables;
-  /** Name in the usage ledger: the name of the key, or issuer and subject; empty if the caller was not authenticated. */
+  /** Caller's name in the usage ledger: the name of the key, or issuer and subject; empty if the caller was not authenticated. */
   readonly name: string;
-  /** Bucket of the profile's budget; empty without one. */
+  /** Bucket of the profile's budget; empty without a budget. */
   readonly bucket: string;
   /** Whether the profile's list or a rule restricts models, or a budget counts their usage; see `Route.guard`. */
   readonly isRestricted: boolean;

@@ -1,5 +1,5 @@
 /**
- * Records what guardrails did with a request and its answer, together with the caller. Source: specification document 1
+ * Records the guardrail actions on a request and its answer, together with the caller. Source: specification document 1
  * (Errors); design decisions, sections 4 and 11.
  */
 import {
@@ -26,8 +26,8 @@ export const settleInspection = (
 ): Settled => settleJudged(guarded, factsIn("request", request, standing), sinks);
 
 /**
- * Settles the inspection of an answer. Called once, when it has ended or is refused. Throws `audit_unavailable` if an action of
- * a rule cannot be recorded.
+ * Settles the inspection of an answer. Must be called once, when the answer has ended or is refused. Throws `audit_unavailable`
+ * if an action of a rule cannot be recorded.
  */
 export const settleAnswer = (
   judged: Omit<JudgedWhole, "found">,
@@ -40,7 +40,7 @@ const factsIn =
   (direction: Direction, request: DecidedRequest, standing: Standing): (() => Facts) =>
   () => ({ ...factsOf(request, standing), direction });
 
-/** Records the values that are restored for a server or agent. Throws `audit_unavailable`. */
+/** Records which values are restored for a server or agent. Throws `audit_unavailable`. */
 export function recordRestored(
   restored: Readonly<Record<string, number>>,
   request: DecidedRequest,

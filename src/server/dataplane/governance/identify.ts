@@ -12,7 +12,7 @@ import {
 import type { Governance } from "../../snapshot/index.ts";
 import type { Governing } from "../ports.ts";
 
-/** Token checks have a timeout of their own, so they are not aborted when the client leaves. */
+/** Signal for token checks, which have their own timeout and are not aborted when the client leaves. */
 const NEVER = new AbortController().signal;
 
 /**
@@ -26,7 +26,7 @@ const MAX_KEPT_LENGTH = 128;
 
 type NamedKey = { readonly id: string; readonly name: string | undefined } | undefined;
 
-/** Returns the refusal, which is the same whatever was wrong; `fault` and `key` are only shown to operators. */
+/** Returns the refusal. Its text is the same for every fault; `fault` and `key` are only shown to operators. */
 const unrecognised = (auth: AuthRules, fault: string, key?: NamedKey, server?: string): GatewayError =>
   new GatewayError("unauthenticated", "The request carries no credential that is accepted here.", {
     challenge: challengeOf(auth, server),
@@ -54,13 +54,13 @@ export interface Asked {
   readonly protocolToken?: string | undefined;
   /** Names of the MCP server that the request is for. */
   readonly servers?: readonly string[] | undefined;
-  /** The name in the path: a refusal says where to get tokens for it. */
+  /** Server name in the path. The refusal says where to get tokens for it. */
   readonly challenged?: string | undefined;
 }
 
 /**
- * Returns the caller, synchronously unless a token is seen for the first time. Throws, or rejects with, `unauthenticated`,
- * which is the same whatever was wrong.
+ * Returns the caller, synchronously unless a token is seen for the first time. Throws, or rejects with, `unauthenticated`; the
+ * refusal is the same for every fault.
  */
 export function identify(
   request: IncomingMessage,

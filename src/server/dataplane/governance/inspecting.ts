@@ -23,8 +23,8 @@ export interface InspectedWhat {
 }
 
 /**
- * Verdict of detectors that run in parallel with the call: an error becomes the answer. `undefined` if there is nothing to wait
- * for. The inspection continues after the client has left, because its text was already sent to the upstream.
+ * Verdict of detectors that run in parallel with the call. An error becomes the answer; `undefined` means that there is nothing
+ * to wait for. The inspection continues after the client has left, because its text was already sent to the upstream.
  */
 export type BesideVerdict = Promise<GatewayError | undefined> | undefined;
 
@@ -32,8 +32,8 @@ export interface Inspected {
   /** New texts by segment; `undefined` if nothing is rewritten. */
   readonly changes: readonly (string | undefined)[] | undefined;
   /**
-   * Starts the parallel detectors. Called once, when the request is about to be forwarded. Throws if the verdict is immediately
-   * negative.
+   * Starts the parallel detectors. Must be called once, when the request is about to be forwarded. Throws if the verdict is
+   * immediately negative.
    */
   readonly beside: () => BesideVerdict;
 }

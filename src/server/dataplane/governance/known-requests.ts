@@ -1,12 +1,12 @@
 /**
- * Cache of what requests of a caller for the same model share: the verdict of access rules on model requests, which depends on
- * nothing else, and the name under which their costs are averaged. Rules at other traffic types read arguments and are always
- * evaluated.
+ * Caches the data that requests of a caller for the same model share: the verdict of access rules on model requests, which
+ * depends on nothing else, and the name under which their costs are averaged. Rules for other traffic types read arguments and
+ * are always evaluated.
  */
 import type { Verdict } from "../../core/policy/index.ts";
 import type { Provider } from "../../upstream/index.ts";
 
-/** Names that a request is recognized by. */
+/** Names that identify equal requests. */
 export interface RequestNames {
   readonly provider: Provider;
   /** Name of the route. */
@@ -22,11 +22,11 @@ export interface KnownRequest extends RequestNames {
   verdict: Verdict | undefined;
   /** Label of the model with which `averaged` was built. */
   label: string;
-  /** Names under which costs are averaged, by size class. */
+  /** Names under which costs are averaged, by size class of the request. */
   averaged: Map<number, string> | undefined;
 }
 
-/** Maximum number of requests per caller: clients choose names of models. */
+/** Maximum number of remembered requests per caller. It is limited, because clients choose the names of models. */
 const MAX_KNOWN = 8;
 /** Maximum length of a model name, in UTF-16 units. */
 const MAX_MODEL_LENGTH = 128;
@@ -36,7 +36,7 @@ export class KnownRequests {
   readonly #known: KnownRequest[] = [];
   #next = 0;
 
-  /** Returns the entry of the request; adds it if necessary, in place of the oldest. */
+  /** Returns the entry of the request. A new entry replaces the oldest. */
   of({ provider, route, model, upstreamModel }: RequestNames): KnownRequest {
     for (const known of this.#known) {
       const isSame = known.model === model && known.provider === provider && known.route === route;

@@ -13,9 +13,9 @@ export interface RecordTemplate {
   readonly template: PreparedRecord["template"];
 }
 
-/** Estimated limit over all callers. When it is reached, the cache is cleared. */
+/** Estimated limit of memory for all callers, in bytes. When it is reached, the cache is cleared. */
 const MAX_BYTES = 8 << 20;
-/** Estimated size of an entry with the two parts of its text. */
+/** Estimated size of an entry with the two parts of its text, in bytes. */
 const ENTRY_BYTES = 2_500;
 /** Maximum length of a key, in UTF-16 units. */
 const MAX_NAME = 256;

@@ -1,4 +1,4 @@
-/** Refusal by a node that its cluster has removed. Source: design decisions, section 20. */
+/** Refuses requests on a node that its cluster has removed. Source: design decisions, section 20. */
 import { GatewayError } from "../../../base/index.ts";
 
 export const removedError = (): GatewayError =>

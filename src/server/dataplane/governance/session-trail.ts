@@ -14,7 +14,7 @@ export interface SessionTrail extends DecisionTrail {
   close(): void;
 }
 
-/** Pending records of one event and direction, to be summed up. */
+/** Pending records of one event and direction, which are summed up in one record. */
 interface Untold {
   messages: number;
   last: DecisionRecord;
@@ -24,7 +24,7 @@ interface Untold {
   readonly detectors: Record<string, Record<string, number>>;
 }
 
-/** Matches as they appear in decision records. */
+/** Matched rules as they appear in decision records. */
 type Matched = {
   readonly rule: string;
   readonly action: string;
@@ -34,14 +34,14 @@ type Matched = {
 
 type Counts = Readonly<Record<string, number>>;
 
-/** Returns the trail of a session. `monotonic`: returns milliseconds. */
+/** Returns the trail of a session. `monotonic` returns the time in milliseconds. */
 export function sessionTrail(trail: DecisionTrail, monotonic: () => number = () => performance.now()): SessionTrail {
   const untold = new Map<string, Untold>();
   let begunAt = monotonic();
   let told = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  /** Records the sums. Throws as the trail does. */
+  /** Writes the summary records. Throws as the trail does. */
   const tell = (): void => {
     for (const [key, summed] of untold) {
       trail.decided(summedUp(summed));
@@ -83,7 +83,7 @@ export function sessionTrail(trail: DecisionTrail, monotonic: () => number = () 
       try {
         tell();
       } catch {
-        // no peer is left to refuse; the trail counts records that it could not take
+        // There is no peer left to refuse; the trail counts records that it could not write.
       }
     },
   };

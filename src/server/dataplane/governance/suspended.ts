@@ -1,4 +1,6 @@
-/** Checks for what operators have suspended. Source: design decisions, section 2 (`suspended`) and section 3. */
+/**
+ * Refuses callers and upstreams that operators have suspended. Source: design decisions, section 2 (`suspended`) and section 3.
+ */
 import { GatewayError } from "../../../base/index.ts";
 import type { Caller } from "../../auth/index.ts";
 import type { SuspendedKind, Suspension, Suspensions } from "../ports.ts";

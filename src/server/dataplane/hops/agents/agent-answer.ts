@@ -1,7 +1,8 @@
 /**
  * Processes the answer of an MCP server or agent: message by message in an event stream, otherwise as one message. It refuses
- * old protocol revisions, filters lists to what the caller may call, and lets guardrails inspect messages; everything else
- * passes unchanged. Source: mcp reference, 6, 8 and 9; a2a reference, 7 and 10; design decisions, sections 7 and 11.
+ * old protocol revisions, filters lists down to the tools that the caller may call, and lets guardrails inspect messages;
+ * everything else passes unchanged. Source: mcp reference, 6, 8 and 9; a2a reference, 7 and 10; design decisions, sections 7 and
+ * 11.
  */
 import { GatewayError } from "../../../../base/index.ts";
 import { JoinedMessages } from "../../../answers/index.ts";
@@ -17,33 +18,39 @@ import { kept, OVERSIZE, ofLength, repeats, textOf, undecodable } from "./answer
 
 export interface AnswerTerms {
   readonly exchange: Pick<Exchange, "holding" | "cutOff" | "bearsCredential">;
-  /** The exchange, or a stage in front of it. */
+  /** Receiver of the answer: the exchange, or a stage in front of it. */
   readonly to: Downstream;
   readonly call: AgentCall;
-  /** `undefined` if guardrails do not inspect the answer. */
+  /** Inspection of the answer; `undefined` if guardrails do not inspect it. */
   readonly judged: JudgedAnswer | undefined;
-  /** Records guardrail decisions, once, before the end or a refusal. Returns the refusal. Throws `audit_unavailable`. */
+  /**
+   * Records guardrail decisions, once, before the end of the answer or a refusal. Returns the refusal. Throws
+   * `audit_unavailable`.
+   */
   readonly settled: () => GatewayError | undefined;
-  /** Returns whether the caller sees a tool in a list; `undefined` if all tools are shown, or the call lists none. */
+  /** Returns whether the caller sees a tool in a list. It is `undefined` if all tools are shown or the call lists none. */
   readonly shows: ((tool: string) => boolean) | undefined;
-  /** Receives an answer to `tools/list` as the server sent it. */
+  /** Receives each answer to `tools/list` as the server sent it. */
   readonly listed: (message: string) => void;
   /** Called when the server announces that its tools have changed. */
   readonly toolsChanged: () => void;
   /** Receives each message of the answer as the server sent it. */
   readonly told: (message: string) => void;
-  /** Calls `begin` after a client has waited long for the beginning of a stream. */
+  /** Calls `begin` once a client has waited long for the beginning of a stream. */
   readonly silent: (begin: () => void) => void;
 }
 
-/** Larger than any result that a model reads. A longer answer passes unread unless it must be inspected. */
+/**
+ * Maximum size of an answer that is read as a whole, larger than any result that a model reads. A longer answer passes unread
+ * unless it must be inspected.
+ */
 const MAX_WHOLE_BYTES = 1 << 20;
 const MAX_LIST_BYTES = 32 << 20;
 /** Maximum size of events that wait for their inspection. */
 const MAX_WAITING_BYTES = 256 << 10;
 const TOOLS_CHANGED = '"notifications/tools/list_changed"';
 
-/** Text that may be a message regardless of its content type. */
+/** Matches text that may be a JSON message, regardless of its content type. */
 const LIKE_JSON = /^\s*[[{]/;
 
 type Mode = "pass" | "events" | "whole" | "over";
@@ -58,11 +65,13 @@ export class AgentAnswer implements Downstream {
   readonly #terms: AnswerTerms;
   readonly #to: Downstream;
   #mode: Mode = "pass";
-  /** Set until it is sent to the client. */
+  /** Head of the answer until it is sent to the client. */
   #head: Head | undefined;
   #encoding: string | undefined;
   #isJson = false;
-  /** Has `mcp-session-id`, like old revisions. Servers that speak both set it, too, so the message decides. */
+  /**
+   * Whether the answer has `mcp-session-id`, as in old revisions. Servers that support both set it too, so the message decides.
+   */
   #hasSession = false;
   #gathered: Gathering | undefined;
   readonly #splitter = new SseSplitter();
@@ -105,7 +114,7 @@ export class AgentAnswer implements Downstream {
     this.#encoding = encoding === "identity" ? undefined : encoding;
     const type = headerValue(headers, "content-type")?.toLowerCase() ?? "";
     this.#isJson = type.startsWith("application/json");
-    // An error may repeat what the server was sent.
+    // An error may repeat parts of the request.
     const isRead = this.#isJson || this.#isGuarded || status >= 400;
     if (type.startsWith("text/event-stream")) {
       if (this.#encoding !== undefined) {
@@ -192,7 +201,7 @@ export class AgentAnswer implements Downstream {
     return this.#to.write(chunk);
   }
 
-  /** Processes waiting events. Returns false if the client is slow or an inspection is pending. */
+  /** Processes waiting events. Returns false if the client reads slowly or an inspection is pending. */
   #work(): boolean {
     let hasRoom = true;
     while (!this.#isBusy && this.#mode === "events") {
@@ -237,7 +246,7 @@ export class AgentAnswer implements Downstream {
     try {
       this.#terms.settled();
     } catch (error) {
-      // Everything was already shown, and each part was allowed. The trail itself reports that it could not record.
+      // Everything was already sent, and each part was allowed. The trail itself reports that it could not record.
       if (!(error instanceof GatewayError)) throw error;
     }
     if (this.#end instanceof Error) {
@@ -254,7 +263,7 @@ export class AgentAnswer implements Downstream {
     return this.#to.write(bytes);
   }
 
-  /** Returns the bytes to show, or `undefined` if the answer is refused. */
+  /** Returns the bytes to send, or `undefined` if the answer is refused. */
   #event(event: SseEvent): Later<Buffer | undefined> {
     const { data, bytes } = event;
     const { judged } = this.#terms;
@@ -299,7 +308,7 @@ export class AgentAnswer implements Downstream {
     });
   }
 
-  /** Returns the text to show, or `undefined` if the answer is refused. */
+  /** Returns the text to send, or `undefined` if the answer is refused. */
   #message(message: string, status: number): Later<string | undefined> {
     const { call, shows, listed, toolsChanged, told } = this.#terms;
     const { answer } = call;
@@ -326,7 +335,7 @@ export class AgentAnswer implements Downstream {
   #inspected(seen: string, isMessage: boolean): Later<string | undefined> {
     const { call, judged } = this.#terms;
     const texts = call.answer.texts(seen);
-    // A client might read text that is not readable here.
+    // A client might be able to read text that cannot be parsed here.
     if (texts === undefined && (isMessage || LIKE_JSON.test(seen))) {
       return this.#refuse(new GatewayError("upstream_invalid", `${nounOf(call).noun} sent what is not JSON.`));
     }
@@ -350,7 +359,7 @@ export class AgentAnswer implements Downstream {
     }
   }
 
-  /** Whether the content of messages decides what is shown. */
+  /** Whether the content of messages must be checked before they are sent. */
   get #isGuarded(): boolean {
     const { judged, shows } = this.#terms;
     return (judged ?? shows) !== undefined;
@@ -366,7 +375,7 @@ export class AgentAnswer implements Downstream {
     return this.#refuse(new GatewayError("unsupported_version", message));
   }
 
-  /** Refuses the rest of the answer and stops the server's work. */
+  /** Refuses the rest of the answer and stops the call of the server. */
   #refuse(error: unknown): undefined {
     if (this.#mode === "over") return undefined;
     this.#mode = "over";

@@ -28,7 +28,7 @@ export function agentAt(exchange: Exchange, snapshot: Snapshot, { metrics }: Por
   const { publicOrigin } = snapshot.governance;
   const isForeign = isForeignPage({
     host,
-    // The operator has listed the page's origin.
+    // A listed origin needs no check: the operator has allowed it.
     origin: exchange.crossing?.isListed === true ? undefined : origin,
     isLoopback: isLoopback(request.socket.localAddress),
     publicOrigin,

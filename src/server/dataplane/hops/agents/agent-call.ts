@@ -1,5 +1,5 @@
 /**
- * One call of an MCP server or agent, parsed by its protocol: the parts that serving a request needs, independent of the wire
+ * Describes one call of an MCP server or agent, parsed by its protocol: the data that serving needs, independent of the wire
  * format.
  */
 import type { IncomingMessage } from "node:http";
@@ -38,7 +38,7 @@ export interface CallTexts {
 
 export interface AgentCall {
   readonly fronted: Fronted;
-  /** JSON text. */
+  /** Id of the message, as JSON text. */
   readonly id: string;
   /** Method as the caller wrote it. */
   readonly method: string;
@@ -64,9 +64,9 @@ export const hasArguments = ({ fronted, method }: AgentCall): boolean =>
 /** Reads the messages of an answer, each of which is one JSON text. */
 export interface AnswerReading {
   readonly texts: (message: string) => AgentTexts | undefined;
-  /** Returns whether the message is of an unsupported protocol revision. */
+  /** Returns whether the message belongs to an unsupported protocol revision. */
   readonly isOld: (message: string, status: number) => boolean;
-  /** `undefined` unless the call lists tools. */
+  /** Cache key of the tool list; `undefined` unless the call lists tools. */
   readonly tools: { readonly key: string; readonly isShareable: boolean } | undefined;
   /** Description of an old revision in refusals. */
   readonly whatIsOld: string;
@@ -74,7 +74,7 @@ export interface AnswerReading {
 
 export type CallReading =
   | { readonly kind: "call"; readonly call: AgentCall }
-  /** Answered with 202; nothing is forwarded. */
+  /** The call is answered with 202, and nothing is forwarded. */
   | { readonly kind: "dropped" }
   | { readonly kind: "refused"; readonly fault: RpcFault };
 

@@ -1,9 +1,9 @@
-/** Wire format of answers of MCP servers and agents: headers for the client, and the body as text. */
+/** Converts answers of MCP servers and agents: headers for the client, and the body as text. */
 import { GatewayError } from "../../../../base/index.ts";
 import { type Bearing, headerValue } from "../../../upstream/index.ts";
 import { lowerCase } from "../../headers.ts";
 
-/** Headers of the server's answer that a client would wrongly attribute to the gateway. */
+/** Headers of the server's answer that are dropped, because a client would attribute them to the gateway. */
 const DROPPED: ReadonlySet<string> = new Set([
   "mcp-session-id",
   "set-cookie",
@@ -22,7 +22,7 @@ export function kept(headers: readonly string[]): readonly string[] {
   return pairs;
 }
 
-/** Returns the headers of a whole body of `length` bytes without content encoding. */
+/** Returns the headers for a body of `length` bytes that is sent whole and without content encoding. */
 export function ofLength(headers: readonly string[], length: number): readonly string[] {
   const isEncoded = headerValue(headers, "content-encoding") !== undefined;
   if (!isEncoded && headerValue(headers, "content-length") === String(length)) return headers;
@@ -51,6 +51,8 @@ export const OVERSIZE = new GatewayError("guardrail_denied", "The answer is long
   by: { kind: "guardrail", name: "response.on_oversize" },
 });
 
-/** Replaces an error of `decode`, whose message describes requests. */
+/**
+ * Returns the error for an answer that cannot be decoded. It replaces the error of `decode`, whose message describes requests.
+ */
 export const undecodable = (cause: GatewayError): GatewayError =>
   new GatewayError("upstream_invalid", "The answer does not decode within its bounds.", { cause });

@@ -27,7 +27,7 @@ export interface InspectingCall {
 }
 
 export interface InspectedCall {
-  /** `undefined` if no detector reads the body. */
+  /** Texts of the call; `undefined` if no detector reads the body. */
   readonly texts: CallTexts | undefined;
   /** New texts by index; `undefined` if nothing is rewritten. */
   readonly changes: readonly (string | undefined)[] | undefined;
@@ -52,14 +52,14 @@ export async function inspectCall(
   const restores = restorer && hasArguments(call) ? turningBack(said, call.fronted.restore, restorer) : undefined;
   const { changes, beside } = await inspectSegments(guard, segments, { ...occasion, restores }, what);
   const verdict = beside();
-  // Otherwise detectors that run in parallel with the call still read the texts.
+  // With a verdict, detectors that run in parallel with the call still read the texts.
   if (verdict === undefined) held.release(reading);
   return { texts, changes, occasion, verdict };
 }
 
 /**
- * Returns which findings a rule with `fpe` must leave alone: values of the restored types, and values proven to be encrypted
- * ones whatever type they were found as. Otherwise they would be encrypted a second time and arrive as other values.
+ * Returns which findings a rule with `fpe` must not encrypt: values of the restored types, and values that are proven to be
+ * encrypted already, whatever type they were found as. They would be encrypted twice and arrive as other values.
  */
 function turningBack(
   texts: CallTexts["texts"],

@@ -4,22 +4,22 @@ import type { Fronted, FrontedKind } from "../../../upstream/index.ts";
 
 export interface AgentPlace {
   readonly kind: FrontedKind;
-  /** `undefined` if the name is not configured; only authenticated callers get an answer that says so. */
+  /** Server or agent; `undefined` if the name is not configured. Only authenticated callers get an answer that says so. */
   readonly fronted: Fronted | undefined;
   /** Decoded name from the path. */
   readonly asked: string;
-  /** `card`: the card of an agent, which needs no credential. */
+  /** Requested resource. `card`: the card of an agent, which needs no credential. */
   readonly wants: "call" | "card";
   /** Query without its question mark. */
   readonly query: string;
 }
 
-/** Matches a path without a name too, so that its answer can name the right path. */
+/** Matches the prefix of both kinds. A path without a name matches too, so that the refusal can name the right path. */
 const KIND = /^\/(mcp|a2a)(?:[/?]|$)/;
 
 const CARD = "/.well-known/agent-card.json";
 
-/** Returns `undefined` for a path of neither kind. */
+/** Returns the server or agent that the path names, or `undefined` for a path of neither kind. */
 export function agentPlace(url: string, fronted: FrontedSnapshot): AgentPlace | undefined {
   const [, named] = KIND.exec(url) ?? [];
   const kind: FrontedKind | undefined = named === "mcp" || named === "a2a" ? named : undefined;

@@ -1,6 +1,6 @@
 /**
- * Builds a call as it is sent to its server or agent: rewritten by guardrails, and with encrypted values restored that only the
- * server may see. Source: specification document 3, `mcp[].restore`; design decisions, section 11, Order.
+ * Builds a call as it is sent to its server or agent: with the changes of guardrails, and with encrypted values restored that
+ * only the server may see. Source: specification document 3, `mcp[].restore`; design decisions, section 11, Order.
  */
 import { GatewayError } from "../../../../base/index.ts";
 import type { Restorer } from "../../../snapshot/index.ts";
@@ -8,7 +8,7 @@ import { type AgentCall, type CallTexts, hasArguments } from "./agent-call.ts";
 import type { InspectedCall } from "./inspect-call.ts";
 
 export interface SentCall {
-  /** `undefined` if the call is sent unchanged. */
+  /** Rewritten call; `undefined` if the call is sent unchanged. */
   readonly rewritten: ReturnType<CallTexts["rewrite"]> | undefined;
   /** Number of restored values by type. */
   readonly restored: Readonly<Record<string, number>>;
@@ -17,7 +17,7 @@ export interface SentCall {
 const NOTHING: Readonly<Record<string, number>> = {};
 
 /**
- * Returns the call to send. Throws `body_too_large` if it has more candidates for encrypted values than one call may cost, and
+ * Returns the call to send. Throws `body_too_large` if it contains too many candidates for encrypted values, and
  * `invalid_request`.
  */
 export function sentCall(

@@ -56,7 +56,7 @@ export interface ServedCall {
   readonly ports: Ports;
 }
 
-/** Serves the call. Throws its refusal. */
+/** Serves the call. Throws the refusal. */
 export async function serveAgent(served: ServedCall): Promise<void> {
   const { exchange, place, standing, snapshot, original, held, ports } = served;
   const { request } = exchange;
@@ -109,10 +109,10 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     const restorer = snapshot.guardrails.restorer(fronted.restore);
     const inspecting = { exchange, standing, decided, plain, held, sinks, restorer };
     const inspected = guard && (await inspectCall(guard, call, inspecting)); // 403, 503
-    // Handled where it is awaited, which may never happen.
+    // The rejection is handled where the verdict is awaited; that may never happen, so it is ignored here.
     inspected?.verdict?.catch(() => undefined);
     if (exchange.gone) return;
-    // Creating it is expensive, so it only exists if answers are inspected.
+    // Creating a controller is expensive, so there is only one if answers are inspected.
     const leaving = guard?.inspectsAnswers === true ? new AbortController() : undefined;
     const judged = judgedAnswer(guard, inspected?.occasion, leaving?.signal);
     let isSettled = false;
@@ -181,7 +181,10 @@ const judgedAnswer = (
     ? undefined
     : new JudgedAnswer(guard, occasion, signal);
 
-/** Returns `undefined` if the caller may call every tool, or the call lists none. */
+/**
+ * Returns a function that tells whether the caller may call a tool; `undefined` if it may call every tool or the call lists
+ * none.
+ */
 function showsOf(
   { answer, fronted }: AgentCall,
   { profile, variables }: Standing,
@@ -233,8 +236,8 @@ function actingFor(
 }
 
 /**
- * Returns the cache key of a list. With token exchange a list is cached per caller, because the server may show each caller
- * other tools.
+ * Returns the cache key of a list. With token exchange a list is cached per caller, because the server may show different tools
+ * to each.
  */
 const listKey = (key: string, acting: ActingFor | undefined): string =>
   acting === undefined ? key : `${hash("sha256", acting.token ?? "", "base64url")} ${key}`;
@@ -310,7 +313,7 @@ function forwardCall(
         measured?.failed({ ...told, durationMs: failedAfterMs, error });
       }
       measured?.ended();
-      // A server that could not be reached has done nothing, so there is no charge.
+      // A server that could not be reached has done nothing, so nothing is charged.
       if (result === "connect" || result === "refused") return;
       const before = charge?.spent ?? 0;
       charge?.settle(undefined);

@@ -11,7 +11,7 @@ const MAX_LENGTH = 1 << 20;
 
 interface Kept {
   readonly message: string;
-  /** Milliseconds of the monotonic clock. */
+  /** Time of the monotonic clock, in milliseconds. */
   readonly until: number;
 }
 
