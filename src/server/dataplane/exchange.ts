@@ -170,8 +170,7 @@ export class Exchange implements Downstream {
     this.#writer.head(status, isShown ? statusText : "", pairs, contentLength);
     this.#ports.metrics.overhead(this.labels.route, overheadMs / 1_000);
     this.#ports.metrics.firstByte(this.labels, (now - this.#bodyEndedAt) / 1_000);
-    // The head is sent together with a first chunk from the same read, which is written before this microtask; otherwise
-    // alone.
+    // The head is sent together with a first chunk from the same read, which is written before this microtask; else alone.
     runMicrotask(() => {
       if (!this.#hasWritten) this.#writer.flush();
     });
@@ -221,8 +220,7 @@ export class Exchange implements Downstream {
   }
 
   /**
-   * Ends the answer with `error` and stops the pending call of the upstream. Returns false if the answer was already complete or
-   * abandoned.
+   * Ends the answer with `error` and stops the upstream's work. Returns false if the answer was already complete or abandoned.
    */
   cutOff(error: GatewayError, stamp?: StreamStamp): boolean {
     if (!this.endAs(error, stamp)) return false;
@@ -230,10 +228,7 @@ export class Exchange implements Downstream {
     return true;
   }
 
-  /**
-   * Ends the answer with `error` after the call of the upstream has ended. Returns false if the answer was already complete or
-   * abandoned.
-   */
+  /** Ends the answer with `error` once the upstream is done. Returns false if it was already complete or abandoned. */
   endAs(error: GatewayError, stamp?: StreamStamp): boolean {
     if (this.#gone || this.#response.writableEnded) return false;
     if (this.#writer.hasBegun) this.#breakWith(error, stamp);
@@ -320,8 +315,7 @@ export class Exchange implements Downstream {
     const headers = refusalHeaders(error, this.requestId);
     headers.push("content-type", "application/json", "content-length", String(Buffer.byteLength(body)));
     if (this.guardrails !== "") headers.push("x-gateway-guardrails", this.guardrails);
-    // This is done for every unread body, even if all of it has arrived: a difference would reveal how long the decision
-    // took.
+    // Even if the whole unread body has arrived: a difference would reveal how long the decision took.
     this.#readAway(headers);
     headers.push(...this.#crossed(this.shared));
     this.#response.writeHead(error.status, headers);

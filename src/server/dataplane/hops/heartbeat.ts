@@ -1,22 +1,22 @@
 /**
- * Sends heartbeats on a stream that the gateway writes itself: load balancers end connections that are silent for a minute, and
- * models may think longer. Source: design decisions, section 20; WHATWG HTML, section 9.2.7.
+ * Sends heartbeats on a stream that the gateway writes itself, because load balancers close connections that are silent for a
+ * minute and models may think longer. Source: design decisions, section 20; WHATWG HTML, section 9.2.7.
  */
 import { performance } from "node:perf_hooks";
 import { type Downstream, headerValue, Passing } from "../../upstream/index.ts";
 
-/** Default interval without a byte, in milliseconds. */
+/** Default interval between heartbeats on a silent stream, in milliseconds. */
 export const HEARTBEAT_MS = 15_000;
 
-/** Comment, which clients of event streams ignore. */
+/** Heartbeat: a comment, which clients of event streams ignore. */
 const COMMENT = Buffer.from(": keep-alive\n\n");
 
 const LF = 0x0a;
 const CR = 0x0d;
 
 /**
- * Adds heartbeats to `to`. `ms`: interval, 0 for none. Only the gateway may write to `to`: nothing is inserted into a
- * provider's own bytes.
+ * Adds heartbeats to `to`. `ms`: interval; 0 for none. Must only be used for a stream that the gateway writes itself, because
+ * nothing may be inserted into a provider's own bytes.
  */
 export function withHeartbeat(to: Downstream, ms: number): Downstream {
   return ms === 0 ? to : new Heartbeat(to, ms);
@@ -28,7 +28,7 @@ class Heartbeat extends Passing {
   #writtenAt = 0;
   /** Whether the written bytes end with a complete event, so that a comment can follow. */
   #isBetween = true;
-  /** The last bytes written. */
+  /** Last byte written; the next two fields are the bytes before it. */
   #last = 0;
   #lastButOne = 0;
   #lastButTwo = 0;

@@ -1,8 +1,7 @@
 /**
  * Processes the answer of an MCP server or agent: message by message in an event stream, otherwise as one message. It refuses
  * old protocol revisions, filters lists down to the tools that the caller may call, and lets guardrails inspect messages;
- * everything else passes unchanged. Source: mcp reference, 6, 8 and 9; a2a reference, 7 and 10; design decisions, sections 7 and
- * 11.
+ * everything else passes unchanged. Source: mcp reference, 6, 8 and 9; a2a reference, 7 and 10; design decisions, 7 and 11.
  */
 import { GatewayError } from "../../../../base/index.ts";
 import { JoinedMessages } from "../../../answers/index.ts";
@@ -23,10 +22,7 @@ export interface AnswerTerms {
   readonly call: AgentCall;
   /** Inspection of the answer; `undefined` if guardrails do not inspect it. */
   readonly judged: JudgedAnswer | undefined;
-  /**
-   * Records guardrail decisions, once, before the end of the answer or a refusal. Returns the refusal. Throws
-   * `audit_unavailable`.
-   */
+  /** Records guardrail decisions, once, before the end or a refusal. Returns the refusal. Throws `audit_unavailable`. */
   readonly settled: () => GatewayError | undefined;
   /** Returns whether the caller sees a tool in a list. It is `undefined` if all tools are shown or the call lists none. */
   readonly shows: ((tool: string) => boolean) | undefined;
@@ -40,10 +36,7 @@ export interface AnswerTerms {
   readonly silent: (begin: () => void) => void;
 }
 
-/**
- * Maximum size of an answer that is read as a whole, larger than any result that a model reads. A longer answer passes unread
- * unless it must be inspected.
- */
+/** Maximum size of an answer read as a whole. A longer one passes unread unless it must be inspected. */
 const MAX_WHOLE_BYTES = 1 << 20;
 const MAX_LIST_BYTES = 32 << 20;
 /** Maximum size of events that wait for their inspection. */
@@ -69,9 +62,7 @@ export class AgentAnswer implements Downstream {
   #head: Head | undefined;
   #encoding: string | undefined;
   #isJson = false;
-  /**
-   * Whether the answer has `mcp-session-id`, as in old revisions. Servers that support both set it too, so the message decides.
-   */
+  /** Whether the answer has `mcp-session-id`, as in old revisions. Some new servers set it too, so the message decides. */
   #hasSession = false;
   #gathered: Gathering | undefined;
   readonly #splitter = new SseSplitter();

@@ -17,7 +17,7 @@ interface Kept {
 
 const kept = new WeakMap<Fronted, Map<string, Kept>>();
 
-/** Returns a cached answer, or `undefined` if the server must be asked. `id`: JSON text. */
+/** Returns a cached answer, or `undefined` if the server must be called. `id`: id of the answer, as JSON text. */
 export function keptList(fronted: Fronted, key: string, id: string, now: number): string | undefined {
   const found = kept.get(fronted)?.get(key);
   if (found === undefined) return undefined;

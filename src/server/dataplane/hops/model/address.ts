@@ -19,7 +19,7 @@ import type { Holding } from "../../../memory/index.ts";
 import type { Routed, Snapshot } from "../../../snapshot/index.ts";
 import { holdValues, RequestContent } from "./request-content.ts";
 
-/** Location of the model's name in the request, so that an alias can be replaced. */
+/** Location of the model's name in the request, needed to replace an alias. */
 export type ModelSpot =
   | { readonly kind: "none" }
   | { readonly kind: "json"; readonly member: Member }
@@ -46,17 +46,20 @@ export interface Target extends Routed {
   readonly plain: Buffer;
   /** Whether `plain` is a JSON object. */
   readonly isJson: boolean;
-  /** Whether the body could name a model, but is neither JSON nor the kind of form that its content type declares. */
+  /**
+   * Whether the body could name a model but cannot be read: it is neither JSON nor the kind of form that its content type
+   * declares.
+   */
   readonly isUnread: boolean;
   readonly streams: boolean;
   readonly streamOptions: Member | undefined;
   /** Parsed content of a chat, messages or Responses request; `undefined` on routes that are never translated. */
   readonly content: RequestContent | undefined;
-  /** Use of a thread that the provider keeps. Messages dialect only. */
+  /** How the request uses a thread that the provider stores. Messages dialect only. */
   readonly thread: ThreadUse;
-  /** Members with models that some hosts fall back to by themselves; empty without any. */
+  /** Members that name fallback models, which some hosts use by themselves; empty without any. */
   readonly fallbacks: readonly Member[];
-  /** Whether the body was rewritten: `original` is then not what the client sent, and has no content encoding. */
+  /** Whether the body was rewritten. `original` is then the rewritten body, without content encoding. */
   readonly isRewritten: boolean;
 }
 
@@ -74,11 +77,11 @@ export interface Payload {
   readonly original: Buffer;
   /** Body without its content encoding. */
   readonly plain: Buffer;
-  /** Accounts for the memory that parsing takes. */
+  /** Memory account for parsing. */
   readonly held: Holding;
   /** Receives the model as soon as it is known, even if the request is then refused. */
   readonly facts?: { model: string | undefined };
-  /** Returns the provider for a request without a model, if that is not the default provider. */
+  /** Returns the provider for a request without a model; `undefined` for the default provider. */
   readonly modelless?: () => Routed | undefined;
 }
 
@@ -188,8 +191,8 @@ function readModel(snapshot: Snapshot, { route, path, query }: Place, { contentT
 }
 
 /**
- * Finds the model in a body that is JSON or a form. Anything that parses as JSON is read as JSON regardless of its content
- * type, as servers do that accept both.
+ * Finds the model in a body that is JSON or a form. Anything that parses as JSON is read as JSON regardless of its content type,
+ * because servers that accept both do the same.
  */
 function readAny(plain: Buffer, contentType: string): Found {
   if (/^application\/([a-z.+-]+\+)?json/i.test(contentType)) return readJson(plain);
@@ -232,7 +235,7 @@ function foundIn(plain: Buffer, scan: Extract<JsonScan, { kind: "object" }>): Fo
   const model = members[0];
   const stream = members[1];
   const value = model === undefined ? undefined : valueOrRefuse(plain, model);
-  // `null` counts as absent: allowed where the model is optional, refused as missing where it is required.
+  // `null` counts as absent: it is allowed where the model is optional, and refused as missing where it is required.
   if (value !== undefined && value !== null && typeof value !== "string") {
     throw new GatewayError("invalid_request", "The model must be a string.", { param: "model" });
   }
@@ -267,8 +270,8 @@ function readForm(plain: Buffer, boundary: string): Found {
 }
 
 /**
- * Finds the model of a batch. Each entry names one, and all of them must have the same provider, because a request goes to one
- * provider.
+ * Finds the model of a batch. Each entry names a model, and all of them must have the same provider, because a request is sent to
+ * one provider.
  */
 function readBatch(snapshot: Snapshot, plain: Buffer, held: Holding): Found {
   const found = readJson(plain);

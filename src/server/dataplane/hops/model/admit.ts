@@ -1,7 +1,7 @@
 /**
- * Decides which channels may carry a request of this caller. A failover candidate is checked like the first provider, at the
- * time it is needed; one that may not be used is skipped. Source: specification document 3 (`failover`, `access_rules[]`,
- * `profiles[]`); design decisions, section 2 (`suspended`).
+ * Decides which channels may serve a request of this caller. A failover candidate is checked like the first provider, when it is
+ * needed; one that may not be used is skipped. Source: specification document 3 (`failover`, `access_rules[]`, `profiles[]`);
+ * design decisions, section 2 (`suspended`).
  */
 import { GatewayError } from "../../../../base/index.ts";
 import type { Loss } from "../../../core/dialects/index.ts";
@@ -22,9 +22,9 @@ import { type Sealing, type TranslatedCall, translateCall } from "./translated-c
 export interface Admitted {
   readonly provider: Provider;
   readonly channel: UpstreamChannel;
-  /** Model as sent to this provider; `undefined` on a route without a model. */
+  /** Model name sent to this provider; `undefined` on a route without a model. */
   readonly model: string | undefined;
-  /** Capabilities that the request uses and that the channel cannot express. */
+  /** Capabilities that the request uses but that the channel cannot express. */
   readonly lost: readonly Loss[];
   /** Translated request; `undefined` if the channel speaks the client's dialect. */
   readonly translated: TranslatedCall | undefined;
@@ -33,7 +33,7 @@ export interface Admitted {
 /** Admitted candidates: the addressed provider, or its replacement, then its failover list without skipped providers. */
 export interface AdmittedList {
   readonly first: Admitted;
-  /** Returns a candidate; positions count from 0. It checks as many providers as needed, each of them once. */
+  /** Returns the candidate at a position, counted from 0. Checks as many providers as needed, each of them once. */
   at(position: number): Admitted | undefined;
   /** Returns false if `at` returns `undefined` for the position. */
   mayHave(position: number): boolean;
@@ -48,7 +48,7 @@ export interface AdmittedList {
 
 export interface Governed extends RouteCaller {
   readonly requestId: string;
-  /** `undefined` if nothing can be suspended (flag mode). */
+  /** Current suspensions; `undefined` if nothing can be suspended (flag mode). */
   readonly suspensions: Suspensions | undefined;
   /** Seals reasoning for the caller; `undefined` unless the request is for the Responses API. */
   readonly sealing: Sealing | undefined;
@@ -57,7 +57,10 @@ export interface Governed extends RouteCaller {
 
 type Outcome =
   | { readonly kind: "admitted"; readonly admitted: Admitted }
-  /** `passed`: the next provider may replace this one. `refused`: the first provider's refusal ends the request. */
+  /**
+   * Refusal by a provider. `passed`: the next provider may replace it. `refused`: the refusal of the first provider ends the
+   * request.
+   */
   | { readonly kind: "passed" | "refused"; readonly error: GatewayError };
 
 const NONE: readonly string[] = [];
@@ -107,7 +110,7 @@ export function admit(snapshot: Snapshot, target: Target, governed: Governed): A
   throw primary.kind === "passed" ? primary.error : new Error("a candidate that was admitted is not there");
 }
 
-/** Checks a failover candidate between attempts. A candidate whose decision cannot be recorded is skipped, too. */
+/** Checks a failover candidate between attempts. A candidate whose decision cannot be recorded is skipped as well. */
 function judgeNext(provider: Provider, target: Target, beside: readonly string[], governed: Governed): Outcome {
   try {
     return judge(provider, target, beside, governed);
@@ -147,8 +150,8 @@ function judge(provider: Provider, target: Target, beside: readonly string[], go
 }
 
 /**
- * Returns the refusal for a pool without the required subset. The rest of the pool must not serve the request: a confined
- * caller stays confined on failover, too.
+ * Returns the refusal for a pool without the required subset. The rest of the pool must not serve the request, and neither must a
+ * failover provider.
  */
 const withoutSubset = ({ name }: Provider, subset: string): GatewayError =>
   new GatewayError(

@@ -1,4 +1,4 @@
-/** Status and headers of an answer. They are held back until the first byte that may be shown. */
+/** Holds the status and headers of an answer until the first byte that may be sent. */
 import { performance } from "node:perf_hooks";
 import { type AnswerType, isBodiless, type Mending, typeOf } from "../../../answers/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
@@ -44,21 +44,21 @@ export class AnswerHead {
     this.#headers = headersOf(this.#headers, { isDecoded: true, length });
   }
 
-  /** Calls `open` if the head of a stream is still held back after `ms` milliseconds; 0 for never. */
+  /** Calls `open` if the head of a stream is still held back after `ms` milliseconds; 0 means never. */
   whenSilent(ms: number, open: () => void): void {
     if (ms > 0 && this.type.name === "text/event-stream" && this.#status < 300) {
       this.#silence = setTimeout(open, ms).unref();
     }
   }
 
-  /** Counts the time since the last call as time spent waiting for the provider. */
+  /** Counts the time since the last call as time of waiting for the provider. */
   waited(): void {
     const now = performance.now();
     this.#exchange.waited(now - this.#cameAt);
     this.#cameAt = now;
   }
 
-  /** Sends the head. Called once. Throws if the headers cannot be written. */
+  /** Sends the head. Must be called once. Throws if the headers cannot be written. */
   send(mending: Mending): void {
     this.#isSent = true;
     clearTimeout(this.#silence);

@@ -28,8 +28,8 @@ export interface Inspecting extends Recording {
 
 export interface InspectedDownstream extends Downstream {
   /**
-   * Whether the answer is decoded from a content encoding. Its decoded size is only known at the end, so nothing of an answer
-   * that is not a stream is shown before.
+   * Whether the answer is decoded from a content encoding. Its decoded size is only known at the end, so an answer that is not a
+   * stream is sent only then.
    */
   isDecoded: boolean;
   /** Returns a promise that resolves when the inspection of the answer has ended, or `undefined` if it has already. */
@@ -50,7 +50,7 @@ export class AnswerRecord {
     this.#span = to.span?.inspection("response");
   }
 
-  /** Lists the rules that have acted so far in the headers, which are about to be sent. */
+  /** Adds the rules that have acted so far to the headers, which are about to be sent. */
   tellHeaders(): void {
     if (!this.#isSettled) this.#tell(actedIn(this.#answer.judged.guarded.judgement?.decisions ?? []));
   }

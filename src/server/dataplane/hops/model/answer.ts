@@ -20,16 +20,16 @@ import type { AnswerMeter } from "../../metering/index.ts";
 /** Maximum size of a JSON answer that is edited; a larger one passes unchanged. Models lists and completions are far smaller. */
 const MAX_REWRITTEN_BYTES = 32 << 20;
 
-/** `over`: nothing more is sent to the client. */
+/** Processing mode. `over`: nothing more is sent to the client. */
 type Mode = "pass" | "events" | "whole" | "over";
 
 export interface Rewrites {
   readonly edits: AnswerEdits | undefined;
-  /** Applied to a whole JSON body after the edits. */
+  /** Extends a whole JSON body after the edits. */
   readonly extend: ((body: Buffer) => Buffer) | undefined;
   /** Reads the original answer, before it is edited. */
   readonly meter: AnswerMeter | undefined;
-  /** Accounts for the memory held for the answer. */
+  /** Memory account of the answer. */
   readonly holding: Holding;
 }
 
@@ -38,8 +38,8 @@ export function rewriting(to: Downstream, rewrites: Rewrites): Downstream {
 }
 
 /**
- * A class rather than an object literal, because each evaluation of a literal with a getter creates a new hidden class, and
- * there is one object per request.
+ * This is a class because there is one object per request: each evaluation of a literal with a getter would create a new hidden
+ * class.
  */
 class Rewriting extends Passing {
   readonly #edits: AnswerEdits | undefined;
@@ -48,7 +48,7 @@ class Rewriting extends Passing {
   readonly #holding: Holding;
   #mode: Mode = "pass";
   #shown: ReturnType<AnswerMeter["started"]> = "nothing";
-  /** `undefined` unless events are parsed. */
+  /** Splitter of the stream; `undefined` unless events are parsed. */
   #splitter: SseSplitter | undefined;
   /** Accounted bytes of the incomplete event. */
   #eventBytes = 0;

@@ -7,7 +7,10 @@ import { Gathering } from "../../../memory/index.ts";
 import type { Downstream } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
 
-/** Buffered bytes from which on the upstream must wait. Bytes that arrive despite this are accepted up to `MAX_HELD_BYTES`. */
+/**
+ * Number of buffered bytes from which on the upstream must wait. Bytes that arrive nevertheless are accepted up to
+ * `MAX_HELD_BYTES`.
+ */
 const MAX_READY_BYTES = 64 << 10;
 const MAX_HELD_BYTES = 64 << 20;
 
@@ -15,7 +18,7 @@ type Client = Downstream & Pick<Exchange, "cutOff" | "holding">;
 
 /**
  * Runs `forward` in parallel with `verdict` and waits for both. Rejects as `forward` does, after the verdict. If the verdict is
- * an error, that is the answer whatever the upstream says, and the call ends.
+ * an error, it becomes the answer and the call of the upstream ends.
  */
 export async function whileJudged(
   client: Client,
@@ -111,7 +114,7 @@ class Awaiting implements Downstream {
     }
     const { bytes } = this.#held;
     const hasRoom = bytes === 0 || this.#to.write(this.#held.take());
-    // Bytes that the client has not taken yet stay accounted until the exchange ends.
+    // Bytes that the client has not received yet stay accounted until the exchange ends.
     if (hasRoom) this.#to.holding.release(bytes);
     if (this.#end !== undefined) this.#end();
     else if (hasRoom && this.#isPaused) this.#drain?.();

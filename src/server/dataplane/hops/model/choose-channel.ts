@@ -1,5 +1,5 @@
 /**
- * Chooses the channel of a provider that carries a request, and determines what is lost on it.
+ * Chooses the channel of a provider that serves a request, and determines which capabilities are lost on it.
  *
  * Source: design decisions, section 6 (choice among channels: no loss first, then own surface, then same dialect, then order of
  * definition); specification document 3 (`channels`, `caps`, `require_caps`, `on_fidelity_loss`).
@@ -28,13 +28,13 @@ export interface ChosenChannel {
   readonly channel: UpstreamChannel;
   /** Route by which the channel serves the request after translation; `undefined` if the request is sent in its own form. */
   readonly counterpart: Counterpart | undefined;
-  /** Lost capabilities that the request uses, hard and soft. */
+  /** Capabilities that the request uses and that are lost, hard and soft. */
   readonly lost: readonly Loss[];
 }
 
 /**
- * Loss of unsigned thinking from another provider in the history: providers of the messages dialect refuse it, so the rest is
- * sent.
+ * Loss of unsigned thinking that another provider left in the history. Providers of the messages dialect refuse it, so the
+ * request is sent without it.
  */
 export const UNSIGNED_THINKING: Loss = { capability: "hint", isHard: false, place: "messages" };
 
@@ -52,16 +52,16 @@ const PASSING: ReadonlySet<Loss> = new Set([UNSIGNED_THINKING, NO_THREAD, SEALED
 const NOTHING_LOST: readonly Loss[] = [];
 
 /**
- * Returns the losses that are removed from the request. An untranslated request is otherwise sent unchanged, whatever the
- * channel makes of it.
+ * Returns the losses that are removed from the request. Apart from these, an untranslated request is sent unchanged, whatever the
+ * channel supports.
  */
 export function leftOut(lost: readonly Loss[], isTranslated: boolean): readonly Loss[] {
   return isTranslated || lost.length === 0 ? lost : lost.filter((it) => it.isStripped === true || PASSING.has(it));
 }
 
 /**
- * Returns the best channel. `model`: as sent to the provider. Throws `fidelity_loss`, `thread_not_found` or, if the body must
- * be parsed, `invalid_request`.
+ * Returns the best channel. `model`: model name sent to the provider. Throws `fidelity_loss`, `thread_not_found` or, if the body
+ * must be parsed, `invalid_request`.
  */
 export function chooseChannel(
   provider: Provider,
@@ -80,7 +80,7 @@ export function chooseChannel(
     if (served === undefined) continue;
     const counterpart = served === "as_it_is" ? undefined : served;
     const isOther = counterpart !== undefined;
-    // The model's maker gets untranslated requests unchecked, because it knows best which of the fields the model accepts.
+    // The model's maker gets untranslated requests unchecked, because it knows which fields the model accepts.
     const isJudged = isOther || !listed.isOwnSurface || requireCaps.length > 0;
     const channel = isJudged && model !== undefined ? listed.forModel(model) : listed;
     const missing = requireCaps.length === 0 ? undefined : requireCaps.find((name) => !channel.claims(name));
@@ -120,7 +120,7 @@ function strippedOf(
   return withoutStripped(lost, { form, to: counterpart?.form ?? form, request: content.source.value, stripped });
 }
 
-/** Makes every loss of a capability that the profile requires a hard one. */
+/** Makes losses of capabilities that the profile requires hard. */
 function withRequired(lost: readonly Loss[], required: readonly string[]): readonly Loss[] {
   if (required.length === 0 || lost.length === 0) return lost;
   return lost.map((loss) => (required.includes(loss.capability) ? { ...loss, isHard: true } : loss));
@@ -173,7 +173,7 @@ function lostOf(
 }
 
 /**
- * Penalty for translating a Responses request: a channel with a native Responses API keeps state that others cannot, so it
+ * Rank penalty for translating a Responses request. A channel with a native Responses API keeps state that others cannot, so it
  * comes first regardless of losses.
  */
 const SECOND_CHOICE = 16;
@@ -191,7 +191,7 @@ function rankOf(
 const SEND_ALL = "send the whole conversation as `input`, or ask for another model";
 const COUNT_SELF = "count by the `usage` of answers, or ask for another model";
 
-/** Missing capability and advice for routes that only some channels serve. */
+/** Missing capability and advice, for routes that only some channels serve. */
 const NEEDS: ReadonlyMap<string, { readonly param: string; readonly advice: string }> = new Map([
   ["responses_compact", { param: "compaction", advice: "ask for a summary by a request of its own, or another model" }],
   ["conversations", { param: "stored_responses", advice: SEND_ALL }],
@@ -232,8 +232,8 @@ function wouldLose(
 }
 
 /**
- * Returns the refusal of a thread. On this code the official SDK sends the whole conversation again, as a new thread or without
- * one.
+ * Returns the refusal of a thread. On this code the official SDK sends the whole conversation again, as a new thread or without a
+ * thread.
  */
 function noThread(needsHistory: boolean): GatewayError {
   const why = needsHistory

@@ -1,4 +1,4 @@
-/** Decodes an answer that has a content encoding although none was requested. */
+/** Decodes an answer that has a content encoding, although none was requested. */
 import { GatewayError } from "../../../../base/index.ts";
 import { UnreadableAnswer } from "../../../answers/index.ts";
 import { decode } from "../../../coding/index.ts";

@@ -1,8 +1,8 @@
-/** Runs work on an answer that may be asynchronous, and makes the provider wait meanwhile. */
+/** Runs work on an answer that may be asynchronous. The provider must wait meanwhile. */
 import type { Later } from "../../../core/guardrails/index.ts";
 
 export interface DrivingPorts {
-  /** Called when some work is done and its result can be shown. */
+  /** Called when some work is done and its result can be sent. */
   readonly out: () => void;
   readonly fail: (error: unknown) => void;
   readonly isOver: () => boolean;
@@ -12,9 +12,9 @@ export class DrivenWork {
   readonly #ports: DrivingPorts;
   /** Number of running tasks. */
   #pending = 0;
-  /** Whether the client is slow. */
+  /** Whether the client's buffer is full. */
   #isFull = false;
-  /** Lets the provider continue. */
+  /** Resumes reading from the provider. */
   #resume: (() => void) | undefined;
 
   constructor(ports: DrivingPorts) {
@@ -35,7 +35,7 @@ export class DrivenWork {
     if (this.#pending === 0) this.#resume?.();
   }
 
-  /** Runs `work`, shows its result and then calls `next`. Returns false if the provider must wait until it is resumed. */
+  /** Runs `work`, sends its result and then calls `next`. Returns false if the provider must wait until it is resumed. */
   drive(work: () => Later<void>, next?: () => void): boolean {
     const { out, fail, isOver } = this.#ports;
     if (isOver()) return true;

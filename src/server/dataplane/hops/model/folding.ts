@@ -9,7 +9,7 @@ import { lowerCase } from "../../headers.ts";
 /** Maximum size of a folded stream. No real completion is larger. */
 const MAX_STREAM_BYTES = 32 << 20;
 
-/** Headers that describe the bytes of the stream. Source: RFC 9110; RFC 9530; RFC 3230. */
+/** Headers that describe the bytes of the stream, and not the whole answer. Source: RFC 9110; RFC 9530; RFC 3230. */
 const OF_THE_STREAM: ReadonlySet<string> = new Set([
   ...["content-type", "content-length", "content-digest", "repr-digest", "digest", "content-md5", "etag"],
   "cache-control",
@@ -27,9 +27,9 @@ export const foldedForm = ({ name }: Pick<Route, "name">): FoldedForm | undefine
 
 export interface FoldingOptions {
   readonly form: FoldedForm;
-  /** Accounts for the memory held for the answer. */
+  /** Memory account of the answer. */
   readonly holding: Holding;
-  /** Receives the milliseconds spent waiting for the rest of the answer, which are not overhead of the gateway. */
+  /** Receives the time of waiting for the rest of the answer, in milliseconds, which is not overhead of the gateway. */
   readonly waited: (ms: number) => void;
 }
 
@@ -42,7 +42,7 @@ interface Head {
 
 class FoldedAnswer extends Passing {
   readonly #options: FoldingOptions;
-  /** `undefined` if the answer is not a stream and passes unchanged. */
+  /** Head of the answer; `undefined` if the answer is not a stream and passes unchanged. */
   #head: Head | undefined;
   #held: Gathering | undefined;
   #begunAt = 0;

@@ -48,16 +48,18 @@ export interface Forwarding {
   readonly snapshot: Snapshot;
   readonly standing: Standing;
   readonly meter: Meter | undefined;
-  /** Accounts for memory held for the request. */
+  /** Memory account of the request. */
   readonly held: Holding;
-  /** `undefined` unless the request is for the Responses API. */
+  /** Caller of the Responses API; `undefined` for other requests. */
   readonly asResponse: ResponseCaller | undefined;
   readonly ports: Ports;
-  /** `undefined` if guardrails do not inspect the answer. */
+  /** Inspection of the answer; `undefined` if guardrails do not inspect it. */
   readonly answering?: Inspecting | undefined;
 }
 
-/** Returns the receiver of a candidate's answer. `remembering`: receives items of the answer as they are shown. */
+/**
+ * Returns the receiver of a candidate's answer. `remembering` receives the items of the answer as they are sent to the client.
+ */
 type Client = (isTranslated: boolean, remembering?: Remembering) => Downstream;
 
 /**
@@ -120,7 +122,7 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
       exchange.asked = `Provider ${provider.name}`;
       exchange.onUnreadable = unreadable;
       exchange.use?.asked(provider.name, model);
-      // Also counts the usage of the previous attempt, which belongs to its own provider.
+      // This also counts the usage of the previous attempt, which belongs to its own provider.
       meter?.attempting(provider, model, channel.dialect);
       measured = ports.statistics?.of(provider.name, labels.model);
       measured?.begun(isRetry);
@@ -172,7 +174,7 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
   });
 }
 
-/** If guardrails hold nothing back, a failing stream ends with frames that continue what was already sent. */
+/** Sets the last frames of a failing stream, which continue the frames already sent if guardrails hold nothing back. */
 const endsAs =
   (exchange: Exchange) =>
   (stream: StreamTranslation): void => {
@@ -192,8 +194,8 @@ function candidatesOf(admitted: AdmittedList, forwarding: Forwarding, client: Cl
 }
 
 /**
- * Returns the method of the upstream request. HEAD of a models route becomes GET: the answer's length is only known after it
- * was read, and some providers do not support HEAD there.
+ * Returns the method of the upstream request. HEAD of a models route becomes GET, because the answer's length is only known after
+ * it was read and some providers do not support HEAD there.
  */
 const askedOf = ({ name }: Route, method: string): string =>
   method === "HEAD" && (name === "models" || name === "model") ? "GET" : method;
@@ -205,7 +207,7 @@ const askedOf = ({ name }: Route, method: string): string =>
 const maybeError = ({ usage, form, modelRequired, name }: Route): boolean =>
   name === "models" || (name !== "compat_other" && (usage !== "none" || form !== undefined || modelRequired));
 
-/** Returns whether the deployment governs the request or pays for it. Otherwise answers pass byte for byte. */
+/** Returns whether the gateway governs the request or pays for it. Answers of other requests pass byte for byte. */
 const isOurs = ({ channel }: Admitted, { ports, answering, meter }: Forwarding): boolean =>
   ports.governing !== undefined || answering !== undefined || meter !== undefined || channel.credential !== undefined;
 
@@ -248,7 +250,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
           extend,
           streams,
           requestId,
-          // With guardrails, only what they released is remembered.
+          // With guardrails, only released items are remembered.
           remembering: answering === undefined ? remembering : remembering && { ...remembering, remember: undefined },
           began,
           meter,
@@ -266,7 +268,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
           retypes: route.form !== undefined,
         };
       }
-      // Answers are only parsed if something depends on it.
+      // Answers are only parsed if something depends on their content.
       const mapsErrors = isOurs(admitted, forwarding);
       const looksInside = (meter !== undefined || mayMove || mapsErrors) && maybeError(route);
       const reads = isList || meter !== undefined || (mayMove && looksInside);

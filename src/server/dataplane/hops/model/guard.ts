@@ -21,10 +21,13 @@ export interface RouteCaller {
   readonly isInspected: boolean;
 }
 
-/** Cause shown in lists of refusals for a caller with guardrails. */
+/** Cause that lists of refusals show for a caller with guardrails. */
 const NOT_INSPECTED = { kind: "guardrail", name: "sessions and batches are not inspected" } as const;
 
-/** Checks the route. `beside`: result of `namedBeside`. Throws `policy_denied`, `model_not_allowed` or `invalid_request`. */
+/**
+ * Checks whether the caller may use the route. `beside`: result of `namedBeside`. Throws `policy_denied`, `model_not_allowed` or
+ * `invalid_request`.
+ */
 export function guardRoute(target: Target, beside: readonly string[], { standing, isInspected }: RouteCaller): void {
   const { route, model, plain, isUnread } = target;
   const { isRestricted, profile, governance } = standing;
@@ -44,7 +47,7 @@ export function guardRoute(target: Target, beside: readonly string[], { standing
       by: NOT_INSPECTED,
     });
   }
-  // Rules were evaluated for one model only, so if a rule reads the model, there can be no other.
+  // Rules were evaluated for one model only, so no other model is allowed if a rule reads the model.
   const mayFallBack = policy.readsModel ? NO_MODEL : allows;
   if (mayFallBack !== undefined && !target.fallbacks.every((it) => areAllowed(plain, it, mayFallBack))) {
     throw new GatewayError("model_not_allowed", OTHERS, { param: "model" });

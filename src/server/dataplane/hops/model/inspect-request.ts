@@ -1,7 +1,7 @@
 /**
  * Applies guardrails to a model request, which is passed, rewritten or refused. This happens once, in the client's dialect and
- * before a channel is prepared, so that translation and failover only see what was passed. Source: design decisions, section
- * 11.
+ * before a channel is prepared, so that translation and failover only see the inspected request. Source: design decisions,
+ * section 11.
  */
 import { GatewayError } from "../../../../base/index.ts";
 import { readTexts } from "../../../core/dialects/index.ts";
@@ -32,7 +32,7 @@ export interface Inspecting {
 export interface InspectedRequest {
   /** Target to serve: the original one, or a new one if texts were rewritten. */
   readonly target: Target;
-  /** Inspection state, whose placeholder numbers also apply to the answer. */
+  /** Inspection state. The answer uses the same placeholder numbers. */
   readonly occasion: Occasion;
   readonly verdict: BesideVerdict;
 }
@@ -60,7 +60,7 @@ export async function inspectRequest(
   for (const what of texts?.uninspected ?? []) sinks.metrics.uninspected(what);
   const said = texts === undefined ? NO_SEGMENTS : [...texts.texts, ...texts.seams].map(segmentOf);
   const beside = envelopeSegments(guard, exchange.request.rawHeaders, target.query);
-  // Texts of the body come first, so that their changes keep the same indexes.
+  // Texts of the body come first, so that changes keep their indexes.
   const segments = beside.length === 0 ? said : [...said, ...beside];
   const occasion: Occasion = {
     variables: variablesOf(target, standing),
@@ -75,22 +75,22 @@ export async function inspectRequest(
   const body = texts === undefined || changes === undefined ? plain : texts.rewrite(changes);
   const inspected = body === plain ? target : rewrittenTarget(body);
   const verdict = judgeBeside();
-  // Otherwise detectors that run in parallel with the call still read the texts.
+  // With a verdict, detectors that run in parallel with the call still read the texts.
   if (verdict === undefined) held.release(reading);
   return { target: inspected, occasion, verdict };
 
   function rewrittenTarget(body: Buffer): Target {
     held.hold(body.length);
     const { contentType } = target;
-    // Positions in the rewritten body differ, so it is addressed again.
+    // Positions in the rewritten body differ, so the target is determined again.
     const rewritten = address(snapshot, target, { contentType, original: body, plain: body, held });
     return { ...rewritten, isRewritten: true };
   }
 }
 
 /**
- * Returns the variables for guardrail conditions. Written out because spreading an object is slower than evaluating all rules
- * of a policy.
+ * Returns the variables for guardrail conditions. They are written out, because spreading an object is slower than evaluating all
+ * rules of a policy.
  */
 export const variablesOf = ({ model, route }: Target, { variables, profile }: Standing): GuardrailVariables => ({
   key: variables.key,

@@ -1,4 +1,4 @@
-/** Headers of an answer whose body was inspected. */
+/** Adapts the headers of an answer whose body was inspected. */
 import { HEADERS_OF_THE_BODY, inUtf8, type Mending } from "../../../answers/index.ts";
 import { lowerCase } from "../../headers.ts";
 
@@ -13,9 +13,9 @@ export function headersOf(headers: readonly string[], mending: Mending): readonl
     if (lower === "content-length") {
       if (!isStream) kept.push(name, String(length));
     } else if (isDecoded && lower === "content-encoding") {
-      // Dropped: the body was decoded.
+      // This header is dropped, because the body was decoded.
     } else if (HEADERS_OF_THE_BODY.has(lower)) {
-      // Dropped: it describes the original bytes.
+      // This header is dropped, because it describes the original bytes.
     } else if (isTranscoded && lower === "content-type") {
       kept.push(name, inUtf8(value));
     } else kept.push(name, value);

@@ -1,8 +1,8 @@
 /**
  * Applies guardrails to an answer as the last stage before the client, so that the inspected text is the text that is sent,
- * whatever provider and channel it came from. Headers are held back until the first byte that may be shown, so that an answer
- * refused before it has an error status. Source: design decisions, section 11; guardrails reference, 5.3; specification
- * document 3, `response`.
+ * whatever provider and channel it came from. Headers are held back until the first byte that may be sent, so that an answer
+ * refused before it has an error status. Source: design decisions, section 11; guardrails reference, 5.3; specification document
+ * 3, `response`.
  */
 import { GatewayError } from "../../../../base/index.ts";
 import {
@@ -33,7 +33,7 @@ export function inspecting(to: Downstream, exchange: Exchange, options: Inspecti
   return new InspectedAnswer(to, exchange, options);
 }
 
-/** `head`: the kind of the body is not known yet. `over`: nothing more is sent to the client. */
+/** Processing mode. `head`: the kind of the body is not known yet. `over`: nothing more is sent to the client. */
 type Mode = "head" | "encoded" | BodyKind | "passing" | "over";
 
 class InspectedAnswer implements InspectedDownstream {
@@ -48,13 +48,13 @@ class InspectedAnswer implements InspectedDownstream {
     isOver: () => this.#isOver(),
   });
   #mode: Mode = "head";
-  /** `undefined` until the provider answers. */
+  /** Head of the answer; `undefined` until the provider answers. */
   #start: AnswerHead | undefined;
   /** First bytes of a body whose kind is not known yet. */
   #head: Buffer = NO_BYTES;
   #held: Gathering | undefined;
   isDecoded = false;
-  /** `undefined` unless the answer is a stream. */
+  /** Inspected events; `undefined` unless the answer is a stream. */
   #events: AnswerEvents | undefined;
   /** Accounted bytes of the stream, including the incomplete event. */
   #heldBytes = 0;
@@ -254,7 +254,7 @@ class InspectedAnswer implements InspectedDownstream {
     this.#start?.decoded(plain.length);
     this.#mode = "head";
     this.write(plain);
-    // The answer is now passed, or inspected from here on.
+    // From here on the answer is passed or inspected.
     if (!this.#isOver()) this.end();
   }
 
@@ -293,20 +293,22 @@ class InspectedAnswer implements InspectedDownstream {
     this.#to.end();
   }
 
-  /** Passes the answer unchanged, since there is nothing left to inspect. */
+  /** Passes the answer unchanged, because there is nothing left to inspect. */
   #pass(): void {
     this.#record?.settle();
     this.#mode = "passing";
     this.#open({});
   }
 
-  /** Inspects all events of one read before any of them is shown, because an error status is clearer than an error event. */
+  /**
+   * Sends all events of one read together once all of them are inspected, because an error status is clearer than an error event.
+   */
   #outSoon(): void {
     if (this.#events === undefined || this.#isEnded || this.#start?.isSent === true) this.#out();
     else queueMicrotask(() => this.#out());
   }
 
-  /** Sends what may be shown, or refuses the answer. */
+  /** Sends the released bytes, or refuses the answer. */
   #out(): void {
     if (this.#isOver()) return;
     const events = this.#events;
@@ -340,7 +342,7 @@ class InspectedAnswer implements InspectedDownstream {
     }
   }
 
-  /** Sends the head after a long silence, and a sign of life if the stream is buffered. */
+  /** Sends the head after a long silence, and a heartbeat if the stream is buffered. */
   #stayAlive(): void {
     this.#open({ isStream: true });
     if (!this.#isOver() && this.#events?.isBuffering === true) this.#to.write(SIGN_OF_LIFE);
@@ -352,7 +354,7 @@ class InspectedAnswer implements InspectedDownstream {
     this.#exchange[this.#isEnded ? "endAs" : "cutOff"](error, stamp);
   }
 
-  /** Fails an answer that cannot be read or for which no memory is left. */
+  /** Fails an answer that cannot be read or exceeds the memory budget. */
   #fail(error: unknown): void {
     if (this.#isOver()) return;
     this.#record?.settle();
@@ -364,7 +366,7 @@ class InspectedAnswer implements InspectedDownstream {
     if (!this.#isEnded) this.#leave?.();
   }
 
-  /** Returns false if the memory budget is exhausted and the answer was refused. */
+  /** Runs `hold`. Returns false if the memory budget is exhausted and the answer was refused. */
   #orRefuse(hold: () => void): boolean {
     try {
       hold();

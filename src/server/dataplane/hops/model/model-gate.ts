@@ -6,23 +6,23 @@ import { isUtf8 } from "node:buffer";
 import { type Member, memberValue, scanObject } from "../../../core/dialects/index.ts";
 
 /**
- * Member with the name of a model, and the objects in which it can occur in a client event: the event itself, its response, its
- * session, and below that the transcription of the caller's speech in the older and newer form of a session.
+ * Member that names a model, and the objects in which it can occur in a client event: the event itself, its response, its
+ * session, and within that the transcription of the caller's speech in the older and newer form of a session.
  */
 const NAME = "model";
 const HOLDERS = ["response", "session", "input_audio_transcription", "audio", "input", "transcription"];
 const MAX_LEVELS = 5;
 
-/** Case-insensitive, like some JSON parsers. */
+/** Matches the member's name, case-insensitively because some JSON parsers ignore case. */
 const QUOTED = /"model"/i;
-/** Length up to which a message is searched for a model; a longer one is always parsed. */
+/** Maximum size of a message that is searched for a model instead of being parsed. */
 const MAX_SEARCHED_BYTES = 1 << 20;
-/** Escapes can spell any character of a member's name in JSON. */
+/** Beginning of an escape, which can spell any character of a member's name in JSON. */
 const ESCAPE = Buffer.from("\\u");
 
 export type ModelGate = (message: Buffer, isBinary: boolean) => boolean;
 
-/** Returns a gate that tells whether a message may pass. A message that parsers may read differently may not. */
+/** Returns a gate that tells whether a message may pass. A message that different parsers may read differently may not. */
 export function modelGate(allows: (model: string) => boolean): ModelGate {
   const mayName = (bytes: Buffer, level: number): boolean => {
     const scan = scanObject(bytes, level < MAX_LEVELS ? [NAME, ...HOLDERS] : [NAME], true);

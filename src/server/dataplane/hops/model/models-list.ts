@@ -1,7 +1,7 @@
 /**
  * Answers `GET /v1/models` in the shape of either dialect: the default provider's list, if it has one, plus the exact names and
- * aliases of all providers, restricted to the models that the caller may use. Also answers `GET /v1/models/{id}`. Clients see
- * names that they can send back.
+ * aliases of all providers, restricted to the models that the caller may use. Also answers `GET /v1/models/{id}`. The listed
+ * names can be used in requests.
  */
 import { type Dialect, memberValue, replaceValue, scanObject, translateModels } from "../../../core/dialects/index.ts";
 import { llmVariables } from "../../../core/policy/variables/index.ts";
@@ -18,7 +18,7 @@ export interface ListedModel {
 
 export interface ListChange {
   readonly listed: readonly ListedModel[];
-  /** `undefined` if every model is allowed. */
+  /** Returns whether a model is allowed; `undefined` if every model is. */
   readonly allows: ((model: string) => boolean) | undefined;
 }
 
@@ -53,7 +53,7 @@ export function allowedModels(
   };
 }
 
-/** Returns the list or the model as JSON text if no provider can be asked for it, otherwise `undefined`. */
+/** Returns the list or the model as JSON text; `undefined` if a provider is called for it. */
 export function ownAnswer(
   snapshot: Snapshot,
   method: string | undefined,
@@ -73,7 +73,7 @@ function ownList({ defaultProvider, listed }: Snapshot, { dialect, query }: Plac
   return dialect === "messages" ? translateModels("messages", body, query) : body;
 }
 
-/** Returns one model. A model that the caller may not use takes the normal path, whose refusal gives the reason. */
+/** Returns one model. A model that the caller may not use is handled like other requests, whose refusal gives the reason. */
 function ownModel({ route, listed }: Snapshot, { dialect, path }: Place, allows: () => ListChange["allows"]) {
   const model = listed.find(({ id }) => path === MODELS_PATH + id || path === MODELS_PATH + encodeURIComponent(id));
   if (model === undefined || tellsModels(route(model.id)?.provider)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * This node's part in Responses requests: the caller that remembered items belong to, the replacement of references, and the
- * routes of stored responses, of which the gateway keeps none. Source: Responses reference, 5.1, 5.5 and 11.1.
+ * Handles Responses requests on this node: determines the caller that remembered items belong to, replaces references, and serves
+ * the routes of stored responses, of which the gateway keeps none. Source: Responses reference, 5.1, 5.5 and 11.1.
  */
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -24,8 +24,8 @@ export interface ResponseCaller {
 }
 
 /**
- * Returns `undefined` if the route is not part of the Responses API. Callers that are not authenticated are distinguished by
- * their credential.
+ * Returns the caller, or `undefined` if the route is not part of the Responses API. Callers that are not authenticated are
+ * distinguished by their credential.
  */
 export function responseCaller(
   { route }: Place,

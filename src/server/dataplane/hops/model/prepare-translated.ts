@@ -9,10 +9,13 @@ import { lowerCase, upstreamHeaders } from "../../headers.ts";
 import type { ClientRequest } from "./prepare.ts";
 import type { TranslatedCall } from "./translated-call.ts";
 
-/** Version in which requests may still contain sampling parameters, which clients of other dialects commonly send. */
+/**
+ * Version of the messages API in which requests may still contain sampling parameters, which clients of other dialects commonly
+ * send.
+ */
 const MESSAGES_VERSION = "2023-06-01";
 
-/** Page size that fits all models of a provider. */
+/** Query with a page size that fits all models of a provider. */
 const MODELS_QUERY = "?limit=1000";
 
 /** Headers that belong to a dialect or describe the body before translation. */

@@ -21,9 +21,9 @@ import { NO_THREAD, SEALED_THINKING, UNSIGNED_THINKING } from "./choose-channel.
 
 export interface Prepared {
   readonly request: UpstreamRequest;
-  /** Whether the answer must be readable, so that no content encoding is requested. */
+  /** Whether the answer must be readable. No content encoding is requested then. */
   readonly reads: boolean;
-  /** `undefined` if the answer passes unchanged. */
+  /** Edits of the answer; `undefined` if it passes unchanged. */
   readonly answerEdits: AnswerEdits | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface ClientRequest {
 export interface AnswerReader {
   /** Whether the answer must be readable for a reason other than its edits, such as a models list or metering. */
   readonly reads: boolean;
-  /** Whether guardrails inspect the answer, which must then also be complete. */
+  /** Whether guardrails inspect the answer, which must also be complete then. */
   readonly inspects: boolean;
 }
 
@@ -84,11 +84,11 @@ export function prepare(client: ClientRequest, target: Target, admitted: Admitte
   };
 }
 
-/** Headers for partial content, which would hide parts of an answer from the inspection. */
+/** Headers that request partial content, which would hide parts of an answer from the inspection. */
 const PARTS: readonly string[] = ["range", "if-range"];
 
 /**
- * Digests of the body that the client sent. They would reveal properties of text that guardrails removed. Source: RFC 9530; RFC
+ * Headers with digests of the client's body. They would reveal properties of text that guardrails removed. Source: RFC 9530; RFC
  * 3230; RFC 1864.
  */
 const DIGESTS: readonly string[] = ["content-digest", "repr-digest", "digest", "content-md5"];
@@ -121,7 +121,8 @@ function threadless(edited: Buffer, { original, plain }: Target): Buffer {
 }
 
 /**
- * Removes the beta of threads, which the SDK requests along with the thread. A provider without threads refuses its name, too.
+ * Removes the name of the threads beta, which the SDK sends along with the thread. A provider without threads refuses the name as
+ * well.
  */
 function leaveThreadsOut(pairs: string[]): void {
   for (let at = pairs.length - 2; at >= 0; at -= 2) {

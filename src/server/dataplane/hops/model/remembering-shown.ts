@@ -1,6 +1,6 @@
 /**
- * Remembers the items of an answer as the client was shown them. Guardrails may have changed or withheld some of the provider's
- * text, and the memory must not contain more than the client has seen.
+ * Remembers the items of an answer as they were sent to the client. Guardrails may have changed or withheld some of the
+ * provider's text, and the memory must not contain more than the client has seen.
  */
 import { SseSplitter } from "../../../core/dialects/index.ts";
 import { type Downstream, headerValue, Passing } from "../../../upstream/index.ts";
@@ -15,7 +15,7 @@ export function rememberingShown(to: Downstream, { remember }: Remembering): Dow
 
 class RememberedAnswer extends Passing {
   readonly #remember: NonNullable<Remembering["remember"]>;
-  /** `undefined` if the answer is not a stream. */
+  /** Splitter of the stream; `undefined` if the answer is not a stream. */
   #events: SseSplitter | undefined;
   #isAnswer = false;
   /** Chunks of an answer that is not a stream. */

@@ -1,4 +1,4 @@
-/** Body of a chat, messages or Responses request, parsed on first use and once. */
+/** Parses the body of a chat, messages or Responses request once, on first use. */
 import { GatewayError } from "../../../../base/index.ts";
 import { type Form, type JsonSource, readJson, type Uses, usesOf } from "../../../core/dialects/index.ts";
 import type { Holding } from "../../../memory/index.ts";
@@ -8,18 +8,18 @@ import type { Holding } from "../../../memory/index.ts";
  * text.
  */
 const MAX_VALUES = 1_000_000;
-/** Memory of an empty object in the engine, including its slot in the parent. */
+/** Memory that an empty object takes in the engine, including its slot in the parent, in bytes. */
 const VALUE_BYTES = 64;
 
 export interface RequestText {
-  /** JSON object that `scanObject` accepted. */
+  /** JSON object that `scanObject` has accepted. */
   readonly plain: Buffer;
   /** Results of the scan. */
   readonly mayLose: boolean;
   readonly values: number;
 }
 
-/** Accounts for the memory that parsing takes. Throws `body_too_large` or `overloaded`. */
+/** Holds the memory that parsing takes. Throws `body_too_large` or `overloaded`. */
 export function holdValues({ plain, values }: Omit<RequestText, "mayLose">, held: Holding): void {
   if (values > MAX_VALUES) {
     throw new GatewayError("body_too_large", `The request body holds more than ${MAX_VALUES} JSON values.`);
@@ -28,8 +28,8 @@ export function holdValues({ plain, values }: Omit<RequestText, "mayLose">, held
 }
 
 /**
- * A class rather than an object literal, because each evaluation of a literal with getters creates a new hidden class, and
- * there is one object per request.
+ * This is a class because there is one object per request: each evaluation of a literal with getters would create a new hidden
+ * class.
  */
 export class RequestContent {
   readonly #form: Form;
@@ -54,9 +54,9 @@ export class RequestContent {
     return this.#form;
   }
 
-  /** Returns the capabilities that the request uses. `to`: form in which it would be sent. Throws as `source` does. */
+  /** Returns the capabilities that the request uses. `to`: form in which the request would be sent. Throws as `source` does. */
   usesTo(to: Form): Uses {
-    // Only for a Responses request does the result depend on the form.
+    // The result depends on the target form only for a Responses request.
     const key = this.#form === "responses" ? to : this.#form;
     const known = this.#uses.get(key);
     if (known !== undefined) return known;

@@ -8,7 +8,7 @@ import type { Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
 import { spendingOf } from "./spending.ts";
 
-/** Returns the entry for the usage ledger: the destination of the request as far as known. */
+/** Returns the fields of the usage ledger's entry: the destination of the request, as far as it is known. */
 export const usedAt = ({ provider: { name: provider }, label, route: { name: route } }: Target) =>
   ({ hop: "llm", provider, label, route }) as const;
 

@@ -1,4 +1,4 @@
-/** Budget demand of a request, before it is forwarded. Source: cluster reference, 7.2 rule 1. */
+/** Calculates the budget demand of a request before it is forwarded. Source: cluster reference, 7.2 rule 1. */
 import type { TokenBounds } from "../../../core/budgets/index.ts";
 import { tokenBounds } from "../../../core/dialects/index.ts";
 import type { Spending } from "../../budgets/index.ts";
@@ -8,7 +8,7 @@ import type { Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
 import type { TranslatedCall } from "./translated-call.ts";
 
-/** Returns `undefined` if the route costs nothing or the caller has no budget. */
+/** Returns the demand, or `undefined` if the route costs nothing or the caller has no budget. */
 export function spendingOf(
   target: Target,
   { provider, model = "", translated }: Admitted,
@@ -17,7 +17,7 @@ export function spendingOf(
   const { budget } = standing.profile;
   const { route } = target;
   if (budget === undefined || route.usage === "none") return undefined;
-  // Without a body there is no cost to estimate, but usage that the answer reports is charged.
+  // Without a body no cost can be estimated, but usage that the answer reports is charged.
   const bounds = route.usage === "always" || target.plain.length > 0 ? boundsOf(target, translated) : undefined;
   return {
     rule: budget,
@@ -28,13 +28,13 @@ export function spendingOf(
   };
 }
 
-/** Returns the bounds of the request as sent: translation may have raised or added the output limit. */
+/** Returns the bounds of the request as it is sent: translation may have raised or added the output limit. */
 function boundsOf({ plain, isJson, route }: Target, translated: TranslatedCall | undefined): TokenBounds {
   if (translated === undefined) return tokenBounds(plain, isJson, route);
   return tokenBounds(translated.body, true, translated.route);
 }
 
-/** Returns the name under which costs of similar requests are averaged. Built once for each, because it is a key. */
+/** Returns the name under which costs of similar requests are averaged. Each name is built once, because it is a map key. */
 function averagedAs(
   { route, model, label }: Target,
   { provider, upstreamModel }: Pick<RequestNames, "provider" | "upstreamModel">,
@@ -56,12 +56,12 @@ function averagedAs(
 }
 
 const NO_SIZE = -1;
-/** Exceeds every power of four of a count. */
+/** Factor that is larger than any size class of a token count. */
 const SIZES = 32;
 
 /**
- * Returns the size class of a request. Requests of very different sizes must not share an estimate: the cost of small ones
- * would be reserved for large ones, and charged if those break off. Classes are powers of four, so there are few.
+ * Returns the size class of a request. Requests of very different sizes must not share an estimate: the small cost would be
+ * reserved for large ones, and charged if those break off. Classes are powers of four, so there are few.
  */
 function sizeOf({ input, output, isOutputStated }: TokenBounds): number {
   const power = (tokens: number): number => Math.ceil(Math.log2(tokens + 1) / 2);

@@ -1,4 +1,7 @@
-/** Span attributes of model requests beyond HTTP: what each attempt requests from which provider, and what the answers report. */
+/**
+ * Adds span attributes of model requests to those of HTTP: what each attempt requests from which provider, and what the answers
+ * report.
+ */
 import type { AttemptTracer } from "../../../../base/index.ts";
 import type { Downstream } from "../../../upstream/index.ts";
 import {
@@ -19,7 +22,7 @@ export interface Traced {
   readonly target: Pick<Target, "label" | "model" | "route" | "streams">;
 }
 
-/** Returns `undefined` if traces are not exported. */
+/** Returns the tracer of attempts, or `undefined` if traces are not exported. */
 export function tracedAttempts({ exchange, target }: Traced, meter: Meter | undefined): AttemptTracer | undefined {
   if (exchange.span === undefined) return undefined;
   return inWords(
@@ -29,7 +32,7 @@ export function tracedAttempts({ exchange, target }: Traced, meter: Meter | unde
   );
 }
 
-/** Reads the answer of a traced request for its span while it passes. */
+/** Returns a stage that reads the answer of a traced request for its span as it passes. */
 export function watched(downstream: Downstream, { model }: Pick<Admitted, "model">, { exchange, target }: Traced) {
   if (exchange.span === undefined || operationOf(target.route.name)?.hasReasons !== true) return downstream;
   // The upstream model name is part of the configuration if an alias maps to it.

@@ -1,4 +1,4 @@
-/** Translated request for a channel of another dialect, and the reader for its answer. */
+/** Builds the translated request for a channel of another dialect, and the reader of its answer. */
 import { GatewayError } from "../../../../base/index.ts";
 import {
   type AnswerReading,
@@ -25,7 +25,7 @@ export interface TranslatedCall {
   readonly route: Route;
   /** Path in the channel's dialect, without a query. */
   readonly path: string;
-  /** JSON text; empty if the request has no body. */
+  /** Body as JSON text; empty if the request has none. */
   readonly body: Buffer;
   readonly reading: AnswerReading;
 }
@@ -48,7 +48,7 @@ export interface MadeCall {
   readonly alsoLost: readonly Loss[];
 }
 
-/** Returns the seal for the caller's reasoning, bound to the model that answers. */
+/** Returns the seal of the caller's reasoning, bound to the model that answers. */
 export type Sealing = (answering: Pick<SealBinding, "form" | "maker" | "model">) => ReasoningSeal;
 
 /** Translates a request. Throws `invalid_request`. */

@@ -1,6 +1,6 @@
 /**
  * Translates the answer of a channel of another dialect: a stream event by event, anything else once it is complete. An answer
- * that cannot be read becomes an error in the client's dialect; nothing is guessed.
+ * that cannot be read becomes an error in the client's dialect; missing data is not guessed.
  *
  * Source: dialects reference, 9 and 10.
  */
@@ -24,10 +24,10 @@ import type { AnswerMeter, Shown } from "../../metering/index.ts";
 
 /** Maximum size of an answer that is not a stream. No real completion is larger. */
 const MAX_WHOLE_BYTES = 32 << 20;
-/** Maximum size of an error that is parsed; for a larger one the client only gets its status. */
+/** Maximum size of an error that is parsed. For a larger one the client gets only the status. */
 const MAX_ERROR_BYTES = 1 << 20;
 
-/** Limits of what a provider may send after its answer is complete. Beyond either, the connection is closed. */
+/** Limits for data that a provider sends after its answer is complete. Beyond either, the connection is closed. */
 const MAX_TRAILING_BYTES = 64 << 10;
 const MAX_TRAILING_MS = 1_000;
 
@@ -48,28 +48,31 @@ export interface Translating {
   /** Dialect of the client. */
   readonly dialect: Dialect;
   readonly reading: AnswerReading;
-  /** Applied to a whole answer after translation. */
+  /** Extends a whole answer after translation. */
   readonly extend: ((body: Buffer) => Buffer) | undefined;
   /** Whether the client requested a stream. */
   readonly streams: boolean;
   readonly requestId: string;
   /** Called when a stream has begun. */
   readonly began: ((stream: StreamTranslation) => void) | undefined;
-  /** Set if ids of the answer must identify the node that remembers it; otherwise ids derive from the request's id. */
+  /**
+   * Memory of items; set if ids of the answer must identify the node that remembers it. Otherwise ids derive from the request's
+   * id.
+   */
   readonly remembering: Remembering | undefined;
   /** Reads the original answer; `undefined` if the request is not metered. */
   readonly meter: AnswerMeter | undefined;
-  /** Accounts for the memory held for the answer, until the client has received it. */
+  /** Memory account of the answer, until the client has received it. */
   readonly holding: Holding;
   /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
-  /** Receives the milliseconds spent waiting for the rest of an answer, which are not overhead of the gateway. */
+  /** Receives the time of waiting for the rest of an answer, in milliseconds, which is not overhead of the gateway. */
   readonly waited: (ms: number) => void;
 }
 
 export interface Remembering {
   readonly seed: string;
-  /** `undefined` if the client asked not to store the response. */
+  /** Remembers items of the answer; `undefined` if the client asked not to store the response. */
   readonly remember: AnswerStamp["remember"];
 }
 
@@ -77,7 +80,7 @@ export function translating(to: Downstream, options: Translating): Downstream {
   return new TranslatedAnswer(to, options);
 }
 
-/** `passing`: the status is neither a success nor an error. `over`: nothing more is sent to the client. */
+/** Processing mode. `passing`: the status is neither a success nor an error. `over`: nothing more is sent to the client. */
 type Mode = "stream" | "whole" | "error" | "passing" | "over";
 
 class TranslatedAnswer implements Downstream {
@@ -91,7 +94,7 @@ class TranslatedAnswer implements Downstream {
   #statusText = "";
   #headers: readonly string[] = [];
   readonly #held: Gathering;
-  /** Bytes of the body, including those beyond the limits, which are not held. */
+  /** Size of the body, including bytes beyond the limits, which are not kept. */
   #bodyBytes = 0;
   /** Accounted bytes of the incomplete event. */
   #eventBytes = 0;
@@ -201,7 +204,10 @@ class TranslatedAnswer implements Downstream {
     return hasRoom || translation.state !== "open";
   }
 
-  /** Ends the client's answer without waiting for a provider that keeps sending. One that ends soon keeps its connection. */
+  /**
+   * Ends the client's answer without waiting for a provider that keeps sending. The connection of a provider that ends soon is
+   * kept.
+   */
   #endComplete(): void {
     this.#mode = "over";
     this.#options.meter?.ended();
@@ -264,7 +270,7 @@ class TranslatedAnswer implements Downstream {
     this.#to.end();
   }
 
-  /** Breaks off the answer while the provider is still sending. */
+  /** Breaks off the answer, and the call of the provider, which is still sending. */
   #giveUp(problem: Error): void {
     this.breakOff(problem);
     this.#held.clear();
@@ -309,8 +315,8 @@ class TranslatedAnswer implements Downstream {
   }
 
   /**
-   * Returns the provider's headers without those that describe its body. Its request id is included under the names that the
-   * SDKs of both dialects read.
+   * Returns the provider's headers without those that describe its body. The provider's request id is included under the names
+   * that the SDKs of both dialects read.
    */
   #answerHeaders(type: string, length: number | undefined): string[] {
     const pairs: string[] = [];
@@ -335,7 +341,7 @@ class TranslatedAnswer implements Downstream {
   }
 }
 
-/** Stamp of an answer. The seed is computed on demand, because few answers need one. */
+/** Stamp of an answer. The seed is computed on demand, because few answers need it. */
 class Stamp implements AnswerStamp {
   readonly created: number;
   readonly #requestId: string;
@@ -365,7 +371,7 @@ function problemOf(work: () => void): AnswerProblem | undefined {
 function framesOf(translation: StreamTranslation, { event, data, bytes }: SseEvent): string {
   if (data !== undefined) return translation.state === "open" ? translation.event(event, data) : NOTHING;
   if (bytes.length > MAX_EVENT_BYTES) throw new AnswerProblem("an event of the provider is too long");
-  // A block without data is a comment or a lone field, which serves as a sign of life.
+  // A block without data is a comment or a lone field. It serves as a heartbeat.
   return bytes.length > BLANK_LINE.length && translation.state === "open" ? translation.keepAlive() : NOTHING;
 }
 
@@ -373,5 +379,5 @@ function isOfType(headers: readonly string[], type: string): boolean {
   return headerValue(headers, "content-type")?.toLowerCase().startsWith(type) === true;
 }
 
-/** Decodes a body without the byte order mark that some servers send, as clients do (RFC 8259, section 8.1). */
+/** Decodes a body and removes the byte order mark that some servers send, as clients do (RFC 8259, section 8.1). */
 const textOf = (body: Buffer): string => body.toString("utf8").replace(/^\uFEFF/, "");

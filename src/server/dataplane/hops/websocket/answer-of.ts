@@ -5,7 +5,7 @@
 import { RESPONSE_ENDS, scanObject, stringValue } from "../../../core/dialects/index.ts";
 
 export interface EventPlace {
-  /** `undefined` for an event that belongs to no answer. */
+  /** Name of the answer; `undefined` for an event that belongs to no answer. */
   readonly answer: string | undefined;
   /** Whether this is the last event of the answer. */
   readonly isEnd: boolean;
@@ -19,12 +19,15 @@ const ENDS: ReadonlySet<string> = new Set(["response.done", ...RESPONSE_ENDS]);
 const TRANSCRIPTION = /^conversation\.item\.input_audio_transcription\.(\w+)$/;
 const TRANSCRIBED: ReadonlySet<string> = new Set(["completed", "failed"]);
 
-/** Keeps the current answer, because Responses over WebSocket name it in its first event only. */
+/**
+ * Finds the answers of events. It keeps the current answer, because Responses over WebSocket name the answer in its first event
+ * only.
+ */
 export class AnswerPlaces {
   #current = "";
 
   /**
-   * Returns the place of an event. `answerOf`: returns the answer of an item that an earlier event named. `isUnderWay`: returns
+   * Returns the place of an event. `answerOf` returns the answer of an item that an earlier event named. `isUnderWay` returns
    * whether an answer of this name is open.
    */
   placeOf(

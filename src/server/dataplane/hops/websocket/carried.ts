@@ -1,6 +1,6 @@
 /**
- * Refuses WebSocket sessions where they are not supported with a status that makes clients fall back to HTTP at once. Source:
- * design decisions, section 20 (WebSocket where the route is not carried).
+ * Refuses WebSocket sessions on routes that do not support them, with a status that makes clients fall back to HTTP at once.
+ * Source: design decisions, section 20 (WebSocket where the route is not carried).
  */
 import { asRefusal, type GatewayError } from "../../../../base/index.ts";
 import { findRoute } from "../../../core/dialects/index.ts";
@@ -16,8 +16,8 @@ const RESPONSES = "responses_ws";
 const OVER_HTTP = findRoute("POST", "/v1/responses");
 
 /**
- * Returns the provider for a session without a model. Each event of a Responses session may name another model, while over HTTP
- * each request goes to the provider of its model, so such a session needs a provider that is the only one able to serve it.
+ * Returns the provider for a session without a model. Each event of a Responses session may name another model, and over HTTP
+ * each request goes to the provider of its model. So such a session is only possible if a single provider is able to serve it.
  * Throws `websocket_not_carried`.
  */
 export function modellessSession({ providers, modelless }: Snapshot, { route, dialect }: Place): Routed | undefined {
@@ -28,7 +28,7 @@ export function modellessSession({ providers, modelless }: Snapshot, { route, di
   throw notCarried("The handshake names no model, and more than one provider could serve it", "model");
 }
 
-/** Converts a refusal because no channel fits into the refusal of a session. */
+/** Converts the refusal that no channel fits into the refusal of a session; returns other refusals unchanged. */
 export function asNotCarried(thrown: unknown): GatewayError {
   const refusal = asRefusal(thrown);
   if (refusal.code !== "fidelity_loss") return refusal;
@@ -36,7 +36,7 @@ export function asNotCarried(thrown: unknown): GatewayError {
   return notCarried(why, refusal.param);
 }
 
-/** Returns the refusal to send instead of the upstream's, or `undefined` if the client receives the upstream's. */
+/** Returns the refusal that replaces the upstream's, or `undefined` if the client receives the upstream's. */
 export const inPlaceOf = (status: number, { route }: Pick<Place, "route">): GatewayError | undefined =>
   route.name === RESPONSES && WITHOUT_WEBSOCKET.has(status)
     ? notCarried(`The provider has no WebSocket here (it answered ${status})`)

@@ -1,4 +1,4 @@
-/** Connection of a WebSocket to an upstream behind a forward proxy: a tunnel, for `ws:` too. */
+/** Connects a WebSocket to an upstream behind a forward proxy, through a tunnel even for `ws:`. */
 import type { Duplex } from "node:stream";
 import type { ConnectionOptions } from "node:tls";
 import { createProxyConnection, type ForwardProxy, hostOf, portOf } from "../../../forward-proxy/index.ts";

@@ -1,4 +1,4 @@
-/** Invalid answers to a handshake, and redirects. */
+/** Maps errors of a handshake, such as invalid answers and redirects, to refusals. */
 import { GatewayError } from "../../../../base/index.ts";
 import { ForwardProxyFault } from "../../../forward-proxy/index.ts";
 
@@ -12,8 +12,8 @@ export const redirected = (status: number): GatewayError =>
   );
 
 /**
- * Returns the refusal for an error of `ws` or of the node:http parser about an invalid answer; any other error is a failed
- * connection.
+ * Returns the refusal for an error during the handshake. Errors of `ws` or of the node:http parser mean an invalid answer; any
+ * other error is a failed connection.
  */
 export function handshakeFailure(cause: Error): GatewayError {
   const code = "code" in cause ? String(cause.code) : "";

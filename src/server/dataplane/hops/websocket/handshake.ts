@@ -1,10 +1,10 @@
 /**
- * HTTP part of a WebSocket tunnel: validation of the client's upgrade request, header forwarding, the upstream's handshake, and
- * refusals on the bare socket.
+ * Handles the HTTP part of a WebSocket tunnel: validates the client's upgrade request, forwards headers, performs the upstream's
+ * handshake, and sends refusals on the bare socket.
  *
- * Source: RFC 6455 sections 4.1, 4.2 and 11.3; RFC 9110 section 7.6.1 (hop-by-hop headers); reference, dialects, section 4.1
- * (the credential inside the subprotocol list).
- * Headers are raw name and value pairs, like `rawHeaders` of node:http: order, spelling and repetitions are kept.
+ * Source: RFC 6455 sections 4.1, 4.2 and 11.3; RFC 9110 section 7.6.1 (hop-by-hop headers); reference, dialects, section 4.1 (the
+ * credential inside the subprotocol list). Headers are raw name and value pairs, like `rawHeaders` of node:http: order, spelling
+ * and repetitions are kept.
  */
 import {
   type ClientRequest,
@@ -24,13 +24,15 @@ import { handshakeFailure, isRedirect, redirected } from "./handshake-faults.ts"
 /** Prefix of the subprotocol in which clients that cannot set headers (browsers) send their credential. */
 const CREDENTIAL_PROTOCOL = "openai-insecure-api-key.";
 
-/** Maximum size of an upstream's error body, which is held whole; the rest is cut off. */
+/** Maximum size of an upstream's error body, which is kept in memory. A longer body is truncated. */
 const REFUSAL_BODY_MAX_BYTES = 256 * 1024;
 
-/** Maximum size of data that a client sends before the 101, although it must not; the rest stays in the kernel. */
+/**
+ * Maximum size of data that is read from a client before the 101, although it must not send any; the rest stays in the kernel.
+ */
 const EARLY_MAX_BYTES = 64 * 1024;
 
-/** Time for a refused client to read its answer and close the connection. */
+/** Time that a refused client has to read the answer and close the connection. */
 const REFUSAL_LINGER_MS = 5_000;
 
 const PROTOCOL_LIST_MAX = 32;
@@ -65,7 +67,7 @@ function endToEndHeaders(rawHeaders: readonly string[]): string[] {
 /** Returns whether a header is hidden from the client. */
 export type Hides = (lowerCaseName: string, value: string) => boolean;
 
-/** Returns `ours` followed by `theirs`, without those of `theirs` that are hidden or that `ours` replaces. */
+/** Returns `ours` followed by the headers of `theirs` that are not hidden and that `ours` does not replace. */
 export function withOwnHeaders(ours: readonly string[], theirs: readonly string[], hides?: Hides): string[] {
   const named = new Set(pairs(ours).map(([name]) => name.toLowerCase()));
   const isShown = ([name, value]: readonly [string, string]): boolean =>
@@ -146,11 +148,11 @@ function connectionLines(status: number, headers: readonly string[]): readonly s
 }
 
 export interface ClientWatch {
-  /** Stops watching, leaves the socket paused, and returns what the client has sent so far. */
+  /** Stops watching. Leaves the socket paused and returns the data that the client has sent so far. */
   stop(): Buffer;
 }
 
-/** Keeps reading while the upstream is dialed, because an unread socket does not report that its peer has gone. */
+/** Reads from the client while the upstream is dialed, because an unread socket does not report that its peer has gone. */
 export function watchClient(socket: Duplex, head: Buffer, left: () => void): ClientWatch {
   const early: Buffer[] = [head];
   let earlyBytes = head.length;
@@ -171,9 +173,9 @@ export function watchClient(socket: Duplex, head: Buffer, left: () => void): Cli
 }
 
 export interface UpstreamAddress {
-  /** `ws://` or `wss://`, with path and query. */
+  /** URL with the scheme `ws://` or `wss://`, path and query. */
   readonly url: string;
-  /** Raw pairs from `prepareUpgradeHeaders`, with the upstream's credential. */
+  /** Header pairs from `prepareUpgradeHeaders`, with the upstream's credential. */
   readonly headers: readonly string[];
   /** Subprotocols offered to the upstream; see `withoutProtocolCredential`. */
   readonly protocols: readonly string[];
@@ -182,12 +184,15 @@ export interface UpstreamAddress {
     ConnectionOptions,
     "ca" | "cert" | "key" | "passphrase" | "servername" | "rejectUnauthorized" | "minVersion" | "maxVersion"
   >;
-  /** Servers behind the name, tried in order until one can be connected to; `undefined` for the name alone. */
+  /** Servers behind the host name, tried in order until one can be connected to; `undefined` if only the name itself is used. */
   readonly route?: Route;
 }
 
 export type Dialled =
-  /** Paused, so that nothing is read before the client is connected. `protocol`: the subprotocol that the upstream selected. */
+  /**
+   * Opened WebSocket. It is paused, so that nothing is read before the client is connected. `protocol`: the subprotocol that the
+   * upstream selected.
+   */
   | {
       readonly kind: "open";
       readonly websocket: WebSocket;
@@ -205,7 +210,7 @@ export interface DialOptions {
   readonly closeMs: number;
   /** Whether a redirect is passed on like any other refusal; otherwise it becomes an error. */
   readonly passesRedirects: boolean;
-  /** Aborted when the client has gone: the handshake is cut off and the outcome is `abandoned`. */
+  /** Aborted when the client has gone. The handshake is cut off then, and the outcome is `abandoned`. */
   readonly left: AbortSignal;
   readonly shutdown: AbortSignal;
 }
@@ -245,12 +250,12 @@ function isUnconnected(error: unknown): boolean {
   return cause?.syscall === "connect" || cause instanceof NotConnected;
 }
 
-/** Connection timeout of one of several servers. */
+/** Error for the connection timeout of one of several servers. */
 class NotConnected extends Error {
   readonly code = "ETIMEDOUT";
 }
 
-/** Connection timeout per server, as for requests to servers of a pool: the other servers are close by, too. */
+/** Connection timeout per server, the same as for requests to servers of a pool: the other servers are close by, too. */
 const SERVER_CONNECT_MS = 2_000;
 
 function limitConnect(request: ClientRequest): void {
@@ -298,7 +303,7 @@ function dialOne(upstream: UpstreamAddress, server: Server | undefined, options:
     options.left.addEventListener("abort", onLeft);
     options.shutdown.addEventListener("abort", onShutdown);
 
-    // Never removed: an interrupted handshake reports an error here after the outcome is decided.
+    // This listener is never removed: an interrupted handshake reports an error here after the outcome is decided.
     websocket.on("error", (cause) => settle(() => reject(handshakeFailure(cause))));
     websocket.once("upgrade", (response: IncomingMessage) => {
       reply = response;
@@ -349,7 +354,7 @@ function connect(upstream: UpstreamAddress, server: Server | undefined, options:
     autoPong: false,
     followRedirects: false,
     maxPayload: options.maxMessageBytes,
-    // Supported by ws 8.23, but missing from its type declarations.
+    // `ws` 8.23 supports this option, but its type declarations lack it.
     closeTimeout: options.closeMs,
     finishRequest(request: ClientRequest) {
       for (const { name, values } of fields.values())
@@ -367,7 +372,7 @@ function connect(upstream: UpstreamAddress, server: Server | undefined, options:
   }
 }
 
-/** Calls `done` once with the body, truncated to the limit. */
+/** Reads the body of a refusal. Calls `done` once with the body, truncated to the limit. */
 function readRefusal(response: IncomingMessage, done: (body: Buffer) => void): void {
   const chunks: Buffer[] = [];
   let bytes = 0;

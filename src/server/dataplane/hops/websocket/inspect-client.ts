@@ -1,5 +1,5 @@
 /**
- * Applies guardrails to each event that the client of a session sends: it passes unchanged, is rewritten, or ends the session.
+ * Applies guardrails to each event that the client of a session sends: it is passed unchanged, rewritten, or ends the session.
  * Source: design decisions, section 11, WebSocket.
  */
 import { asRefusal, GatewayError } from "../../../../base/index.ts";
@@ -91,7 +91,7 @@ function inspectText(guard: Guard, message: Frame, session: InspectedSession): P
   return guarded instanceof Promise ? guarded.then(settle) : settle(guarded);
 }
 
-/** Adds the model that the client named last to what rules and records see. */
+/** Returns the inspection state and request record with the model that the client named last. */
 export function namingModel({
   occasion,
   request,
@@ -138,7 +138,7 @@ const POLICY_VIOLATION = 1008;
 const INTERNAL_ERROR = 1011;
 const TRY_AGAIN_LATER = 1013;
 
-/** Ends both sides with the code of the refusal as the reason, after a notice to the client. */
+/** Returns the frames that end both sides: a notice to the client, and a close with the refusal's code as its reason. */
 export function refusedWith(error: unknown, { target, request, refused, over }: InspectedSession): Passing {
   if (over.aborted) return { kind: "passes", frames: [] };
   const refusal = asRefusal(error);

@@ -1,6 +1,6 @@
 /**
- * Applies guardrails to both sides of a session. Each message is inspected under the configuration in force when it arrives: a
- * session may last an hour, and a stricter rule must take effect at once.
+ * Applies guardrails to both sides of a session. Each message is inspected under the configuration in force when it arrives,
+ * because a session may last an hour and a stricter rule must take effect at once.
  */
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../../../base/index.ts";
@@ -22,7 +22,7 @@ export interface SessionGuarding extends Omit<InspectedSession, "occasion" | "as
 }
 
 export interface SessionInspector extends TunnelInspector {
-  /** Called when the session has ended. */
+  /** Must be called when the session has ended. */
   readonly close: () => void;
 }
 
@@ -49,8 +49,8 @@ export function inspectSession(guarding: SessionGuarding): SessionInspection {
 }
 
 /**
- * Maximum size of the values of a session that have a placeholder. A session may last an hour, and the client determines how
- * many there are.
+ * Maximum size of the session's values that have a placeholder. It is limited, because a session may last an hour and the client
+ * determines how many there are.
  */
 const MAX_NUMBERED_BYTES = 8 << 20;
 

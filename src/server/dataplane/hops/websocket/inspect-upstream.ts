@@ -1,6 +1,6 @@
 /**
- * Applies guardrails to what the upstream of a session sends. Each response, and each transcription of the caller's speech, is
- * an answer of its own whose texts are held back until they are proven safe, as in any stream. Other events are inspected
+ * Applies guardrails to the events that the upstream of a session sends. Each response, and each transcription of the caller's
+ * speech, is a separate answer whose texts are held back until they are proven safe, as in any stream. Other events are inspected
  * alone. Frames are sent in the order in which their texts are released. Source: design decisions, section 11, WebSocket.
  */
 import { GatewayError } from "../../../../base/index.ts";
@@ -77,7 +77,7 @@ class Upstream implements UpstreamInspection {
       try {
         this.#settle(answer);
       } catch {
-        // no peer is left to refuse; the trail counts records that it could not take
+        // There is no peer left to refuse; the trail counts records that it could not write.
       }
       this.#forget(name, answer);
     }
@@ -125,7 +125,7 @@ class Upstream implements UpstreamInspection {
     return after(room, () => this.#push(name, answer, message, { isEnd, item }));
   }
 
-  /** Opens an answer. `isAlone`: it consists of one event, of which nothing is held back. */
+  /** Opens an answer. `isAlone`: the answer consists of one event, of which nothing is held back. */
   #opened(guard: Guard, isAlone: boolean): Answer {
     const { over, sinks } = this.#session;
     const judged = new JudgedAnswer(guard, namingModel(this.#session).occasion, over);

@@ -1,16 +1,16 @@
 /**
- * Queue of the messages of one side on their way through an inspector. They are processed one after the other in order of
- * arrival, even if an inspection takes long. Waiting messages are accounted for, and the sender is not read meanwhile.
+ * Queues the messages of one side on their way through an inspector. They are processed one after the other in order of arrival,
+ * even if an inspection takes long. Waiting messages are accounted for, and the sender is not read meanwhile.
  */
 import type { Frame, Passing, RefusedMessage, TunnelAccount } from "./types.ts";
 
 export interface PassagePorts {
   readonly inspect: (message: Frame) => Passing | Promise<Passing>;
-  /** Returns what the inspector still held back. */
+  /** Returns the messages that the inspector still holds back. */
   readonly end: () => Passing | Promise<Passing>;
   /** Returns false if the receiver no longer accepts messages. */
   readonly isOpen: () => boolean;
-  /** Called with each message, whatever its outcome, before its replacement is passed on. */
+  /** Called with each message, whatever its outcome, before the inspected message is passed on. */
   readonly observe: (message: Frame) => void;
   readonly pass: (frame: Frame) => void;
   readonly refuse: (refused: RefusedMessage) => void;
@@ -29,7 +29,7 @@ export interface Passage {
   end(done: () => void): void;
 }
 
-/** Memory of a waiting message beyond its bytes. */
+/** Memory that a waiting message takes beyond its bytes. */
 const MESSAGE_BYTES = 256;
 
 type Step = Frame | { readonly done: () => void };
@@ -55,7 +55,7 @@ export function createPassage(ports: PassagePorts): Passage {
     if (!ports.isOpen()) return NOTHING;
     return "done" in step ? ports.end() : ports.inspect(step);
   };
-  /** Returns true if the step continues asynchronously. */
+  /** Runs a step. Returns true if it continues asynchronously. */
   const begin = (step: Step): boolean => {
     let passing: Passing | Promise<Passing>;
     try {

@@ -38,10 +38,11 @@ export interface RelayOptions {
   readonly upstream: Joined;
   readonly limits: RelayLimits;
   readonly observe: TunnelObserver | undefined;
-  /** `undefined` if all messages pass uninspected. */
+  /** Inspector; `undefined` if all messages pass uninspected. */
   readonly inspect: TunnelInspector | undefined;
   /**
-   * Accounts for incomplete messages and messages that wait for a slow reader; `hold` throws if the memory budget is exhausted.
+   * Memory account of incomplete messages and of messages that wait for a slow reader. `hold` throws if the memory budget is
+   * exhausted.
    */
   readonly account: TunnelAccount | undefined;
   readonly signal: AbortSignal;
@@ -54,7 +55,7 @@ export interface Joined {
 }
 
 export interface RelayOutcome {
-  /** Code that was seen first: 1005 for a close frame without a code, 1006 for a lost connection. */
+  /** Close code that was seen first: 1005 for a close frame without a code, 1006 for a lost connection. */
   readonly code: number;
   readonly by: SideName | "gateway";
   /** Payload bytes of messages. */
@@ -70,7 +71,7 @@ const LOW_WATER_SHARE = 4;
 /** Maximum interval of the session's only timer, and so the accuracy of its limits. */
 const LOOK_EVERY_MS = 15_000;
 
-/** Memory of a received piece beyond its bytes, until its message is complete. */
+/** Memory that a received piece takes beyond its bytes until its message is complete. */
 const PIECE_BYTES = 256;
 
 const FAILED: TunnelClosing = { kind: "tunnel_closing", code: 1011, reason: "the gateway failed" };
@@ -95,7 +96,10 @@ interface Relay {
   readonly observe: TunnelObserver | undefined;
   readonly inspect: TunnelInspector | undefined;
   readonly account: TunnelAccount | undefined;
-  /** Number of frames from both sides. A session is silent while it does not change, so no frame needs to read the clock. */
+  /**
+   * Number of frames from both sides. A session is silent while the number does not change, so that the clock need not be read
+   * for each frame.
+   */
   frames: number;
   ended: { readonly code: number; readonly by: SideName | "gateway" } | undefined;
 }
@@ -152,7 +156,7 @@ function forward(joined: Relay, from: Side, to: Side, onClosed: () => void): voi
   };
   const passage = joined.inspect && inspected(joined, joined.inspect, from, sink, pass);
 
-  // Runs before `ws` reads the chunk, because `ws` buffers incomplete messages.
+  // This runs before `ws` reads the chunk, because `ws` buffers incomplete messages.
   from.transport.prependListener("data", (chunk: Buffer) => {
     const bytes = chunk.length + PIECE_BYTES;
     if (holds(joined, bytes)) from.arrivingBytes += bytes;
@@ -163,7 +167,7 @@ function forward(joined: Relay, from: Side, to: Side, onClosed: () => void): voi
     joined.account?.release(from.arrivingBytes);
     from.arrivingBytes = 0;
     const frame = { data: message, isBinary };
-    // Messages of the upstream are observed when they are passed on, so that a session that ends because of one ends after it.
+    // Messages of the upstream are observed when they are passed on, so that a message that ends the session is passed first.
     if (passage === undefined || from.name === "client") observed(joined, from.name, frame);
     if (passage === undefined) pass(frame);
     else passage.take(frame);
@@ -190,7 +194,7 @@ function forward(joined: Relay, from: Side, to: Side, onClosed: () => void): voi
   source.on("close", (code: number, reason: Buffer) => {
     from.isClosed = true;
     joined.ended ??= { code, by: from.name };
-    // A client that left without a close reads nothing, so its pending messages need not be waited for.
+    // A client that left without a close reads nothing, so there is no need to wait for its pending messages.
     const isCutOff = code === 1006 && from.name === "client";
     if (passage === undefined || isCutOff) passClose(from, to, code, reason);
     else passage.end(() => passClose(from, to, code, reason));
@@ -273,7 +277,7 @@ function endByGateway(joined: Relay, closing: TunnelClosing): void {
 function close(side: Side, code: number, reason: Buffer | string): void {
   if (code === 1005) side.websocket.close();
   else side.websocket.close(code, reason);
-  // The answer to the close must be read, even if reading was paused.
+  // The answer to the close must be read even if reading was paused.
   side.isInspected = false;
   readOn(side);
 }
