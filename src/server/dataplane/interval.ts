@@ -4,7 +4,7 @@ import { BUCKETS, bucketOf, quantile } from "./latencies.ts";
 export interface IntervalReading {
   readonly attempts: number;
   readonly failures: number;
-  /** Milliseconds to the first byte of answered attempts; `null` without any. */
+  /** Median time to the first byte of answered attempts, in milliseconds; `null` without any. */
   readonly firstByteP50: number | null;
   readonly firstByteP95: number | null;
   /** Maximum number of concurrent attempts. */
@@ -38,7 +38,7 @@ export class Interval {
     this.#inFlight--;
   }
 
-  /** Returns the reading and resets the counts. */
+  /** Returns the counts since the last call, and resets them. */
   take(): IntervalReading {
     const isQuiet = this.#attempts === 0;
     const reading = {

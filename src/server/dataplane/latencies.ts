@@ -1,6 +1,6 @@
 /**
- * Log-linear histogram of times, so that a quantile needs no list of values. Each doubling from 256 µs to 18 minutes has twelve
- * buckets of equal width, so a value that is read back is within 5 % of the recorded one. All shorter times share one bucket;
+ * Log-linear histogram of times, which yields quantiles without a list of values. Each doubling from 256 µs to 18 minutes has
+ * twelve buckets of equal width, so that a quantile is within 5 % of the recorded time. All shorter times share one bucket;
  * longer ones count as the longest.
  */
 
@@ -22,7 +22,7 @@ export function bucketOf(ms: number): number {
   return 1 + (exponent - FIRST_EXPONENT) * STEPS + Math.floor(((us - low) * STEPS) / low);
 }
 
-/** Returns the time that represents a bucket, in milliseconds: its relative distance to both bounds is the same. */
+/** Returns the time that represents a bucket, in milliseconds. Its relative distance to both bounds is the same. */
 function timeOf(bucket: number): number {
   if (bucket === 0) return MIN_US / 2 / 1_000;
   const step = (bucket - 1) % STEPS;
@@ -33,7 +33,8 @@ function timeOf(bucket: number): number {
 }
 
 /**
- * Returns a quantile in milliseconds, rounded to three digits, or `null` if nothing was recorded. `share`: above 0, at most 1.
+ * Returns a quantile in milliseconds, rounded to three digits, or `null` if nothing was recorded. `share`: rank of the quantile,
+ * above 0 and at most 1.
  */
 export function quantile(counts: Float64Array, share: number): number | null {
   let total = 0;

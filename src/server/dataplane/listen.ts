@@ -25,37 +25,36 @@ import { createRoom } from "./room.ts";
 import { serve } from "./serve.ts";
 import { serveUpgrade } from "./upgrade.ts";
 
-/** Timeout for the headers of a request. It also bounds how long a slow-loris client can occupy a socket. */
+/** Timeout for the headers of a request. It limits how long a slow-loris client can occupy a socket. */
 const HEADERS_LIMIT_MS = 10_000;
 /** Timeout for a whole request including the body: 32 MiB at 1 Mbit/s take 268 s. */
 const REQUEST_LIMIT_MS = 300_000;
 /** Maximum size of the headers. Tokens and trace headers reach a few KiB, and real requests exceed Node's default of 16 KiB. */
 const MAX_HEADER_BYTES = 64 << 10;
 const LIMIT_CHECK_MS = 1_000;
-/** Time for a refused peer to read the reason and close its half of the connection, after which the connection is closed. */
+/** Time that a refused peer has to read the reason and close its half of the connection, before the gateway closes it. */
 const LINGER_MS = 1_000;
 
 export interface Listener {
-  /** Actual address, `host:port`. */
+  /** Actual address in the form `host:port`. */
   readonly address: string;
   readonly port: number;
   /**
-   * Stops accepting and waits, for at most `limitMs`, until running requests and the answers of sessions have ended. The rest
-   * is cut off, counted and logged, which takes up to two more seconds. A session without an answer under way is closed at
-   * once.
+   * Stops accepting and waits, for at most `limitMs`, until running requests and the answers of sessions have ended. The rest is
+   * cut off, counted and logged, which takes up to two more seconds. A session without a pending answer is closed at once.
    */
   drain(limitMs: number): Promise<void>;
 }
 
-/** Connections that another process accepts at this address. */
+/** Source of connections that another process accepts at this address. */
 export interface Accepted {
   readonly address: string;
   readonly port: number;
-  /** Registers the listener for connections of which no byte has been read yet. Called once. */
+  /** Registers the listener for connections from which no byte has been read yet. Must be called once. */
   onConnection(listener: (socket: Socket) => void): void;
 }
 
-/** Opens the listener. Rejects with the system's error if the address cannot be bound. Speaks plain HTTP without a `door`. */
+/** Opens the listener, for plain HTTP if there is no `door`. Rejects with the system's error if the address cannot be bound. */
 export async function listen(from: string | Accepted, ports: Ports, door?: Door): Promise<Listener> {
   const draining = new AbortController();
   const over = new AbortController();
@@ -87,7 +86,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
   const admit = createRoom({ connections, log: ports.log, isPlain: door === undefined });
   app.server.removeAllListeners("connection");
   app.server.on("connection", (raw: Socket) => admit(raw, () => begin(raw)));
-  /** The HTTP server only sees a connection that the door has let through. */
+  /** Registers a connection. The HTTP server only receives it after the door has let it through. */
   const begin = (raw: Socket): void => {
     connections.opened(raw);
     const speak = (socket: Duplex): void => {
@@ -118,7 +117,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
     exchange.refuse(own.refusal);
     exchange.served();
   };
-  // Without a listener Node sends `100 Continue` by itself; here the request is checked first.
+  // Without this listener Node would send `100 Continue` by itself, before the request is checked.
   app.server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     app.server.emit("request", request, response);
   });
@@ -173,7 +172,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
   };
 }
 
-/** Answers an ACME HTTP-01 challenge (RFC 8555, section 8.3). A validator asks from several places, and more than once. */
+/** Answers an ACME HTTP-01 challenge (RFC 8555, section 8.3). A validator asks from several addresses, and more than once. */
 async function answerChallenge(
   response: ServerResponse,
   asked: Extract<DoorAnswer, { kind: "challenge" }>["keyAuthorization"],
@@ -206,7 +205,7 @@ async function acceptAt(address: string, app: FastifyInstance, log: Log): Promis
   const parsed = parseAddress(address);
   if (parsed === undefined) throw new GatewayError("internal", `cannot listen: ${address} is not host:port or :port`);
   await app.listen({ port: parsed.port, host: parsed.host ?? "::" });
-  // For example no file descriptor is left to accept with: the listener stays open and accepts again when there is one.
+  // Accepting fails, for example, when no file descriptor is left. The listener stays open and accepts again later.
   app.server.on("error", (error) => log.warn("data plane failed to accept", { error }));
   const bound = app.server.address() as AddressInfo;
   return {
@@ -242,8 +241,8 @@ async function takeFrom({ address, port, onConnection }: Accepted, app: FastifyI
 }
 
 /**
- * Answers bytes that the HTTP parser refuses, which never become a request: an error in the compat shape, then the socket is
- * closed.
+ * Answers bytes that the HTTP parser refuses, which never become a request, with an error in the compat shape. Then it closes the
+ * socket.
  */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || socket.writableLength > 0) {

@@ -1,4 +1,4 @@
-/** Finds the route of a request by its request line and headers. A target that can be read in two ways is refused. */
+/** Finds the route of a request by its request line and headers. A target that could be read in two ways is refused. */
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../base/index.ts";
 import { type Dialect, findRoute, isOtherProtocol, isReadAlike, wrongPathMessage } from "../core/dialects/index.ts";
@@ -34,7 +34,7 @@ export function locate(method: string, request: IncomingMessage): Place {
   };
 }
 
-/** Returns the refusal of a WebSocket handshake. Clients that try a WebSocket first fall back to HTTP on its status. */
+/** Returns the refusal of a WebSocket handshake, whose status makes clients that try a WebSocket first fall back to HTTP. */
 export const notCarried = (why = "No WebSocket is carried here", param?: string): GatewayError =>
   new GatewayError("websocket_not_carried", `${why}: send the request by HTTP.`, param === undefined ? {} : { param });
 

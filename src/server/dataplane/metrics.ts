@@ -23,7 +23,7 @@ export interface DataplaneMetrics {
   labels(route: string, provider?: string, model?: string, maker?: string): Labels;
   /** Counts a finished request. `code`: code of the refusal, or empty if an upstream answered. */
   finished(labels: Labels, status: number, code: string): void;
-  /** Records the seconds that the gateway added, without the time waiting for client and upstream. */
+  /** Records the seconds that the gateway added, excluding the time of waiting for client and upstream. */
   overhead(route: string, seconds: number): void;
   /** Records the seconds from the end of the request to the first byte of the answer. */
   firstByte(labels: Labels, seconds: number): void;

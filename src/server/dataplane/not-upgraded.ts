@@ -1,17 +1,17 @@
 /**
- * Handling of Upgrade offers to protocols other than WebSocket. They are ignored, and the request is served over HTTP/1.1 (RFC
- * 9110, section 7.8). With an `upgrade` listener, Node detaches the socket on any such offer and does not parse the body, so
- * the request head is put back onto the socket without the offer and parsed again.
+ * Handles Upgrade offers to protocols other than WebSocket: they are ignored, and the request is served over HTTP/1.1 (RFC 9110,
+ * section 7.8). With an `upgrade` listener, Node detaches the socket on any such offer and does not parse the body, so the
+ * request head is put back onto the socket without the offer and parsed again.
  */
 import type { IncomingMessage } from "node:http";
 
 /**
- * Maximum number of raw header names and values together that Node reports. It drops further headers, one of which might
+ * Maximum number of raw header names and values together that Node reports. Node drops further headers, one of which might
  * determine where the body ends.
  */
 const MAX_RAW_HEADERS = 2_000;
 
-/** Headers that make the offer; they concern one connection only. */
+/** Headers that offer an upgrade; they concern one connection only. */
 const OFFERING: ReadonlySet<string> = new Set(["upgrade", "http2-settings"]);
 
 export function offersWebSocket({ headers: { upgrade = "" } }: IncomingMessage): boolean {
@@ -33,7 +33,7 @@ export function headWithoutOffer({ method, url, httpVersion, rawHeaders }: Incom
   return Buffer.from(`${text}\r\n`, "latin1");
 }
 
-/** Returns `undefined` if no option is left. */
+/** Removes the options of an offer from a `connection` header. Returns `undefined` if none is left. */
 function withoutOffering(connection: string): string | undefined {
   const options = connection.split(",").filter((option) => !OFFERING.has(option.trim().toLowerCase()));
   return options.length === 0 ? undefined : options.join(",");

@@ -2,11 +2,11 @@
 import type { IncomingMessage } from "node:http";
 
 export interface OwnDocument {
-  /** Empty if the document has no body. */
+  /** Body as text; empty if the document has none. */
   readonly body: string;
-  /** Default: 200. */
+  /** Status; 200 by default. */
   readonly status?: number;
-  /** Default: `application/json`. */
+  /** Content type; `application/json` by default. */
   readonly contentType?: string;
   readonly cacheControl?: string;
   /** Value of the `etag` header. It is compared weakly. */

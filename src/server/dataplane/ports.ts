@@ -1,6 +1,6 @@
 /**
- * Everything that the data plane needs from the rest of the node. The values could cross a process boundary: a snapshot is
- * frozen, counters only grow, and nothing waits for a disk or another node.
+ * Defines everything that the data plane needs from the rest of the node. The values could cross a process boundary: a snapshot
+ * is frozen, counters only grow, and nothing waits for a disk or another node.
  */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
@@ -31,27 +31,30 @@ export interface Ports {
   readonly metrics: DataplaneMetrics;
   readonly ownCards: OwnCards;
   readonly responses: Responses;
-  /** Origins of pages that are served; absent if the operator configured none. */
+  /** Origins of browser pages that are allowed; absent if the operator configured none. */
   readonly corsOrigins?: AllowedOrigins;
-  /** `undefined` in flag mode, which has no state: callers are not authenticated, suspended, metered or recorded. */
+  /**
+   * Replicated state and audit trail; `undefined` in flag mode, which has no state: callers are not authenticated, suspended,
+   * metered or recorded.
+   */
   readonly governing?: Governing | undefined;
-  /** Absent in flag mode, which has no admin API to read them. */
+  /** Statistics of providers; absent in flag mode, which has no admin API to read them. */
   readonly statistics?: Pick<Statistics, "of">;
   readonly refusals?: Pick<Refusals, "refused">;
-  /** Absent in flag mode, too. */
+  /** Receiver of request summaries; absent in flag mode. */
   readonly finished?: FinishedSink;
-  /** Absent if changes are not rehearsed: in flag mode, or if `GATEWAY_REHEARSAL_MEMORY` is 0. */
+  /** Receiver of decision traces; absent if changes are not rehearsed: in flag mode, or if `GATEWAY_REHEARSAL_MEMORY` is 0. */
   readonly decisions?: DecisionSink;
-  /** Absent when traces are not exported. */
+  /** Tracing; absent if traces are not exported. */
   readonly tracing?: Tracing | undefined;
-  /** Milliseconds without a byte after which a heartbeat is sent on a stream; 0 for never, `undefined` for the default. */
+  /** Milliseconds of silence after which a heartbeat is sent on a stream; 0 for never, `undefined` for the default. */
   readonly heartbeatMs?: number | undefined;
   readonly log: Log;
 }
 
-/** Layer below HTTP on the listener: TLS. Without a door the listener speaks plain HTTP. */
+/** Layer below HTTP on the listener, for TLS. Without a door the listener speaks plain HTTP. */
 export interface Door {
-  /** Handles an accepted connection. `speak` is called with the socket for HTTP once that is ready. */
+  /** Handles an accepted connection. Calls `speak` with the socket for HTTP once it is ready. */
   accept(raw: Socket, speak: (socket: Socket) => void): void;
   /** Returns the answer to send instead of the data plane's, or `undefined` if the data plane must serve the request. */
   judge(request: IncomingMessage): DoorAnswer | undefined;
@@ -63,12 +66,12 @@ export type DoorAnswer =
   | { readonly kind: "challenge"; readonly keyAuthorization: string | undefined | Promise<string | undefined> };
 
 /**
- * Everything that governs requests and is not configuration: replicated state as seen by this node, budget allowances and the
- * audit trail.
+ * State that governs requests and is not configuration: replicated state as known by this node, budget allowances and the audit
+ * trail.
  */
 export interface Governing {
   readonly callers: Callers;
-  /** Returns the `url` of an entry of the node file's `issuers`, as last read. */
+  /** Returns the `url` of an entry of the node file's `issuers`, as it was last read. */
   issuerUrl(name: string): string | undefined;
   readonly suspensions: Suspensions;
   /** Returns whether the cluster has removed this node, whose state must then not be used to serve requests. */
@@ -80,7 +83,7 @@ export interface Governing {
   onWithdrawal(listener: () => void): () => void;
   readonly budgets: Budgets;
   readonly trail: DecisionTrail;
-  /** Absent if no usage ledger is kept. */
+  /** Usage ledger; absent if none is kept. */
   readonly ledger?: UsageLedger;
 }
 
@@ -92,7 +95,7 @@ export interface Suspension {
   readonly until: number | null;
 }
 
-/** Suspensions in effect according to the log that this node has applied. Expired ones are not included. */
+/** Suspensions in effect according to the part of the log that this node has applied. Expired ones are not included. */
 export interface Suspensions {
   /** False if nothing is suspended, so that lookups can be skipped. */
   readonly any: boolean;
@@ -106,12 +109,12 @@ export interface DecisionRecord {
   readonly event: "access.decision" | "guardrail.decision" | "guardrail.shadow";
   readonly controls: readonly string[];
   readonly data: RecordData;
-  /** Set for records that differ only in `request`, a member of `data`. */
+  /** Template of the record; set for records that differ only in `request`, a member of `data`. */
   readonly prepared?: PreparedRecord | undefined;
 }
 
 export interface PreparedRecord {
-  /** Object shared by all such records, in which the trail caches the serialized form of the first one. */
+  /** Object shared by all records of the template. The trail caches in it the serialized form of the first one. */
   readonly template: { parts?: { readonly before: string; readonly after: string } };
   readonly request: string;
 }

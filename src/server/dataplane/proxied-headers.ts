@@ -5,13 +5,13 @@ import { isHopByHop, lowerCase, namedByConnection } from "./headers.ts";
 export interface ProxiedHeaders {
   readonly pairs: string[];
   readonly isEventStream: boolean;
-  /** `NaN` if no length was declared. */
+  /** Declared length; `NaN` if none was declared. */
   readonly contentLength: number;
 }
 
 /**
- * Returns an upstream's headers for the client with the same names, values and order, without hop-by-hop headers, credentials
- * and `x-gateway-` headers, which only the gateway may set.
+ * Returns the headers of an upstream's answer for the client with the same names, values and order, without hop-by-hop headers,
+ * credentials and `x-gateway-` headers, which only the gateway may set.
  */
 export function proxiedHeaders(headers: readonly string[], bearsCredential: Bearing | undefined): ProxiedHeaders {
   const pairs: string[] = [];
@@ -42,7 +42,7 @@ function without(pairs: readonly string[], lowerCaseNames: readonly string[]): s
 }
 
 /**
- * Returns whether Node can write the status text. A phrase in UTF-8 or with control characters is left out, since it adds
+ * Returns whether Node can write the status text. A phrase in UTF-8 or with control characters is left out, because it adds
  * nothing to the status.
  */
 export function isWritable(statusText: string): boolean {

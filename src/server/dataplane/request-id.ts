@@ -1,10 +1,10 @@
-/** Id of a request, as shown in its answer, records and log lines. */
+/** Determines the id of a request, which appears in its answer, records and log lines. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Snapshot } from "../snapshot/index.ts";
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
-/** UUID, trace id or ULID. */
+/** Matches a UUID, trace id or ULID. */
 const GENERATED_ID = /^(?:[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|[\da-f]{32}|[0-7][\da-hjkmnp-tv-z]{25})$/i;
 
 /**

@@ -15,16 +15,16 @@ export interface FinishedRequest {
   /** Arrival time, in milliseconds since 1970. */
   readonly at: number;
   readonly id: string;
-  /** `undefined` if the caller was not authenticated or has no name. */
+  /** Name of the caller; `undefined` if it was not authenticated or has no name. */
   readonly caller: string | undefined;
   readonly profile: string | undefined;
-  /** `undefined` if the request was for the gateway itself, or was refused before the type was known. */
+  /** Traffic type; `undefined` if the request was for the gateway itself, or was refused before the type was known. */
   readonly hop: FinishedHop | undefined;
   /** Name of the route. For a call of an MCP server or agent, the JSON-RPC method as the caller wrote it; `none` without one. */
   readonly route: string;
   /** Model as the client requested it. */
   readonly model: string | undefined;
-  /** `none` if no provider was chosen. */
+  /** Name of the provider; `none` if no provider was chosen. */
   readonly provider: string;
   readonly status: number;
   /** Code of the refusal, or empty. */
@@ -33,7 +33,7 @@ export interface FinishedRequest {
   /** Milliseconds from arrival until an upstream's answer began; `undefined` if none did. */
   readonly firstByteMs: number | undefined;
   readonly totalMs: number;
-  /** Sum over all attempts; `undefined` if nothing was counted or reported. */
+  /** Input tokens of all attempts; `undefined` if nothing was counted or reported. */
   readonly inputTokens: number | undefined;
   readonly outputTokens: number | undefined;
   /**
@@ -43,7 +43,7 @@ export interface FinishedRequest {
   readonly decidedBy: Pick<RefusedBy, "kind" | "name"> | undefined;
 }
 
-/** Receives each request and session once. An implementation must be very cheap and must not throw. */
+/** Receives each request and session once. Implementations must be cheap and must not throw. */
 export interface FinishedSink {
   finished(request: FinishedRequest): void;
 }
@@ -61,7 +61,7 @@ export class Facts {
   refusedBy: RefusedBy | undefined;
   /** Trace for the rehearsal of configuration changes; `undefined` if none are recorded. */
   trace: DecisionTrace | undefined;
-  /** Sum over all attempts; `undefined` if nothing was counted or reported. */
+  /** Usage of all attempts; `undefined` if nothing was counted or reported. */
   usage: Usage | undefined;
 
   used(usage: Usage): void {
@@ -77,7 +77,7 @@ export interface Ending
   readonly provider: string;
   /** Value of `x-gateway-guardrails`. */
   readonly guardrails: string;
-  /** Length of the URL, of which names may be substrings that keep it in memory. */
+  /** Length of the URL. Names may be substrings of it, which would keep it in memory. */
   readonly urlLength: number;
 }
 

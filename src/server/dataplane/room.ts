@@ -1,7 +1,7 @@
 /**
- * Admission of connections while file descriptors run out. Idle connections are closed to make room, the longest silent first.
- * If none is idle, a new connection waits unread, and is refused with 503 when too many wait or none was closed in time. The
- * last descriptors are never given to connections, because with none left the system would reset queued connections.
+ * Admits connections while file descriptors run out. Idle connections are closed to make room, the longest silent first. If none
+ * is idle, a new connection waits unread, and is refused with 503 when too many wait or none was closed in time. The last
+ * descriptors are never given to connections, because without any the system would reset queued connections.
  */
 import type { Socket } from "node:net";
 import {
@@ -16,7 +16,7 @@ import {
 import { refusalBody } from "../core/dialects/index.ts";
 import type { Connections } from "./connections.ts";
 
-/** Minimum silence of an idle connection. One that was just opened is likely to send soon. */
+/** Minimum silence of an idle connection. A client that has just connected is likely to send soon. */
 const IDLE_MS = 1_000;
 /** Number of idle connections that are closed together, so that not every new connection searches all of them. */
 const LEAST_CLOSED = 8;
@@ -39,7 +39,7 @@ interface Waiting {
   readonly serve: () => void;
 }
 
-/** Returns a function that is called with each new connection and the callback that serves it. */
+/** Returns a function that must be called with each new connection and the callback that serves it. */
 export function createRoom({ connections, log, isPlain }: RoomOptions): (socket: Socket, serve: () => void) => void {
   connectionsBegin();
   let waiting: Waiting[] = [];
@@ -125,7 +125,7 @@ export function refuseConnection(socket: Socket): void {
     `HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
-  // If very many connections are refused together, their descriptors are needed immediately.
+  // If very many connections are refused at once, their descriptors are needed immediately.
   if (8 * descriptorsLeft(socket) < -reservedDescriptors(descriptorLimit())) {
     socket.destroy();
     return;

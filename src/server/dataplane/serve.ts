@@ -1,9 +1,9 @@
 /**
- * Serves a request. The stages from top to bottom: identify, read, address, admit, reserve, inspect, forward, settle. Every
- * HTTP request to the data plane passes through them. A stage throws a refusal; `#end` turns it into an answer.
+ * Serves a request. Every HTTP request to the data plane passes through these stages: identify, read, address, admit, reserve,
+ * inspect, forward, settle. A stage throws a refusal; `#end` turns it into an answer.
  *
- * Each stage calls the next one. An ordinary request finds everything it needs in memory or gets it through a callback, so it
- * is served without a promise. Only a stage that must wait continues from a promise.
+ * Each stage calls the next one. An ordinary request finds its data in memory or gets it through a callback, so it is served
+ * without a promise. Only a stage that must wait continues from a promise.
  */
 import { GatewayError, untilDone } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
@@ -46,7 +46,7 @@ import { beginUse, type Meter } from "./metering/index.ts";
 import type { OwnDocument } from "./own-document.ts";
 import type { Ports } from "./ports.ts";
 
-/** Answers the request, now or later. Every failure becomes an answer. */
+/** Serves the request. It may be answered after the call returns; every failure becomes an answer. */
 export function serve(exchange: Exchange, ports: Ports): void {
   new Serving(exchange, ports).begin();
 }
@@ -55,9 +55,9 @@ export function serve(exchange: Exchange, ports: Ports): void {
 interface Arrival {
   readonly snapshot: Snapshot;
   readonly isRegistry: boolean;
-  /** `undefined` if the path names no MCP server or agent. */
+  /** Place of the MCP server or agent; `undefined` if the path names none. */
   readonly agent: AgentPlace | undefined;
-  /** `undefined` if the request is not for a model route. */
+  /** Place of the model route; `undefined` if the request is not for one. */
   readonly place: Place | undefined;
   readonly asked: Asked;
 }
@@ -68,7 +68,7 @@ interface ModelCall {
   readonly place: Place;
   readonly standing: Standing;
   readonly original: Buffer;
-  /** `undefined` unless the request is for the Responses API. */
+  /** Caller of the Responses API; `undefined` for other requests. */
   readonly asResponse: ResponseCaller | undefined;
   readonly guard: Guard | undefined;
 }
@@ -98,7 +98,7 @@ class Serving {
     }
   }
 
-  /** Ends the request if a stage that had to wait fails. */
+  /** Continues with a stage that had to wait, and ends the request if it fails. */
   #after(stage: Promise<void>): void {
     stage.catch((error: unknown) => this.#end(error));
   }
@@ -182,7 +182,10 @@ class Serving {
     else this.#identified(found, arrival);
   }
 
-  /** Returns whether the request of a page has been answered, which is the case for a preflight. Throws `origin_not_allowed`. */
+  /**
+   * Handles a request of another origin's page. Returns whether it has been answered, as for a preflight. Throws
+   * `origin_not_allowed`.
+   */
   #crosses(crossing: Crossing, snapshot: Snapshot): boolean {
     const exchange = this.#exchange;
     const { request } = exchange;
@@ -218,7 +221,7 @@ class Serving {
       this.#end();
       return;
     }
-    // 408, 413, 503
+    // Failures here are answered with 408, 413 or 503.
     readBody(request, snapshot.maxBodyBytes, this.#held, {
       begin: () => exchange.invite(),
       failed: this.#done,
@@ -354,7 +357,7 @@ class Serving {
     const { heartbeatMs = HEARTBEAT_MS } = ports;
     const { occasion } = inspected;
     const answering = { guard, occasion, target: inspected.target, standing, sinks, heartbeatMs };
-    // Written out because spreading the object is slower than the work done with it.
+    // The members are written out, because spreading the object is slower than the work done with it.
     const forwarded = (downstream: Forwarding["downstream"]): Promise<void> => {
       const further: Forwarding = {
         exchange,

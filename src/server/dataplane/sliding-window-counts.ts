@@ -1,6 +1,6 @@
 /**
- * Counts over the last 60 seconds, in slots of one second each, including the current one. Recording costs an addition and,
- * once a second, clearing one slot; nothing is allocated after the start.
+ * Counts over the last 60 seconds, in slots of one second each, including the current one. Recording takes an addition and, once
+ * a second, clears one slot; nothing is allocated after the start.
  */
 import { BUCKETS, bucketOf } from "./latencies.ts";
 
@@ -20,16 +20,16 @@ const PLACE: Readonly<Record<Counted, number>> = {
 const SLOT_LENGTH = COUNTED.length + BUCKETS;
 
 export interface WindowTotals extends Readonly<Record<Counted, number>> {
-  /** Cost units. */
+  /** Sum of cost units. */
   readonly units: number;
-  /** Histogram of `latencies.ts`. */
+  /** First-byte times, as a histogram of `latencies.ts`. */
   readonly firstBytes: Float64Array;
 }
 
-/** Sliding window. `second`: whole seconds of a monotonic clock. */
+/** Sliding window of counts. `second` is the time in whole seconds of a monotonic clock. */
 export class Window {
   readonly #counts = new Uint32Array(WINDOW_SECONDS * SLOT_LENGTH);
-  /** Cost units, separate because one charge may exceed 32 bits. */
+  /** Cost units per slot. They are stored separately, because one charge may exceed 32 bits. */
   readonly #units = new Float64Array(WINDOW_SECONDS);
   /** Second in which each slot was last written; minus infinity if never. */
   readonly #seconds = new Float64Array(WINDOW_SECONDS).fill(Number.NEGATIVE_INFINITY);

@@ -2,9 +2,9 @@
  * Statistics of providers over the last 60 seconds on this node, as shown in the list `backends` of the admin API (design
  * decisions, section 3). Metrics for machines are in `metrics.ts`.
  *
- * An attempt counts once its outcome is known: answered when its answer begins to reach the client, failed by one of the
- * triggers of `retry` and `failover`. An attempt whose client left before that counts as neither, and is only visible while it
- * is under way. Memory is bounded by the configuration: one window and 50 failures per provider.
+ * An attempt is counted once its outcome is known: as answered when its answer begins to reach the client, as failed by one of
+ * the triggers of `retry` and `failover`. An attempt whose client left before that counts as neither, and is only visible while
+ * it is pending. Memory is bounded by the configuration: one window and 50 failures per provider.
  */
 import type { Clock } from "../../base/index.ts";
 import type { FailureKind, SaidError } from "../upstream/index.ts";
@@ -16,7 +16,7 @@ import { type Counted, WINDOW_SECONDS, Window } from "./sliding-window-counts.ts
 const KEPT_FAILURES = 50;
 
 /**
- * Maximum number of models with statistics of their own in the life of a process. The names come from its configurations, and
+ * Maximum number of models with their own statistics in the lifetime of a process. The names come from its configurations, and
  * each takes 2 KiB.
  */
 const MAX_MODELS = 1_000;
@@ -27,9 +27,9 @@ const MIN_JUDGED_ATTEMPTS = 3;
 
 export interface AttemptFailure {
   readonly kind: FailureKind;
-  /** `null` if the provider gave no answer. */
+  /** Status of the answer; `null` if there was none. */
   readonly status: number | null;
-  /** Number of the attempt within its request over all providers, from 1. */
+  /** Number of the attempt within its request, counted over all providers from 1. */
   readonly attempt: number;
   /** Provider of the next attempt, which is the same one for a retry; `null` if there is none. */
   readonly movedTo: string | null;
@@ -42,7 +42,7 @@ export interface AttemptFailure {
   readonly durationMs: number;
   /** Error that the provider reported, which may be filled in later; `undefined` without one. */
   readonly error: { readonly said: SaidError } | undefined;
-  /** Reason why an answer could not be used; absent for other failures. Quotes nothing of the answer. */
+  /** Reason why an answer could not be used; absent for other failures. It quotes nothing from the answer. */
   readonly reason?: string;
   /** Whether the attempt failed after its answer had begun, in which case it is already counted. */
   readonly wasAnswered?: boolean;
@@ -53,12 +53,12 @@ export type KeptFailure = AttemptFailure & { readonly at: number };
 
 /** Statistics of one provider. An attempt keeps the object from beginning to end, across configuration changes. */
 export interface ProviderStatistics {
-  /** Counts an attempt that begins. `isRetry`: it repeats one at this provider. */
+  /** Counts an attempt that begins. `isRetry`: it repeats an attempt at this provider. */
   begun(isRetry: boolean): void;
-  /** Counts an attempt whose answer begins, `ms` milliseconds after the attempt. */
+  /** Counts an attempt whose answer begins. `ms`: milliseconds since the attempt began. */
   answered(ms: number): void;
   failed(failure: AttemptFailure): void;
-  /** Called once for each attempt that has begun, whatever its outcome. */
+  /** Must be called once for each attempt that has begun, whatever its outcome. */
   ended(): void;
   cameFromAnother(): void;
   leftForAnother(): void;
@@ -67,13 +67,16 @@ export interface ProviderStatistics {
 }
 
 export interface Measured {
-  /** `failing`: at least half of three or more attempts failed. `idle`: no attempt was counted and none is under way. */
+  /**
+   * State of the provider. `failing`: at least half of three or more attempts failed. `idle`: no attempt was counted and none is
+   * pending.
+   */
   readonly state: "ok" | "failing" | "idle";
   /** Attempts per second, over 60 seconds or since the provider was configured. */
   readonly rate: number;
-  /** `null` without attempts. */
+  /** Share of failed attempts; `null` without attempts. */
   readonly errorRatio: number | null;
-  /** Milliseconds to the first byte of answered attempts; `null` without any. */
+  /** Median time to the first byte of answered attempts, in milliseconds; `null` without any. */
   readonly firstByteP50: number | null;
   readonly firstByteP95: number | null;
   readonly inFlight: number;
@@ -88,11 +91,11 @@ export interface Statistics {
   /** Replaces the set of providers; statistics of providers that are not in it are dropped. */
   configure(names: Iterable<string>): void;
   /**
-   * Returns the statistics of a provider, or `undefined` if it is not configured. `model`: label of the model whose interval
-   * counts the attempt, too.
+   * Returns the statistics of a provider, or `undefined` if it is not configured. `model`: label of the model in whose interval
+   * the attempt is counted, too.
    */
   of(provider: string, model?: string): ProviderStatistics | undefined;
-  /** Yields the readings of every provider and model since the last call. */
+  /** Yields the counts of every provider and model since the last call. */
   intervals(): Iterable<{
     readonly kind: "backends" | "models";
     readonly name: string;
@@ -101,7 +104,7 @@ export interface Statistics {
   read(provider: string): Measured | undefined;
   /** Returns remembered failures, newest first. */
   failures(provider: string): readonly KeptFailure[] | undefined;
-  /** Returns whether the last 60 seconds are empty, so that readings stay the same until something is recorded. */
+  /** Returns whether nothing was recorded in the last 60 seconds, so that readings stay the same until something is. */
   isQuiet(): boolean;
   /** Calls the listener once, as soon as something is recorded. There is one listener at a time; `undefined` removes it. */
   awaitChange(listener: (() => void) | undefined): void;

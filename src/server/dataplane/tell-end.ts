@@ -1,5 +1,5 @@
 /**
- * Reports the end of a request to the list of recent requests, and to the records on which configuration changes are rehearsed.
+ * Reports the end of a request to the list of recent requests, and to the records that configuration changes are rehearsed on.
  */
 import type { Caller } from "../auth/index.ts";
 import { routeKey } from "../core/dialects/index.ts";
@@ -9,7 +9,7 @@ import { DecisionTrace } from "./decision-trace.ts";
 import type { Ports } from "./ports.ts";
 import { type Ending, Facts, finishedOf } from "./request-summary.ts";
 
-/** Reports the end of a request. Called once, at the very end. */
+/** Reports the end of a request. Must be called once, at the very end. */
 export function tellEnd(facts: Facts, ending: Ending, { finished, decisions }: Sinks): void {
   finished?.finished(finishedOf(facts, ending));
   const { trace } = facts;
@@ -27,7 +27,10 @@ export function beginFacts({ decisions }: Sinks, { digest }: Pick<Snapshot, "dig
   return facts;
 }
 
-/** Returns `undefined` if nothing was decided: the gateway answered by itself, or the client left early. */
+/**
+ * Returns the record for rehearsals, or `undefined` if nothing was decided: the gateway answered by itself, or the client left
+ * early.
+ */
 function recordedRequest(facts: Facts, trace: DecisionTrace, ending: Ending): RecordedRequest | undefined {
   const { refusedBy, hop } = facts;
   if (ending.code === "" && (trace.facts & FACT.isAdmitted) === 0) return undefined;
@@ -70,7 +73,7 @@ function causeText({ refusedBy, allowedBy }: Facts): string {
   return allowedBy === undefined ? "" : `rule ${allowedBy}`;
 }
 
-/** Serialized callers. A caller stays the same object as long as it does not change. */
+/** Cache of serialized callers. A caller stays the same object as long as it does not change. */
 const texts = new WeakMap<Caller, string>();
 
 function callerText(caller: Caller): string {

@@ -22,12 +22,12 @@ export interface StartedRequest {
 export interface RequestSpan extends AttemptTracer, QuestionTracer {
   /** Begins a span for an inspection by guardrails. */
   inspection(direction: "request" | "response"): InspectionSpan;
-  /** Ends the span. Called once, when the answer is delivered or given up, or the session has ended. */
+  /** Ends the span. Must be called once, when the answer is delivered or given up, or the session has ended. */
   end(ended: EndedRequest): void;
 }
 
 export interface InspectionSpan {
-  /** Ends the span. Called once. */
+  /** Ends the span. Must be called once. */
   end(ended: EndedInspection): void;
 }
 
@@ -36,9 +36,9 @@ export interface EndedRequest {
   readonly status: number;
   /** Code of the refusal, or empty if an upstream answered. */
   readonly code: string;
-  /** Attributes of semantic conventions beyond HTTP, including those learned from the answer; `undefined` without any. */
+  /** Attributes of semantic conventions other than HTTP's, including those learned from the answer; `undefined` without any. */
   readonly words?: SpanNaming | undefined;
-  /** End of the answer, in milliseconds of `performance.now()`; `undefined` for now. */
+  /** Time at which the answer ended, in milliseconds of `performance.now()`; `undefined` for the current time. */
   readonly at?: number | undefined;
 }
 
@@ -47,7 +47,7 @@ export function startSpan(tracing: Tracing, { method = "GET", socket, headers }:
   return tracing.start({
     method,
     scheme: "encrypted" in socket ? "https" : "http",
-    // Node joins repeated headers, which leaves the value malformed, as repeated headers are.
+    // Node joins repeated headers. The joined value is malformed, as it should be for repeated headers.
     traceparent: typeof traceparent === "string" ? traceparent : undefined,
   });
 }

@@ -1,7 +1,6 @@
 /**
- * Serves a WebSocket handshake: it is identified, addressed, admitted and charged like any request, then tunneled. A session
- * has no failover. Source: specification document 3, `cost_per_session`; design decisions, section 1 (the subprotocol
- * credential).
+ * Serves a WebSocket handshake: it is identified, addressed, admitted and charged like any request, then tunneled. A session has
+ * no failover. Source: specification document 3, `cost_per_session`; design decisions, section 1 (the subprotocol credential).
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -52,7 +51,7 @@ const NO_BODY = Buffer.alloc(0);
 
 /** Signals that end sessions when the process stops. Each session is closed with 1001. */
 export interface Shutdown {
-  /** Ends sessions in which no response is being generated; the others end once theirs is complete. */
+  /** Ends sessions in which no response is being generated. The others end once their response is complete. */
   readonly draining: AbortSignal;
   /** Ends all remaining sessions. */
   readonly over: AbortSignal;
@@ -84,7 +83,7 @@ export async function serveUpgrade(
   const ending = new AbortController();
   const inspecting = new AbortController();
   const work = createSessionWork();
-  // Not `AbortSignal.any`: on Node 20 a combined signal stays in memory as long as the longest-lived of its sources.
+  // `AbortSignal.any` is not used: on Node 20 a combined signal stays in memory as long as the longest-lived of its sources.
   const stop = (): void => ending.abort();
   const stopUnlessBusy = (): void => {
     if (draining.aborted && !work.isUnderWay) stop();
@@ -184,7 +183,7 @@ export async function serveUpgrade(
     acted = await handshake(request); // 403, 503
     const spending = sessionSpending(target, admitted, standing);
     if (spending !== undefined && governing !== undefined) {
-      // Deferred behind the answer that exhausted the budget, which is charged and on its way to the client.
+      // The session is closed after the answer that exhausted the budget, which is charged and on its way to the client.
       const by = { kind: "budget", name: spending.rule.name, bucket: spending.bucket } as const;
       const broken = (): void => {
         refused("budget_exhausted", by);
@@ -275,7 +274,7 @@ export async function serveUpgrade(
             refused("model_not_allowed", undefined);
             ending.abort(closeTunnel(1008, "model not allowed"));
           }
-          // Deferred behind the message, which may be the last of the answer.
+          // The session is stopped after this message, which may be the last of the answer.
           if (draining.aborted) queueMicrotask(stopUnlessBusy);
         },
       },
@@ -340,7 +339,7 @@ export async function serveUpgrade(
 }
 
 /**
- * Returns whether the path can carry a session: only models have sessions; servers, agents, the registry and documents use
+ * Returns whether the path can be used for a session. Only models have sessions; servers, agents, the registry and documents use
  * HTTP.
  */
 function isModelPath(request: IncomingMessage, { fronted }: Snapshot): boolean {
@@ -357,7 +356,7 @@ function orNotCarried<T>(admitting: () => T): T {
 }
 
 /**
- * Returns the check for models that messages of the client name: model lists, rules and suspensions apply to those, too.
+ * Returns the check for models that the client's messages name, which are also subject to model lists, rules and suspensions.
  * Returns `undefined` if any model is allowed.
  */
 function mayAsk({ provider }: Admitted, target: Target, snapshot: Snapshot, governed: Governed): ModelGate | undefined {
@@ -369,7 +368,7 @@ function mayAsk({ provider }: Admitted, target: Target, snapshot: Snapshot, gove
     if (suspensions?.of("model", model) !== undefined) return false;
     if (!policy.readsModel) return true;
     const named: Target = { ...target, label: snapshot.route(model)?.label ?? target.label };
-    // Aliases only apply in the handshake: a model named in an event is sent unchanged.
+    // Aliases only apply in the handshake. A model named in an event is sent unchanged.
     return deniedByRules(provider, named, { model, upstreamModel: model }, governed) === undefined;
   });
   if (allows !== undefined || policy.readsModel) return gate;
@@ -377,8 +376,8 @@ function mayAsk({ provider }: Admitted, target: Target, snapshot: Snapshot, gove
 }
 
 /**
- * Returns whether a running session is still allowed. A session can last an hour, but an operator who revokes a key expects an
- * immediate effect.
+ * Returns whether a running session is still allowed. It is checked repeatedly, because a session can last an hour but an
+ * operator who revokes a key expects an immediate effect.
  */
 function mayGoOn(
   caller: Caller,

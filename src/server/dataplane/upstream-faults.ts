@@ -6,15 +6,15 @@ import { GatewayError, type Log } from "../../base/index.ts";
 import { EarlyEnd } from "../core/dialects/index.ts";
 
 export interface UpstreamFault {
-  /** Name of the provider, MCP server or agent. */
+  /** Name of the upstream: a provider, MCP server or agent. */
   readonly upstream: string;
   readonly route: string;
   readonly request: string;
-  /** `invalid` or `redirect`. */
+  /** Kind of the fault: `invalid` or `redirect`. */
   readonly kind: string;
-  /** `null` if there was no status. */
+  /** Status of the answer; `null` if there was none. */
   readonly status: number | null;
-  /** Reason, which quotes nothing of the answer. */
+  /** Reason of the fault. It quotes nothing from the answer. */
   readonly reason: string;
 }
 
@@ -25,7 +25,7 @@ interface Quiet {
   leftOut: number;
 }
 
-/** Rate limits by log, then by upstream and kind. Their names come from the configuration, which bounds the map. */
+/** Rate limits by log, then by upstream and kind of fault. The map is bounded, because the names come from the configuration. */
 const quiet = new WeakMap<object, Map<string, Quiet>>();
 
 export function logUpstreamFault(log: Pick<Log, "warn">, { upstream, ...fault }: UpstreamFault): void {
@@ -66,12 +66,12 @@ export function faultOf(
 export const brokenOff = (cause: Error, asked: string): GatewayError =>
   new GatewayError("upstream_incomplete", `${asked} broke off within its answer.`, { cause });
 
-/** Returns why an answer could not be read. Of a system error only the code is shown. */
+/** Returns why an answer could not be read. For a system error only the code is shown. */
 function reasonOf(cause: Error): string {
   if (SHOWN.has(cause.name) || ("code" in cause && String(cause.code).startsWith("UPSTREAM_"))) return cause.message;
   const code = "code" in cause ? ` (${String(cause.code)})` : "";
   return `the connection ended unexpectedly within it${code}`;
 }
 
-/** Names of errors whose messages quote nothing of an answer. */
+/** Names of errors whose messages quote nothing from an answer. */
 const SHOWN: ReadonlySet<string> = new Set(["AnswerProblem", "UnreadableAnswer"]);

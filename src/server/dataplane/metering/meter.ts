@@ -33,11 +33,11 @@ import type { Charge } from "../budgets/index.ts";
 import type { Doubt, UsageMetrics } from "./metrics.ts";
 import type { Account, Meter, Shown } from "./types.ts";
 
-/** Number of events without tokens: roles, starts and stops of blocks, pings. */
+/** Maximum number of events in a stream that contain no tokens: roles, starts and stops of blocks, pings. */
 const EVENTS_AROUND = 8;
 
 export interface MeterOptions {
-  /** `undefined` if the request is counted but not charged. */
+  /** Charge of the request; `undefined` if it is counted but not charged. */
   readonly charge: Charge | undefined;
   readonly route: Pick<Route, "name" | "usage">;
   /** Label of the model: a name or pattern of the configuration. */
@@ -76,11 +76,11 @@ export function createMeter(options: MeterOptions): Meter {
   return new AttemptMeter(options);
 }
 
-/** A class rather than an object literal, because there is one per request and the methods are created once. */
+/** This is a class because one is created per request: methods of an object literal would be created each time. */
 class AttemptMeter implements Meter {
   readonly #options: MeterOptions;
   #attempt: Attempt | undefined;
-  /** Units already reported to `spent`. */
+  /** Cost units already reported to `spent`. */
   #told = 0;
   #isClosed = false;
 
@@ -168,7 +168,7 @@ class AttemptMeter implements Meter {
     this.#count();
   }
 
-  /** Charges the first known usage of a stream, and then each time it has grown enough to be worth a price calculation. */
+  /** Charges the first known usage of a stream, and later usage each time it has grown enough to be worth a price calculation. */
   #flow(usage: Usage | undefined): void {
     const attempt = this.#attempt;
     const { charge } = this.#options;
@@ -246,9 +246,9 @@ class AttemptMeter implements Meter {
 }
 
 /**
- * Returns the outcome of an attempt. `failed`: no answer that is charged. `interrupted`: the answer broke off, so the rest of
- * its usage is unknown. `erred`: the answer reported a failure. `timed out`: no answer came, though the provider may have
- * processed the input.
+ * Returns the outcome of an attempt. `failed`: there is no answer that is charged. `interrupted`: the answer broke off, so the
+ * rest of its usage is unknown. `erred`: the answer reported a failure. `timed out`: no answer came, although the provider may
+ * have processed the input.
  */
 function outcomeOf({ status, result, hasTimedOut, hasErred, isEnded, isBroken }: Attempt): Outcome {
   if (status !== undefined && (hasErred || !isSuccess(status))) return "erred";
@@ -260,7 +260,7 @@ function outcomeOf({ status, result, hasTimedOut, hasErred, isEnded, isBroken }:
 
 type Outcome = "complete" | "interrupted" | "erred" | "timed out" | "failed";
 
-/** Returns a lower bound of the output: each event of a stream has at least one token, except for a few. */
+/** Returns a lower bound of the output: each event of a stream has at least one token, except for `EVENTS_AROUND` events. */
 function atLeastOf({ events }: Attempt): Usage | undefined {
   const tokens = events - EVENTS_AROUND;
   return tokens > 0 ? { ...NO_USAGE, outputTokens: tokens, totalTokens: tokens } : undefined;
@@ -271,14 +271,14 @@ const tellsFailure = (data: string, events: number): boolean =>
   (events === 1 || data.includes('"error"')) && (FAILED_EVENT.test(data) || errorInEvent(data) !== undefined);
 
 const FAILED_EVENT = /"type"\s*:\s*"response\.failed"/;
-/** Texts in an answer cannot match, because their quotes are escaped. */
+/** Markers of a failed response. Texts in an answer cannot match, because their quotes are escaped. */
 const FAILED_RESPONSES = ['"status":"failed"', '"status": "failed"'];
 const isFailedResponse = (chunk: Buffer): boolean => FAILED_RESPONSES.some((text) => chunk.includes(text));
 
 const isMissing = ({ stream }: Attempt, usage: Usage | undefined): boolean =>
   usage === undefined || stream?.isFinal === false;
 
-/** Routes on which a 200 answer can still report a failure; then nothing is charged. */
+/** Routes on which an answer with status 200 can still report a failure; then nothing is charged. */
 const MAY_USE_NOTHING: ReadonlySet<string> = new Set(["responses", "responses_compact"]);
 
 function doubtOf(

@@ -1,4 +1,4 @@
-/** Metrics of usage. `model` is a name or pattern of the configuration, never a caller's text. */
+/** Metrics of usage. `model` is a name or pattern of the configuration, never text of a caller. */
 import type { Counter, Instruments, Log } from "../../../base/index.ts";
 import type { Usage } from "../../core/dialects/index.ts";
 
@@ -12,14 +12,14 @@ export interface UsageMetrics {
 }
 
 /**
- * Reason for distrust. `impossible`: a count is negative, fractional, not a number or out of range. `shrank`: less than the
- * same stream reported before. `nothing`: no tokens in an answer that must have some.
+ * Reason why reported usage is not trusted. `impossible`: a count is negative, fractional, not a number or out of range.
+ * `shrank`: it is less than the same stream reported before. `nothing`: an answer that must have tokens reports none.
  */
 export type Doubt = "impossible" | "shrank" | "nothing";
 
 const QUIET_MS = 60_000;
 
-/** Counters by kind. Cached and newly cached tokens are parts of the input, reasoning is a part of the output. */
+/** Counters by kind. Cached and newly cached tokens are included in the input, reasoning tokens in the output. */
 interface Kinds {
   readonly input: Counter;
   readonly output: Counter;
@@ -28,7 +28,7 @@ interface Kinds {
   readonly reasoning: Counter;
 }
 
-/** Creates the metrics. `monotonic`: returns milliseconds. */
+/** Creates the metrics. `monotonic` returns the time in milliseconds. */
 export function createUsageMetrics(
   instruments: Instruments,
   log: Pick<Log, "warn">,

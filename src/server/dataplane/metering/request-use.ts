@@ -22,14 +22,14 @@ export interface UseOf {
 /** Caller, with its name in the ledger. */
 type User = Pick<Standing, "name"> & { readonly profile: Pick<Standing["profile"], "name"> };
 
-/** Returns `undefined` if no ledger is kept. */
+/** Begins an entry. Returns `undefined` if no ledger is kept. */
 export const beginUse = (ledger: UsageLedger | undefined, user: User, of: UseOf): RequestUse | undefined =>
   ledger && new RequestUse(ledger, user, of);
 
 /** Maximum length of a model name, in UTF-16 units. */
 const MAX_MODEL_LENGTH = 128;
 
-/** A class rather than an object literal, because there is one per request and the methods are created once. */
+/** This is a class because one is created per request: methods of an object literal would be created each time. */
 export class RequestUse implements Account {
   readonly #ledger: UsageLedger;
   readonly #user: User;
@@ -64,7 +64,7 @@ export class RequestUse implements Account {
     this.#unmeasured += 1;
   }
 
-  /** Notes an attempt. The request is counted for the last one. */
+  /** Records an attempt. The request is counted for the last one. */
   asked(provider: string, model: string): void {
     this.#asked = provider;
     this.#askedModel = model;
@@ -77,8 +77,8 @@ export class RequestUse implements Account {
   }
 
   /**
-   * Adds the rest. Called once, at the very end. A model is only named if a provider answered for it, because callers may write
-   * anything.
+   * Adds the remaining counts to the ledger. Must be called once, at the very end. A model is only named if a provider answered
+   * for it, because callers may send any name.
    */
   end(hasFailed: boolean): void {
     if (this.#isEnded) return;

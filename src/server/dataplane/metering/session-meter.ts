@@ -5,14 +5,14 @@ import type { UsageMetrics } from "./metrics.ts";
 import type { Account, SessionMeter } from "./types.ts";
 
 export interface SessionMeterOptions {
-  /** `undefined` if the session is counted but not charged. */
+  /** Charge of the session; `undefined` if it is counted but not charged. */
   readonly charge: SessionCharge | undefined;
   readonly provider: string;
   /** Name of the route. */
   readonly route: string;
   /** Label of the model: a name or pattern of the configuration. */
   readonly label: string;
-  /** Model as sent to the provider; empty if the session names none. */
+  /** Model name sent to the provider; empty if the session names none. */
   readonly model?: string;
   readonly metrics: UsageMetrics;
   /** Receives the cost units charged for the session. */

@@ -1,6 +1,6 @@
 /**
- * Types of metering: usage is read from an answer as it passes and charged once. Source: design decisions, section 6; dialects
- * reference, sections 3 and 5; lessons P11 to P16.
+ * Defines the types of metering: usage is read from an answer as it passes and charged once. Source: design decisions, section 6;
+ * dialects reference, sections 3 and 5; lessons P11 to P16.
  */
 import type { Dialect, Usage } from "../../core/dialects/index.ts";
 import type { AttemptResult, Provider } from "../../upstream/index.ts";
@@ -8,33 +8,36 @@ import type { AttemptResult, Provider } from "../../upstream/index.ts";
 /** Parts of an answer's body that the meter reads. */
 export type Shown = "events" | "bytes" | "nothing";
 
-/** Reader of the current attempt's answer. It sees the answer before the client does, and changes nothing. */
+/** Reader of the current attempt's answer. It reads the answer before the client does, and changes nothing. */
 export interface AnswerMeter {
-  /** Called when an answer to the client begins. Returns which parts of its body the meter must read. */
+  /** Must be called when an answer to the client begins. Returns which parts of its body the meter must read. */
   started(status: number, headers: readonly string[]): Shown;
   /** Reads the data of one event of an event stream. */
   event(data: string): void;
   /** Counts events that report no usage and were not parsed. */
   passed(events: number): void;
   bytes(chunk: Buffer): void;
-  /** Called when the answer is complete. */
+  /** Must be called when the answer is complete. */
   ended(): void;
-  /** Called when the upstream broke off its answer. */
+  /** Must be called when the upstream broke off its answer. */
   broken(): void;
 }
 
 /** Meter of one request. */
 export interface Meter extends AnswerMeter {
-  /** Begins an attempt. `model`: as sent to this provider; empty on a route without a model. `dialect`: dialect of the answer. */
+  /**
+   * Begins an attempt. `model`: model name sent to this provider; empty on a route without a model. `dialect`: dialect of the
+   * answer.
+   */
   attempting(provider: Pick<Provider, "name">, model: string, dialect: Dialect): void;
   /** Usage that the current attempt has reported so far. */
   readonly usage: Usage | undefined;
   /**
-   * Ends the attempt. `abandoned`: the client left during it. `hasTimedOut`: the gateway's own timeout ended it after the
-   * request was sent. `hasErred`: its answer of status 200 was an error.
+   * Ends the attempt. `abandoned`: the client left during it. `hasTimedOut`: the gateway's own timeout ended it after the request
+   * was sent. `hasErred`: its answer has status 200 but is an error.
    */
   attempted(result: AttemptResult, how?: { readonly hasTimedOut: boolean; readonly hasErred: boolean }): void;
-  /** Charges the request. Called once, at the very end, whatever happened. */
+  /** Charges the request. Must be called once, at the very end, whatever the outcome. */
   close(): void;
 }
 
@@ -42,7 +45,7 @@ export interface Meter extends AnswerMeter {
 export interface SessionMeter {
   /** Reads one message of the upstream. */
   message(data: Buffer, isBinary: boolean): void;
-  /** Ends the session. Also counts what is known of a response whose usage was not reported. */
+  /** Ends the session. Also counts the known part of a response whose usage was not reported. */
   close(): void;
 }
 

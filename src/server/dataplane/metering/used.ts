@@ -1,4 +1,4 @@
-/** Usage ledger as seen by the data plane, which only writes to it. */
+/** Write-only view of the usage ledger for the data plane. */
 import type { Use } from "../../core/budgets/index.ts";
 
 export interface UsageLedger {

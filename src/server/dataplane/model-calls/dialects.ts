@@ -7,7 +7,7 @@ import type { ModelAnswer, ModelQuestion } from "../../snapshot/index.ts";
 
 export const PATHS: Readonly<Record<Dialect, string>> = { compat: "/v1/chat/completions", messages: "/v1/messages" };
 
-/** Returns the body of the request. `model`: as sent to the provider. */
+/** Returns the body of the request. `model`: model name sent to the provider. */
 export function bodyFor(dialect: Dialect, question: ModelQuestion, model: string): string {
   const { system, turns, maxTokens, template } = question;
   const messages = turns.map(({ role, text }) => ({
@@ -28,7 +28,7 @@ type Members = Readonly<Record<string, unknown>>;
 const membersOf = (value: unknown): Members =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Members) : {};
 
-/** Parses the answer. Throws `upstream_incomplete` if it is not the answer of a model. */
+/** Parses the answer. Throws `upstream_incomplete` if it is not a model's answer. */
 export function saidIn(dialect: Dialect, body: Buffer): ModelAnswer {
   let value: unknown;
   try {

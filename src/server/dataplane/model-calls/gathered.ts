@@ -1,4 +1,4 @@
-/** Downstream without a client: gathers an answer in memory, up to a limit. */
+/** Receives an answer without a client: gathers it in memory, up to a limit. */
 import { GatewayError } from "../../../base/index.ts";
 import type { Account } from "../../memory/index.ts";
 import type { Downstream } from "../../upstream/index.ts";
@@ -13,7 +13,7 @@ export interface Gathered extends Downstream {
 export interface GatherOptions {
   readonly maxBytes: number;
   readonly meter: AnswerMeter;
-  /** Accounts for the received bytes; the caller releases them. */
+  /** Memory account of the received bytes. The caller releases them. */
   readonly account: Account;
 }
 
@@ -71,7 +71,7 @@ export function gather(signal: AbortSignal, { maxBytes, meter, account }: Gather
       signal.throwIfAborted();
       if (failure !== undefined) throw failure;
       if (!isEnded) throw new GatewayError("upstream_incomplete", "its provider gave no answer");
-      // The body is left out, because a provider's error may repeat what it was sent.
+      // The body is left out, because a provider's error may repeat parts of the request.
       if (status !== 200) throw new GatewayError("upstream_unreachable", `its provider answered ${status}`);
       return Buffer.concat(chunks, bytes);
     },

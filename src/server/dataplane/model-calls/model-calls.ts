@@ -1,7 +1,7 @@
 /**
- * Model calls of detectors to configured providers. They have credential, suspensions, retry, failover, statistics and metering
- * like a request, but no access rules, model lists, budgets and guardrails, which would call detectors again. Source:
- * architecture, port `CallModel`.
+ * Sends model calls of detectors to configured providers. They have credential, suspensions, retry, failover, statistics and
+ * metering like a request, but no access rules, model lists, budgets and guardrails, because guardrails would call detectors
+ * again. Source: architecture, port `CallModel`.
  */
 import { randomUUID } from "node:crypto";
 import { type AttemptTracer, GatewayError, untilDone } from "../../../base/index.ts";
@@ -70,7 +70,7 @@ export function createModelCalls(ports: CallPorts): CallModel {
   };
 }
 
-/** Returns the size of the texts, which are in memory once at a time, because attempts follow each other. */
+/** Returns the size of the texts. They are in memory once at a time, because attempts follow each other. */
 const bytesOf = ({ system = "", turns }: ModelQuestion): number =>
   turns.reduce((sum, { text }) => sum + Buffer.byteLength(text), Buffer.byteLength(system));
 
@@ -174,7 +174,7 @@ function candidatesOf(
   const candidates = [addressed, ...others].flatMap((provider): readonly Admitted[] => {
     const model = provider.aliases.get(asked) ?? asked;
     const ofModel = suspended("model", [asked, model], suspensions);
-    // Like for requests, another provider may replace a suspended provider, but not a suspended model.
+    // As with requests, another provider may replace a suspended provider, but not a suspended model.
     if (provider === addressed && ofModel !== undefined) throw ofModel;
     const refused = ofModel ?? suspended("provider", [provider.name], suspensions);
     refusal ??= refused;

@@ -1,6 +1,6 @@
 /**
- * Audit records of budget refusals. Each budget has at most one record per minute, the first of them immediately. A record
- * contains the number of refusals since the one before, and the caller of the last one.
+ * Writes audit records of budget refusals. Each budget has at most one record per minute, the first of them immediately. A record
+ * contains the number of refusals since the previous one, and the caller of the last one.
  */
 import type { Caller } from "../../auth/index.ts";
 import { nameOf } from "../caller-label.ts";
@@ -20,7 +20,7 @@ export interface Decisions {
 
 export interface BudgetRecords {
   refused(refusal: Refusal): void;
-  /** Records what is still pending. */
+  /** Writes the pending records. */
   close(): void;
 }
 
@@ -81,7 +81,7 @@ export function recordBudgets(trail: Decisions): BudgetRecords {
   };
 }
 
-/** Returns the caller's fields as in records of access rules. */
+/** Returns the caller's fields, as in records of access rules. */
 function whose(caller: Caller | undefined): Readonly<Record<string, string | null>> {
   return {
     caller: caller?.kind ?? null,

@@ -1,10 +1,9 @@
 /**
- * Refusals of this node in the last hour: who was refused, with which code, and by what. The list `refusals` of the admin API
- * shows them (design decisions, section 3). Answers about a provider's failure are not included; they are shown with the
- * provider.
+ * Counts the refusals of this node in the last hour by caller, code and cause. The list `refusals` of the admin API shows them
+ * (design decisions, section 3). Answers about a provider's failure are not included; they are shown with the provider.
  *
- * Memory is bounded: beyond `MAX_ROWS`, new callers are combined by code and cause, so that invented names can
- * neither fill the memory nor displace existing rows.
+ * Memory is bounded: beyond `MAX_ROWS`, new callers are combined by code and cause, so that invented names can neither fill the
+ * memory nor displace existing rows.
  */
 import type { Clock, RefusalCode, RefusedBy } from "../../../base/index.ts";
 import type { Caller } from "../../auth/index.ts";
@@ -13,16 +12,16 @@ import { Tally } from "./tally.ts";
 
 /** Maximum number of rows for individual callers. Each takes less than 1 KiB. */
 export const MAX_ROWS = 1_000;
-/** Maximum number of rows for combined callers; beyond it they are combined by code alone. */
+/** Maximum number of rows for combined callers. Beyond it they are combined by code alone. */
 const MAX_OTHERS = 200;
-/** Maximum number of unknown key ids that are listed by id: a client may invent as many as it likes. */
+/** Maximum number of unknown key ids that are listed by id, because a client may invent any number of them. */
 export const MAX_UNKNOWN_KEYS = 100;
 /** Maximum number of budget buckets with refusals in the last minute; further ones are not counted. */
 const MAX_BUCKETS = 4_096;
 
 const HOUR_SECONDS = 3_600;
 export interface Refusal {
-  /** `undefined` if the caller was not authenticated. */
+  /** Caller; `undefined` if it was not authenticated. */
   readonly caller: Caller | undefined;
   readonly code: RefusalCode;
   readonly by: RefusedBy | undefined;
@@ -32,7 +31,7 @@ export interface Refusal {
 }
 
 export interface CountedRefusal {
-  /** `unrecognised`: the credential was not accepted. `others`: combined callers above the limit. */
+  /** Kind of the caller. `unrecognised`: the credential was not accepted. `others`: combined callers above the limit. */
   readonly callerKind: Caller["kind"] | "unrecognised" | "others";
   /** Name of the caller if known. For `unrecognised`, the id of the unknown key that was presented. */
   readonly caller: string | undefined;
@@ -40,7 +39,7 @@ export interface CountedRefusal {
   readonly by: Pick<RefusedBy, "kind" | "name"> | undefined;
   readonly lastMinute: number;
   readonly lastHour: number;
-  /** Milliseconds since 1970. */
+  /** Time of the first refusal, in milliseconds since 1970. */
   readonly firstAt: number;
   readonly lastAt: number;
   /** Id of the last request. */
@@ -59,7 +58,7 @@ export interface Refusals {
   awaitChange(listener: (() => void) | undefined): void;
 }
 
-/** Failures of upstreams, which are shown with the provider instead. */
+/** Codes for failures of upstreams, which are shown with the provider instead. */
 const NOT_TOLD: ReadonlySet<RefusalCode> = new Set([
   "upstream_unreachable",
   "upstream_timeout",
@@ -68,7 +67,7 @@ const NOT_TOLD: ReadonlySet<RefusalCode> = new Set([
   "upstream_redirect",
 ]);
 
-/** Codes that a profile causes. Their errors do not name the profile, because it is not a rule that denies. */
+/** Codes of refusals that a profile causes. Their errors do not name the profile, because it is not a rule that denies. */
 const OF_PROFILES: ReadonlySet<RefusalCode> = new Set(["model_not_allowed", "no_pool_subset", "policy_denied"]);
 
 /** Returns the cause of a refusal if it is known. */
@@ -81,11 +80,11 @@ interface Row {
   readonly fixed: Pick<CountedRefusal, "callerKind" | "caller" | "code" | "by" | "firstAt">;
   lastAt: number;
   lastRequest: string;
-  /** Highest `at` of the refusals so far, or 0. */
+  /** Highest `at` of the refusals so far; 0 without any. */
   lastTold: number;
 }
 
-/** Creates the counts. `onRefused`: receives each refusal that is counted. */
+/** Creates the counts. `onRefused` receives each refusal that is counted. */
 export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => void = () => undefined): Refusals {
   const rows = new Map<string, Row>();
   const others = new Map<string, Row>();
@@ -196,7 +195,10 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
   };
 }
 
-/** Returns the name of a known key even if the presented secret was wrong, and the id of an unknown key. */
+/**
+ * Returns the caller's kind and name: for a known key its name, even if the presented secret was wrong, and for an unknown key
+ * its id.
+ */
 function whoIs(caller: Caller | undefined, by: RefusedBy | undefined): Pick<CountedRefusal, "callerKind" | "caller"> {
   if (caller !== undefined) return { callerKind: caller.kind, caller: nameOf(caller) };
   if (by?.kind === "credential" && by.key !== undefined) return { callerKind: "key", caller: by.key };

@@ -1,11 +1,11 @@
 /**
- * Counts of the last 60 seconds and the last 60 minutes, including the current ones. Counting costs an addition and the
- * clearing of slots that have passed; nothing is allocated after the start.
+ * Counts of the last 60 seconds and the last 60 minutes, including the current ones. Counting takes an addition and clears slots
+ * that have passed; nothing is allocated after the start.
  */
 
 const SLOTS = 60;
 
-/** `second`: whole seconds of a monotonic clock. */
+/** Tally of events. `second` is the time in whole seconds of a monotonic clock. */
 export class Tally {
   readonly #seconds = new Slots();
   readonly #minutes = new Slots();

@@ -8,25 +8,27 @@ import { pooledRandomBytes } from "../../../base/index.ts";
 const TAG_LENGTH = 6;
 const RANDOM_BYTES = 12;
 
-/** Prefix of a response or item, then a seed; ids of items end with their position in the answer. */
+/**
+ * Matches a generated id: the prefix of a response or item, then the seed. Ids of items end with their position in the answer.
+ */
 const OWN_ID = /^(?:resp|msg|rs|fc|ctc)_(gw([0-9a-f]{6})[0-9a-f]{24})(?:_\d{1,6})?$/;
 
 /** Part of every generated id that hardly occurs in other text. */
 export const OWN_MARK = "_gw";
 
 export interface OwnId {
-  /** Shared by a response and all of its items. */
+  /** Random part that a response and all of its items share. */
   readonly seed: string;
   /** Tag of the node that generated the id. */
   readonly tag: string;
 }
 
-/** Returns six hex digits that do not reveal the node's name. */
+/** Returns the tag of a node: six hex digits that do not reveal its name. */
 export function tagOf(nodeId: string): string {
   return createHash("sha256").update(`responses/v1 ${nodeId}`).digest("hex").slice(0, TAG_LENGTH);
 }
 
-/** Returns 32 characters of `[a-z0-9]`. */
+/** Returns a new seed of 32 characters of `[a-z0-9]`. */
 export function newSeed(tag: string): string {
   return `gw${tag}${pooledRandomBytes(RANDOM_BYTES).toString("hex")}`;
 }

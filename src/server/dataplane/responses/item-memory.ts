@@ -1,15 +1,15 @@
 /**
- * Memory of output items of translated answers, for the references to them that the most used client sends by default. Items
- * are kept in memory only, for their caller only, for one hour. Source: design decisions, section 18; Responses reference, 5.5.
+ * Remembers output items of translated answers, because the most used client refers to them by default. Items are kept in memory
+ * only, for their caller only, for one hour. Source: design decisions, section 18; Responses reference, 5.5.
  *
  * A caller may use at most a quarter of the memory, so that none can displace the items of all others.
  */
 import { FifoMap } from "../../../base/index.ts";
 
 export interface ItemMemory {
-  /** `item`: JSON text. */
+  /** Remembers an item. `item`: JSON text. */
   remember(caller: string, id: string, item: string): void;
-  /** Returns JSON text. */
+  /** Returns an item as JSON text, or `undefined` if it is not remembered. */
   recall(caller: string, id: string): string | undefined;
   /** Forgets all items of one response. Returns false if there were none. */
   forget(caller: string, isOfResponse: (id: string) => boolean): boolean;
@@ -17,16 +17,16 @@ export interface ItemMemory {
 }
 
 export interface ItemMemoryOptions {
-  /** 0 disables the memory. */
+  /** Size of the memory in bytes; 0 disables it. */
   readonly maxBytes: number;
-  /** Returns milliseconds of a monotonic clock. */
+  /** Returns the time of a monotonic clock, in milliseconds. */
   readonly now: () => number;
 }
 
 export const DEFAULT_MEMORY_BYTES = 64 << 20;
 const KEPT_MS = 3_600_000;
 const SHARE = 4;
-/** Approximate memory of an item beyond its text. */
+/** Approximate memory that an item takes beyond its text, in bytes. */
 const ITEM_COST = 256;
 
 interface Kept {

@@ -1,5 +1,5 @@
 /**
- * Replaces references to items in a Responses request by the items, so that guardrails, rules, budgets and providers see them
+ * Replaces references to items in a Responses request by the items, so that guardrails, rules, budgets and providers process them
  * as if the client had sent them. Source: design decisions, section 18 (`item_reference`).
  */
 import { type JsonSource, Verbatim, writeJson } from "../../core/dialects/index.ts";
@@ -39,7 +39,7 @@ export function withItems({ value, exact }: JsonSource, items: ReadonlyMap<strin
   return Buffer.from(writeJson(Object.fromEntries(members)));
 }
 
-/** Returns the id of a reference. The AI SDK writes the type, which is optional in the published schema. */
+/** Returns the id of a reference. The AI SDK writes the type `item_reference`, which is optional in the published schema. */
 function referenceOf(item: unknown): string | undefined {
   if (typeof item !== "object" || item === null || Array.isArray(item)) return undefined;
   const { type = null, id, role } = item as { readonly type?: unknown; readonly id?: unknown; readonly role?: unknown };

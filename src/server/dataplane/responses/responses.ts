@@ -1,10 +1,10 @@
-/** State that serving the Responses API from providers without it requires: seals, ids, and the memory of items. */
+/** Keeps the state that serving the Responses API from providers without it requires: seals, ids, and the memory of items. */
 import type { Instruments } from "../../../base/index.ts";
 import { newSeed, readOwnId, tagOf } from "./ids.ts";
 import { createItemMemory } from "./item-memory.ts";
 import { createSeals, type SealKey, type Seals, sealKeysOf } from "./seals.ts";
 
-/** Question of one node to another about the items of a caller. */
+/** Question that one node asks another about the items of a caller. */
 export type ItemQuestion =
   | { readonly kind: "items"; readonly caller: string; readonly ids: readonly string[] }
   | { readonly kind: "forget"; readonly caller: string; readonly id: string };
@@ -13,7 +13,7 @@ export interface Responses {
   readonly seals: Seals;
   /** Returns a unique seed for the ids of one answer. */
   seed(): string;
-  /** `item`: JSON text. */
+  /** Remembers an item. `item`: JSON text. */
   remember(caller: string, id: string, item: string): void;
   /** Returns the items that any node remembers, as JSON text by id. Each node has a quarter of a second to answer. */
   recall(caller: string, ids: readonly string[], signal: AbortSignal): Recalled | Promise<Recalled>;
@@ -29,20 +29,20 @@ export interface ResponsesOptions {
   readonly nodeId: string;
   /** Keys of the deployment, the current one first; `undefined` if it has none. */
   readonly keys: readonly SealKey[] | undefined;
-  /** 0 disables the memory. */
+  /** Size of the item memory in bytes; 0 disables it. */
   readonly memoryBytes: number;
-  /** `undefined` if there are no other nodes. */
+  /** Other nodes; `undefined` if there are none. */
   readonly others?: Others | undefined;
   /** Whether other worker processes of this node remember items; a question to the node itself reaches them. */
   readonly hasSiblings?: boolean | undefined;
-  /** Returns milliseconds of a monotonic clock. */
+  /** Returns the time of a monotonic clock, in milliseconds. */
   readonly now: () => number;
   readonly instruments: Instruments;
 }
 
 export interface Others {
   nodeIds(): readonly string[];
-  /** Returns `undefined` if no answer came in time. Rejects only with the signal's reason. */
+  /** Asks a node. Resolves to `undefined` if no answer came in time. Rejects only with the signal's reason. */
   ask(
     nodeId: string,
     question: unknown,
@@ -51,9 +51,12 @@ export interface Others {
 }
 
 const ASK_MS = 250;
-/** Maximum number of concurrent questions: other nodes answer few at a time, and operators' queries use the same path. */
+/**
+ * Maximum number of concurrent questions. It is low, because other nodes answer few at a time and operators' queries use the same
+ * path.
+ */
 const MAX_ASKING = 8;
-/** Maximum size of an answer to another node, in bytes of UTF-8. The client must send the items beyond it itself. */
+/** Maximum size of an answer to another node, in bytes of UTF-8. Items beyond it must be sent by the client itself. */
 const MAX_TOLD_BYTES = 2_000_000;
 
 export function createResponses(options: ResponsesOptions): Responses {
@@ -89,7 +92,7 @@ export function createResponses(options: ResponsesOptions): Responses {
     return items;
   }
 
-  /** Returns the ids by the node that generated them. */
+  /** Groups ids by the other node that generated them. */
   function elsewhere(ids: readonly string[]): ReadonlyMap<string, readonly string[]> {
     const byNode = new Map<string, string[]>();
     for (const other of others?.nodeIds() ?? []) {

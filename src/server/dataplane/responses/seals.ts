@@ -1,21 +1,21 @@
 /**
- * Encryption of reasoning that a client keeps. It is bound to the caller, to the form and maker of the model that answered, and
- * to the model name as sent. A text with any other binding cannot be opened, so nobody can forge the assistant's reasoning.
- * Source: Responses reference, 5.3 (AES-256-GCM, HKDF-SHA256); design decisions, section 18.
+ * Encrypts reasoning that a client keeps. It is bound to the caller, to the form and maker of the model that answered, and to the
+ * model name sent to the provider. A text with any other binding cannot be opened, so that nobody can forge the assistant's
+ * reasoning. Source: Responses reference, 5.3 (AES-256-GCM, HKDF-SHA256); design decisions, section 18.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import type { Form, ReasoningSeal, SealedBlock } from "../../core/dialects/index.ts";
 
 export interface SealKey {
-  /** 1 to 8 characters of `[A-Za-z0-9]` that reveal nothing of the key. */
+  /** Id of 1 to 8 characters of `[A-Za-z0-9]` that reveal nothing about the key. */
   readonly id: string;
-  /** 32 bytes. */
+  /** Key of 32 bytes. */
   readonly key: Uint8Array;
 }
 
 export interface SealKeys {
   readonly current: SealKey;
-  /** `current` and the keys that it replaced. */
+  /** Current key and the keys that it replaced. */
   readonly all: readonly SealKey[];
 }
 
@@ -23,7 +23,7 @@ export interface SealBinding {
   readonly caller: string;
   readonly form: Form;
   readonly maker: string;
-  /** Model as sent to the provider. */
+  /** Model name sent to the provider. */
   readonly model: string;
 }
 
@@ -38,7 +38,8 @@ const KEY_BYTES = 32;
 const MAX_SEALED = 4 << 20;
 
 /**
- * Derives the keys. `material`: keys of the deployment; if `undefined`, sealed text can only be opened until this process ends.
+ * Derives the keys. `material`: keys of the deployment. If it is `undefined`, a random key is used and sealed text can only be
+ * opened until this process ends.
  */
 export function sealKeysOf(material: readonly SealKey[] | undefined): SealKeys {
   const given = material?.length ? material : [{ id: "process", key: randomBytes(KEY_BYTES) }];
@@ -75,7 +76,7 @@ function opened(text: Buffer, key: Uint8Array, bound: Buffer): readonly SealedBl
   decipher.setAuthTag(text.subarray(-TAG_BYTES));
   try {
     const plain = Buffer.concat([decipher.update(text.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
-    // Authenticated, so the content has the type that was sealed.
+    // The text is authenticated, so its content has the type that was sealed.
     return JSON.parse(plain.toString("utf8")) as readonly SealedBlock[];
   } catch {
     return undefined; // modified, or bound to another caller, form, maker or model

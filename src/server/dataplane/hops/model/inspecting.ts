@@ -300,9 +300,7 @@ class InspectedAnswer implements InspectedDownstream {
     this.#open({});
   }
 
-  /**
-   * Sends all events of one read together once all of them are inspected, because an error status is clearer than an error event.
-   */
+  /** Sends the events of one read only after all are inspected, because an error status is clearer than an error event. */
   #outSoon(): void {
     if (this.#events === undefined || this.#isEnded || this.#start?.isSent === true) this.#out();
     else queueMicrotask(() => this.#out());

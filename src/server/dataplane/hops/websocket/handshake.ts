@@ -27,9 +27,7 @@ const CREDENTIAL_PROTOCOL = "openai-insecure-api-key.";
 /** Maximum size of an upstream's error body, which is kept in memory. A longer body is truncated. */
 const REFUSAL_BODY_MAX_BYTES = 256 * 1024;
 
-/**
- * Maximum size of data that is read from a client before the 101, although it must not send any; the rest stays in the kernel.
- */
+/** Maximum size of data that is read from a client before the 101. It should not send any; the rest stays in the kernel. */
 const EARLY_MAX_BYTES = 64 * 1024;
 
 /** Time that a refused client has to read the answer and close the connection. */

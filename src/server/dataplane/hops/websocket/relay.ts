@@ -331,7 +331,7 @@ function isTunnelClosing(reason: unknown): reason is TunnelClosing {
   return typeof reason === "object" && reason !== null && "kind" in reason && reason.kind === "tunnel_closing";
 }
 
-/** `ws` delivers one Buffer by default, but its declared type includes other forms. */
+/** Returns a message as one Buffer, as `ws` delivers it by default; its declared type includes other forms. */
 function wholeMessage(raw: RawData): Buffer {
   if (Buffer.isBuffer(raw)) return raw;
   return Array.isArray(raw) ? Buffer.concat(raw) : Buffer.from(raw);

@@ -1,6 +1,6 @@
 /**
- * Records the only attempt of a WebSocket session in metrics and statistics. Its outcome is decided by the upstream's answer to
- * the handshake; it is under way until the session ends.
+ * Records the only attempt of a WebSocket session in metrics and statistics. The upstream's answer to the handshake decides its
+ * outcome; the attempt is pending until the session ends.
  */
 import { performance } from "node:perf_hooks";
 import type { AttemptSpan, RefusalCode } from "../../../../base/index.ts";
@@ -13,13 +13,13 @@ export interface SessionAttempt {
   readonly isBegun: boolean;
   /** Milliseconds since the upstream was dialed; 0 before. */
   readonly lastedMs: number;
-  /** Called when the upstream is dialed. */
+  /** Must be called when the upstream is dialed. */
   begun(): void;
-  /** Called when the upstream has answered the handshake, with 101 or a refusal of its own. */
+  /** Must be called when the upstream has answered the handshake, with 101 or a refusal of its own. */
   answered(status: number): void;
-  /** Called when the session fails to open. Returns how its upstream failed; `undefined` if it did not. */
+  /** Must be called when the session fails to open. Returns how the upstream failed, or `undefined` if it did not. */
   refused(code: RefusalCode, message: string): FailureKind | undefined;
-  /** Called once at the very end, even if the upstream was never dialed. */
+  /** Must be called once at the very end, even if the upstream was never dialed. */
   ended(): void;
 }
 
@@ -30,7 +30,7 @@ const UPSTREAM_FAULTS: ReadonlyMap<RefusalCode, FailureKind> = new Map([
   ["upstream_redirect", "redirect"],
 ]);
 
-/** Starts the attempt. `span` is ended with it, and is `undefined` if traces are not exported. */
+/** Starts the attempt. `span`: span of the attempt, which ends with it; `undefined` if traces are not exported. */
 export function sessionAttempt(
   provider: string,
   { metrics, statistics }: Ports,

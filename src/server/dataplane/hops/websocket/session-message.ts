@@ -7,7 +7,7 @@ import type { Frame } from "./types.ts";
 
 export type SessionMessage =
   | { readonly kind: "text" }
-  /** Not text in any encoding. */
+  /** Data that is not text in any encoding. */
   | { readonly kind: "sound" }
   /** Text in an encoding that the gateway does not read. */
   | { readonly kind: "unreadable" };
@@ -33,7 +33,7 @@ export function readMessage({ data, isBinary }: Frame): SessionMessage {
 }
 
 /**
- * Returns the texts as which a receiver might read the bytes: UTF-8 with replacement characters, or UTF-16 and UTF-32,
+ * Returns the texts that a receiver might read from the bytes: UTF-8 with replacement characters, or UTF-16 and UTF-32,
  * recognized by their zero bytes (RFC 4627, section 3).
  */
 function readings(data: Buffer): readonly string[] {

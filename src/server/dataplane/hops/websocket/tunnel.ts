@@ -1,12 +1,12 @@
 /**
- * WebSocket session tunneled to its upstream (Realtime, Responses over WebSocket and the like).
+ * Tunnels a WebSocket session to its upstream (Realtime, Responses over WebSocket and similar ones).
  *
- * The upstream's handshake comes first and the client's 101 after it, so that a client receives the upstream's own refusal.
- * After the 101, `relay.ts` joins both sides; buffering and the mapping of closes are described there. Compression is declined
- * on both sides, so that messages can be metered as they pass.
+ * The upstream's handshake comes first and the client's 101 after it, so that a client receives the upstream's own refusal. After
+ * the 101, `relay.ts` joins both sides; it describes buffering and the mapping of closes. Compression is declined on both sides,
+ * so that messages can be metered as they pass.
  *
- * Source: RFC 6455; specification 1, "WebSocket sessions"; reference, dialects, section 4.1; decisions, section 2.
- * Bytes are payload of messages; times are milliseconds.
+ * Source: RFC 6455; specification 1, "WebSocket sessions"; reference, dialects, section 4.1; decisions, section 2. Bytes are
+ * payload of messages; times are milliseconds.
  */
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";
@@ -45,11 +45,11 @@ export interface TunnelLimits {
   readonly handshakeMs: number;
   /** Maximum size of a message including all its fragments; a longer one closes both sides with 1009. */
   readonly maxMessageBytes: number;
-  /** Bytes queued for one side above which the other is not read. One more message may be added. */
+  /** Number of bytes queued for one side above which the other is not read. One more message may be added. */
   readonly highWaterBytes: number;
-  /** Time without any frame from either side, including pings and pongs. */
+  /** Maximum time without any frame from either side, including pings and pongs. */
   readonly idleMs: number;
-  /** Time for which a side may be left unread because the other does not take its queued data. */
+  /** Maximum time for which a side is not read because the other does not take its queued data. */
   readonly stallMs: number;
   /** Time to wait for the answer to a close before the connection is destroyed. */
   readonly closeMs: number;
@@ -59,9 +59,10 @@ export const TUNNEL_LIMITS: TunnelLimits = {
   handshakeMs: 15_000,
   // Audio and images are base64-encoded in one JSON message; providers limit it to 15 to 50 MB.
   maxMessageBytes: 64 * 1024 * 1024,
-  // One second of any model's output; more would only delay the sender's notice that its reader is slow.
+  // One second of any model's output. A longer queue would only delay the time at which the sender notices that its reader is
+  // slow.
   highWaterBytes: 1024 * 1024,
-  // Providers end sessions after 30 to 60 minutes themselves, so a session that is silent for so long is abandoned.
+  // Providers end sessions after 30 to 60 minutes, so a session that is silent for longer is abandoned.
   idleMs: 3_600_000,
   // The longest message takes nine minutes at 1 Mbit/s, during which no progress is visible.
   stallMs: 600_000,
@@ -69,7 +70,7 @@ export const TUNNEL_LIMITS: TunnelLimits = {
 };
 
 export interface HandshakeObserver {
-  /** Called when the upstream is dialed, but not for a request that is refused before. */
+  /** Called when the upstream is dialed; not called for a request that is refused before. */
   begun(): void;
   /** Receives the upstream's own status: 101 for a session. */
   answered(status: number): void;
@@ -81,11 +82,11 @@ export interface TunnelSession {
   readonly socket: Duplex;
   readonly head: Buffer;
   readonly upstream: UpstreamAddress;
-  /** Raw pairs for the 101 or the refusal; they replace the upstream's headers of the same names. */
+  /** Header pairs for the 101 or the refusal. They replace the upstream's headers of the same names. */
   readonly responseHeaders: readonly string[];
   /** Returns whether a header of the upstream is hidden from the client. */
   readonly hides?: Hides | undefined;
-  /** Returns the refusal to send instead of the upstream's, or `undefined` if the client receives the upstream's. */
+  /** Returns the refusal that replaces the upstream's, or `undefined` if the client receives the upstream's. */
   readonly inPlaceOf?: (status: number) => GatewayError | undefined;
   readonly limits?: Partial<TunnelLimits>;
   readonly observe?: TunnelObserver;
@@ -106,12 +107,12 @@ export type TunnelResult =
   | { readonly kind: "refused"; readonly status: number }
   | {
       readonly kind: "closed";
-      /** Code that was seen first: 1005 for a close without a code, 1006 for a lost connection (also before the 101). */
+      /** Close code that was seen first: 1005 for a close without a code, 1006 for a lost connection (also before the 101). */
       readonly code: number;
       readonly by: "client" | "upstream" | "gateway";
       readonly bytesFromClient: number;
       readonly bytesFromUpstream: number;
-      /** From the client's 101 until both connections are closed. */
+      /** Time from the client's 101 until both connections are closed. */
       readonly durationMs: number;
     };
 
@@ -124,7 +125,7 @@ const NO_SESSION: TunnelResult = {
   durationMs: 0,
 };
 
-/** A control frame carries 125 bytes, two of which are the code (RFC 6455, section 5.5). */
+/** Maximum size of a close reason: a control frame carries 125 bytes, two of which are the code (RFC 6455, section 5.5). */
 const CLOSE_REASON_MAX_BYTES = 123;
 
 /** Returns the abort reason that closes a session with `code`. Throws if the code may not be sent or the reason is too long. */
@@ -138,14 +139,14 @@ export function closeTunnel(code: number, reason: string): TunnelClosing {
 }
 
 /**
- * Resolves when the session has ended and both connections are closed. Failures before the client has an answer reject with a
- * `GatewayError`, and the socket can still be answered: `invalid_request` (no WebSocket handshake), `upstream_unreachable`,
- * `upstream_timeout`, `upstream_invalid`, `upstream_redirect`, `overloaded` (the signal was aborted). If the client leaves
- * meanwhile, the upstream's handshake is cut off.
+ * Tunnels a session. Resolves when it has ended and both connections are closed. A failure before the client has an answer
+ * rejects with a `GatewayError`, and the socket can still be answered: `invalid_request` (no WebSocket handshake),
+ * `upstream_unreachable`, `upstream_timeout`, `upstream_invalid`, `upstream_redirect`, `overloaded` (the signal was aborted). If
+ * the client leaves meanwhile, the upstream's handshake is cut off.
  */
 export async function tunnel(session: TunnelSession): Promise<TunnelResult> {
   const { request, socket } = session;
-  // node:http removes its own listener with the upgrade; without one, a reset would end the process.
+  // node:http removes its own listener at the upgrade. Without a listener a reset would end the process.
   socket.on("error", ignore);
   // One signal may serve many sessions, and Node warns of a leak from the eleventh listener on.
   setMaxListeners(0, session.signal);
@@ -253,12 +254,12 @@ function accept(
   return accepted[0];
 }
 
-/** Values that survive in a 101, which `ws` writes as UTF-8; other header lines are left out. */
+/** Matches values that can be sent in a 101, which `ws` writes as UTF-8; other header lines are left out. */
 const ASCII = /^[\t\x20-\x7e]*$/;
 
 /**
  * Returns the subprotocol that the upstream selected, otherwise `realtime` if the client offered it. Browsers must offer
- * subprotocols because their credential is among them, and they fail unless one is selected.
+ * subprotocols, because their credential is one of them, and they fail unless one is selected.
  */
 function answeredProtocol(offered: readonly string[], selected: string | undefined): string | false {
   if (selected !== undefined && offered.includes(selected)) return selected;

@@ -10,9 +10,9 @@ export interface TunnelObserver {
 /** Reason with which the session's signal is aborted. */
 export interface TunnelClosing {
   readonly kind: "tunnel_closing";
-  /** 1000 to 1014 except 1004 to 1006, or 3000 to 4999. */
+  /** Close code: 1000 to 1014 except 1004 to 1006, or 3000 to 4999. */
   readonly code: number;
-  /** At most 123 bytes of UTF-8. */
+  /** Reason of at most 123 bytes of UTF-8. */
   readonly reason: string;
 }
 
@@ -43,10 +43,10 @@ export interface PassingPorts {
 }
 
 export interface TunnelInspector {
-  /** Called once for each side, before its first message. */
+  /** Must be called once for each side, before its first message. */
   attach(direction: SideName, ports: PassingPorts): void;
   /** Inspects a message, which belongs to the inspector from now on. */
   message(direction: SideName, message: Frame): Passing | Promise<Passing>;
-  /** Called when the side has ended. Returns what was still held back. */
+  /** Must be called when the side has ended. Returns the frames that were still held back. */
   end(direction: SideName): Passing | Promise<Passing>;
 }
