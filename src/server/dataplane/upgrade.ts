@@ -376,8 +376,8 @@ function mayAsk({ provider }: Admitted, target: Target, snapshot: Snapshot, gove
 }
 
 /**
- * Returns whether a running session is still allowed. It is checked repeatedly, because a session can last an hour but an
- * operator who revokes a key expects an immediate effect.
+ * Returns whether a running session is still allowed. It is checked after each change of keys and suspensions: a session can last
+ * an hour, but an operator who revokes a key expects an immediate effect.
  */
 function mayGoOn(
   caller: Caller,

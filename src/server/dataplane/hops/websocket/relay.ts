@@ -2,17 +2,17 @@
  * Relays between two open WebSockets: messages, pings, pongs and closes of each side are passed to the other.
  *
  * Source: RFC 6455 sections 5.4, 5.5 and 7. Kind (text or binary) and boundaries of messages are kept; fragmentation is not,
- * because `ws` delivers whole messages. Data for a side is queued up to a limit plus one message; then the other side is not
- * read. Only masking copies data. If messages are inspected, each is passed on as its inspection decides, in order of arrival,
- * and a close follows behind them.
+ * because `ws` delivers whole messages. Data for a side is queued up to a limit plus one message; beyond that the other side is
+ * not read. Only masking copies data. If messages are inspected, they are passed on in order of arrival as the inspector
+ * decides, and a close follows behind them.
  *
  * Closing, by cause:
- * - A close frame: passed on with its code and reason; one without a code (1005) is passed on without one.
- * - The client's connection is lost (1006): the upstream's is cut off immediately and so also sees 1006.
+ * - A close frame is passed on with its code and reason, or without a code if it has none (1005).
+ * - The client's connection is lost (1006): the upstream's is cut off immediately, so that the upstream also sees 1006.
  * - The upstream's connection is lost (1006): the client first gets everything that had arrived, then 1011.
- * - A side broke the protocol, or sent too long a message: both get the corresponding code (1002, 1007, 1008, 1009).
+ * - A side violated the protocol or sent too long a message: both get the corresponding code (1002, 1007, 1008, 1009).
  * - The gateway ends the session (`signal`, idle, stalled, an exception of `observe`): both get the same code.
- * Each of these destroys a connection whose peer does not answer the close within `closeMs`.
+ * In each case a connection is destroyed if its peer does not answer the close within `closeMs`.
  */
 import type { Duplex } from "node:stream";
 import { type RawData, WebSocket } from "ws";
