@@ -1,4 +1,4 @@
-/** Every function by name; where the number of arguments decides, by `name/number` too. */
+/** Lookup of all functions by name, and by `name/number` if the implementation depends on the number of arguments. */
 
 import { OPERATORS } from "./cel-operators.ts";
 import { CONVERSIONS } from "./conversions.ts";

@@ -1,6 +1,6 @@
 /**
- * Operators over values: arithmetic with the ranges of int64 and uint64, order, membership, index, size.
- * Source: CEL language definition, "Numeric Values" and "List of Standard Definitions".
+ * Operators: arithmetic with the ranges of int64 and uint64, order, membership, index, size. Source: CEL language definition,
+ * "Numeric Values" and "List of Standard Definitions".
  */
 
 import {
@@ -84,7 +84,9 @@ const arithmetic =
     return operator === "-" ? timeDifference(a, b) : NO_OVERLOAD;
   };
 
-/** Joins texts, bytes and lists, and adds times. What is made is charged before it is made. */
+/**
+ * Joins two texts, bytes or lists, or adds durations and timestamps. The cost of a joined value is charged before it is built.
+ */
 function sum(frame: Frame, a: Value, b: Value): Value | Fault {
   if (typeof a === "string" && typeof b === "string") {
     return chargeText(frame, a.length + b.length) ? a + b : COST_FAULT;
@@ -133,14 +135,14 @@ export function index(container: Value, key: Value): Value | Fault {
   return found === undefined ? KEY_MISSING : found;
 }
 
-/** A whole number of any type is an index; one that no list has is -1. */
+/** Converts a value to an index. A whole number of any type is one; -1 stands for an index that no list has. */
 function listIndex(key: Value): number | undefined {
   const number = key instanceof Uint ? key.value : key;
   if (typeof number === "bigint") return number >= 0n && number <= Number.MAX_SAFE_INTEGER ? Number(number) : -1;
   return typeof number === "number" && Number.isInteger(number) ? number : undefined;
 }
 
-/** Code points of a text. */
+/** Returns the number of code points in a text. */
 export function textLength(text: string): number {
   let pairs = 0;
   for (let at = 0; at < text.length - 1; at++) {

@@ -1,20 +1,20 @@
 /**
- * Explains syntax errors in a sentence that helps. The parser only reports how far it came. Unclosed strings and brackets are
- * found here first, since it reports the wrong position for them.
+ * Explains syntax errors in a helpful sentence. The parser only reports how far it came. Unclosed strings and brackets are
+ * found here first, since the parser reports the wrong position for them.
  */
 
 import type { Complaint } from "./expression-tree.ts";
 
 const CLOSING: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
 
-/** A string, bytes or raw literal, whole. */
+/** Matches a whole string or bytes literal. */
 const QUOTED =
   /[rRbB]{0,2}("""(?:[^\\]|\\[\s\S])*?"""|'''(?:[^\\]|\\[\s\S])*?'''|"(?:[^"\\\n\r]|\\.)*"|'(?:[^'\\\n\r]|\\.)*')/y;
 const RAW = /[bB]?[rR][bB]?("""[\s\S]*?"""|'''[\s\S]*?'''|"[^"\n\r]*"|'[^'\n\r]*')/y;
 const COMMENT = /\/\/[^\n\r]*/y;
 const WORD = /[A-Za-z_][A-Za-z0-9_]*/y;
 
-/** The first string or bracket that is not closed, or is closed wrongly, or opened too deep. */
+/** Returns the first string or bracket that is not closed, is closed wrongly, or is nested too deep. */
 export function scanBrackets(source: string, maxDepth: number): Complaint | undefined {
   const open: { readonly at: number; readonly bracket: string }[] = [];
   for (let at = 0; at < source.length; ) {
@@ -48,7 +48,7 @@ function match(pattern: RegExp, source: string, at: number): string | undefined 
   return pattern.exec(source)?.[0];
 }
 
-/** Common mistakes of people who know other languages. */
+/** Hints for common mistakes of people who know other languages. */
 const FOREIGN: Readonly<Record<string, string>> = {
   "=": "`=` is not an operator; equality is `==`",
   "&": "`&` is not an operator; the logical one is `&&`",

@@ -1,9 +1,10 @@
 /**
- * Parses text: calls the library's parser within limits, converts its tree to ours, and turns macros into loops.
+ * Parses an expression: calls the library's parser within limits, converts its tree to ours, and turns macros into loops.
  *
  * Grammar: CEL language definition, "Syntax". The parser expands macros into folds. Since it records the macro of each fold,
- * the loop is reconstructed, so that messages, cost and evaluation refer to `exists` and not to folds. Positions are offsets in
- * UTF-16 units. Texts are limited in length and trees in depth; errors of the parser become sentences, see `syntax-message.ts`.
+ * the loop is reconstructed, so that messages, cost and evaluation refer to `exists` and not to folds. Positions are offsets
+ * in UTF-16 units. Texts are limited in length and trees in depth. `cel-syntax-message.ts` turns the parser's errors into
+ * sentences.
  */
 
 import type { Constant, Expr, ParsedExpr } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
@@ -12,17 +13,17 @@ import { scanBrackets, syntaxMessage } from "./cel-syntax-message.ts";
 import { MAX_INT, MAX_UINT, MIN_INT, Uint, type Value } from "./cel-values.ts";
 import type { Complaint, Tree } from "./expression-tree.ts";
 
-/** UTF-16 units; a rule that a person wrote has some hundred. */
+/** Maximum length of an expression in UTF-16 units. A handwritten rule has a few hundred. */
 export const MAX_SOURCE_LENGTH = 8192;
 
-/** Levels of the tree. Every pass over a tree recurses, so this bounds their stacks. */
+/** Maximum depth of the tree. Every pass over a tree recurses, so this bounds the stack. */
 export const MAX_TREE_DEPTH = 200;
 
 export type Parsed =
   | { readonly kind: "tree"; readonly tree: Tree }
   | { readonly kind: "refused"; readonly complaint: Complaint };
 
-/** White space and comments. */
+/** Matches a text of white space and comments only. */
 const EMPTY = /^(?:\s|\/\/[^\n\r]*(?:[\n\r]|$))*$/;
 
 export function parseSource(source: string): Parsed {
@@ -48,7 +49,7 @@ export function parseSource(source: string): Parsed {
 
 const refused = (at: number, message: string): Parsed => ({ kind: "refused", complaint: { at, message } });
 
-/** Leaves the recursion in this file; caught in `parseSource`. */
+/** Error that leaves the recursion in this file. Caught in `parseSource`. */
 class Refusal extends Error {
   readonly at: number;
   constructor(at: number, message: string) {
@@ -117,15 +118,15 @@ function convert(expr: Expr | undefined, reading: Reading, depth: number): Tree 
 }
 
 /**
- * The parser gives logical operators no position of their own: they begin where their first operand does. It places a
- * function at its arguments.
+ * Returns where a call starts. The parser gives logical operators no position, so they start where their first operand does;
+ * and it places a function at its arguments.
  */
 function startOf(at: number, name: string, args: readonly Tree[], source: string): number {
   if (/^[a-z]/i.test(name)) return Math.max(0, source.lastIndexOf(name, at));
   return at === 0 ? (args[0]?.at ?? 0) : at;
 }
 
-/** Takes the loop out of the fold that a macro became; the shapes are those of the library's expansion. */
+/** Reconstructs the loop from the fold that a macro was expanded to. The shapes are those of the library's expansion. */
 function loop(expr: Expr, at: number, reading: Reading, depth: number): Tree {
   const call = reading.macros[String(expr.id)]?.exprKind;
   if (expr.exprKind.case !== "comprehensionExpr" || call?.case !== "callExpr") throw new Refusal(at, "is no macro");
@@ -152,7 +153,7 @@ function loop(expr: Expr, at: number, reading: Reading, depth: number): Tree {
 const argumentsOf = (expr: Expr | undefined): readonly Expr[] =>
   expr?.exprKind.case === "callExpr" ? expr.exprKind.value.args : [];
 
-/** The item of `result + [item]`. */
+/** Returns `item` from an expression `result + [item]`. */
 function appended(expr: Expr | undefined): Expr | undefined {
   const list = argumentsOf(expr)[1];
   return list?.exprKind.case === "listExpr" ? list.exprKind.value.elements[0] : undefined;

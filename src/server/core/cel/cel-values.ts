@@ -1,8 +1,8 @@
 /**
- * Values of CEL as JavaScript values: int is bigint, double is number, the others have classes.
+ * Represents CEL values as JavaScript values: int is bigint, double is number, the others have classes.
  *
  * JSON values are used unchanged: an array is a list, a plain object a map with string keys, and a number a double, as the
- * language's JSON mapping specifies; so `args.n > 2` works and `args.n + 1` does not (`int(args.n) + 1` does). Only own
+ * language's JSON mapping specifies. So `args.n > 2` works and `args.n + 1` does not (`int(args.n) + 1` does). Only own
  * properties of an object are keys.
  */
 
@@ -15,7 +15,7 @@ export class Uint {
   }
 }
 
-/** Nanoseconds since 1970-01-01T00:00:00Z. */
+/** Point in time, in nanoseconds since 1970-01-01T00:00:00Z. */
 export class Timestamp {
   readonly nanos: bigint;
   constructor(nanos: bigint) {
@@ -67,7 +67,7 @@ export type Value =
   | CelMap
   | Json;
 
-/** Whether what a caller handed in can be a value; only the surface is looked at. */
+/** Returns whether a caller's value can be a CEL value. Nested values are not checked. */
 export function isValue(value: unknown): value is Value {
   switch (typeof value) {
     case "string":
@@ -87,7 +87,7 @@ export const MAX_UINT = 2n ** 64n - 1n;
 
 export const isList = (value: Value): value is List => Array.isArray(value);
 
-/** Only objects without a class are data. */
+/** Returns whether the value is a JSON object: only objects without a class are. */
 export function isJson(value: Value): value is Json {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -107,7 +107,7 @@ function nameOfObject(value: object): string {
   return "map";
 }
 
-/** The name of a value's type, as `type(x)` gives it. */
+/** Returns the name of a value's type, as `type(x)` gives it. */
 export function typeName(value: Value): string {
   switch (typeof value) {
     case "boolean":
@@ -156,7 +156,7 @@ export const mapEntries = (map: CelMap | Json): readonly (readonly [key: Value, 
     ? [...map.entries.values()].map(({ key, value }) => [key, value] as const)
     : Object.entries(map);
 
-/** Whether a value belongs to a type, deeply; what the tests and the readers of variables ask. */
+/** Returns whether a value belongs to a type, including nested values. Used by tests and by readers of variables. */
 export function belongs(value: Value, type: Type): boolean {
   switch (type.kind) {
     case "dyn":

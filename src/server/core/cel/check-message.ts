@@ -1,4 +1,4 @@
-/** Messages of the type checker about calls that match no function: what was found, what is defined, and what to write. */
+/** Writes the type checker's messages about calls that match no function: what was found, what is defined, and what to write. */
 
 import { nearest } from "../../../base/index.ts";
 import { OVERLOADS, type Overload } from "./declarations.ts";
@@ -6,13 +6,13 @@ import { typeText } from "./types.ts";
 
 const MACROS: readonly string[] = ["has", "all", "exists", "exists_one", "map", "filter", "sortBy"];
 
-/** `_+_` as `+`; a function by its name. */
+/** Returns the operator that a parser's function name stands for (`+` for `_+_`), or `undefined`. */
 const operatorOf = (name: string): string | undefined =>
   name === "@in" ? "in" : name === "_[_]" ? "[]" : /^_?([!<>=+\-*/%]+)_$/.exec(name)?.[1];
 
 export const callText = (name: string): string => `\`${operatorOf(name) ?? name}\``;
 
-/** Hint for a function that does not exist. */
+/** Returns a hint for a function that does not exist. */
 export function hintFor(name: string, isMethod: boolean): string {
   if (name === "has") return "`has` takes the selection of a field, such as `has(key.metadata.team)`";
   if (MACROS.includes(name)) {
@@ -24,7 +24,7 @@ export function hintFor(name: string, isMethod: boolean): string {
   return `there is no function \`${name}\`${guess === undefined ? "" : `, did you mean \`${guess}\`?`}`;
 }
 
-/** Maximum overloads listed. */
+/** Maximum number of overloads in a message. */
 const LISTED = 4;
 
 export function parametersText(
@@ -70,7 +70,7 @@ function operatorText(operator: string, [left = "", right]: readonly string[]): 
 
 const NUMBERS = ["int", "uint", "double"];
 
-/** Numbers of two types are made one by a conversion. */
+/** Returns a hint to convert one of two numbers of different types; otherwise an empty text. */
 function conversionHint([left = "", right = ""]: readonly string[]): string {
   if (left === right || !NUMBERS.includes(left) || !NUMBERS.includes(right)) return "";
   const to = [left, right].includes("double") ? "double" : "int";

@@ -11,7 +11,7 @@ import type { Frame } from "./evaluation-frame.ts";
 import { evaluatorOf } from "./evaluator.ts";
 import { children, type Node } from "./expression-tree.ts";
 
-/** Units for one constant part; a dearer one is left undecided. */
+/** Cost limit for evaluating one constant part. A more expensive part counts as unknown. */
 const FOLD_BUDGET = 20_000;
 
 export function constantOf(node: Node): Value | Fault | undefined {
@@ -39,7 +39,7 @@ export function constantOf(node: Node): Value | Fault | undefined {
 
 const isEmptyList = (node: Node | undefined): boolean => node?.kind === "list" && node.items.length === 0;
 
-/** Whether nothing outside a part is read by it: no variable, and no loop's variable from around it. */
+/** Returns whether a part depends on nothing outside it: neither on a variable nor on the variable of an enclosing loop. */
 const isClosed = (node: Node): boolean => !readsVariable(node) && !readsOuterLocal(node, new Set());
 
 const readsVariable = (node: Node): boolean => node.kind === "variable" || children(node).some(readsVariable);
@@ -68,7 +68,7 @@ function decided(node: Node & { kind: "and" | "or" }, decisive: boolean): Value 
   return left === !decisive && right === !decisive ? !decisive : undefined;
 }
 
-/** `a == "x" && … && a == "y"`. */
+/** Returns whether a conjunction demands two different literals of one value: `a == "x" && … && a == "y"`. */
 function contradicts(node: Node): boolean {
   const demanded = new Map<string, Value>();
   return conjuncts(node).some((part) => {
@@ -86,7 +86,7 @@ function contradicts(node: Node): boolean {
 export const conjuncts = (node: Node): readonly Node[] =>
   node.kind === "and" ? [...conjuncts(node.left), ...conjuncts(node.right)] : [node];
 
-/** A variable and the keys below it, as one text; undefined for anything else. */
+/** Returns a variable and the keys below it as a dotted text; `undefined` for any other expression. */
 export function pathOf(node: Node): string | undefined {
   if (node.kind === "variable") return node.name;
   if (node.kind === "select") {
@@ -113,7 +113,7 @@ export function failingParts(node: Node): readonly { readonly at: number; readon
   return [...(pattern === undefined ? [] : [{ at: node.at, fault: pattern }]), ...children(node).flatMap(failingParts)];
 }
 
-/** A literal pattern is compiled once, for all texts. */
+/** Returns the fault of an invalid literal pattern, which fails for every text. */
 function badPattern(node: Node): Fault | undefined {
   if (node.kind !== "call" || node.name !== "matches") return undefined;
   const [, pattern] = node.args;
@@ -123,7 +123,7 @@ function badPattern(node: Node): Fault | undefined {
   return value instanceof Fault ? value : undefined;
 }
 
-/** The tree with every part that has a value without any variable replaced by that value. A part that fails is left. */
+/** Returns the tree with constant parts replaced by their values. A part that fails is kept. */
 export function folded(node: Node): Node {
   if (node.kind === "literal" || node.kind === "variable" || node.kind === "local") return node;
   if (isClosed(node)) {

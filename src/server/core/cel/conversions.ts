@@ -1,6 +1,6 @@
 /**
- * Conversions between types. Source: CEL language definition, "Type Conversions". A value that has no counterpart is
- * `overflow` when it is a number out of range, `other` when it is a text that does not say one.
+ * Converts values between types. Source: CEL language definition, "Type Conversions". The fault is `overflow` for a number out
+ * of range, and `other` for a text that cannot be converted.
  */
 
 import { intOf, uintOf } from "./cel-operators.ts";
@@ -26,7 +26,7 @@ function toInt(value: Value): Value | Fault {
   if (typeof value === "bigint") return value;
   if (value instanceof Uint) return intOf(value.value);
   if (typeof value === "number") {
-    // The range is open: 2^63 is a double, and no int.
+    // The upper bound is excluded: 2^63 is a double but not an int.
     return value > -(2 ** 63) && value < 2 ** 63 ? BigInt(Math.trunc(value)) : INT_OVERFLOW;
   }
   if (typeof value === "string") {

@@ -1,13 +1,13 @@
 /**
- * Upper bound of an evaluation's cost, if the text alone shows it: no loops, or loops over literal lists. Units are those of
- * `frame.ts`. Early ends of `&&` are not taken into account.
+ * Computes an upper bound of an evaluation's cost if it has no loops, or only loops over literal lists. Units are those of
+ * `evaluation-frame.ts`. Short-circuiting of `&&` is ignored.
  */
 
 import { isList } from "./cel-values.ts";
 import { textUnits } from "./evaluation-frame.ts";
 import { children, literalTexts, type Node } from "./expression-tree.ts";
 
-/** Functions that take one step whatever they are given. */
+/** Functions that cost one step whatever their arguments. */
 const FLAT: ReadonlySet<string> = new Set(["_[_]", "dyn", "type", "bool", "timestamp", "first", "last"]);
 
 /** Returns `undefined` if the cost depends on the request. */
@@ -18,7 +18,7 @@ export function costBound(node: Node): number | undefined {
   const length = lengthOf(node.range);
   const turn = sumOf([node.body, ...(node.test === undefined ? [] : [node.test])]);
   if (length === undefined || turn === undefined) return undefined;
-  // The steps of a body are charged once at the start, as all steps are, and once a turn.
+  // The steps of a body are charged once at the start, like all steps, and again for each iteration.
   const keys = node.range.type.kind === "map" ? length : 0;
   return plus(own + turn + keys + length * (1 + turn), costBound(node.range));
 }
@@ -52,18 +52,21 @@ function ownCost(node: Node): number | undefined {
   }
 }
 
-/** `lists.range` is charged by the number that it is given, which is small and yet not what it costs. */
+/** Returns the cost of a node: 1, or for `lists.range` that of the list that it creates, although its argument is small. */
 function rangeCost(node: Node): number | undefined {
   if (node.kind !== "call" || node.name !== "lists.range") return 1;
   const length = lengthOf(node);
   return length === undefined ? undefined : 1 + length;
 }
 
-/** Numbers and the like: nothing to walk along. */
+/** Returns whether the type has a constant size, such as numbers. */
 const isSmall = ({ type }: Node): boolean =>
   ["int", "uint", "double", "bool", "null", "timestamp", "duration"].includes(type.kind);
 
-/** Items of a list that is written out, or made from one turn by turn. */
+/**
+ * Returns the maximum number of items of a literal list or map, of a `lists.range` with a literal argument, or of a loop over
+ * such a list; otherwise `undefined`.
+ */
 function lengthOf(node: Node): number | undefined {
   if (node.kind === "literal") return isList(node.value) ? node.value.length : undefined;
   if (node.kind === "list") return node.items.length;

@@ -1,8 +1,8 @@
 /**
- * Every function of the environment with the types it is defined for: the standard library, and the strings, lists and
- * sets extensions. Sources: CEL language definition, "List of Standard Definitions"; extensions as cel-go documents them.
+ * Declares every function of the environment with its types: the standard library, and the strings, lists and sets extensions.
+ * Sources: CEL language definition, "List of Standard Definitions"; extensions as cel-go documents them.
  *
- * Operators bear the names that the parser gives them. A receiver is the first parameter.
+ * Operators have the names that the parser gives them. A receiver is the first parameter.
  */
 
 import {
@@ -25,7 +25,7 @@ import {
 export interface Overload {
   readonly params: readonly Type[];
   readonly result: Type;
-  /** Whether it is written `x.f(y)`; the receiver is then the first parameter. */
+  /** True if the function is called as `x.f(y)`; the receiver is then the first parameter. */
   readonly isMethod: boolean;
 }
 
@@ -128,7 +128,7 @@ export const OVERLOADS: ReadonlyMap<string, readonly Overload[]> = new Map<strin
   ["sets.intersects", [of(BOOL, LIST_A, LIST_A)]],
 ]);
 
-/** Names of types that are values: `type(x) == int`. */
+/** Names of types that can be used as values: `type(x) == int`. */
 export const TYPE_NAMES: ReadonlySet<string> = new Set([
   "bool",
   "int",

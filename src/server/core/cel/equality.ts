@@ -1,9 +1,10 @@
 /**
- * Equality and order of values. Source: CEL language definition, "Equality" and "Ordering".
+ * Compares values for equality and order. Source: CEL language definition, "Equality" and "Ordering".
  *
- * Numbers of all types are equal when they say the same, exactly; an int is ordered beside a double as the double next
- * to it, as the conformance cases ask. NaN equals nothing; values of different types are not equal, which is no fault. Strings are ordered by code points. A comparison is charged by what it looks at, since lists that
- * hold one list twice can grow without bound in what they mean while staying small in memory.
+ * Numbers of all types are equal if their values are exactly equal. For order, an int next to a double is compared as the
+ * nearest double, as the conformance cases require. NaN equals nothing. Values of different types are unequal, which is not a
+ * fault. Strings are ordered by code points. A comparison is charged by what it reads: a list that contains another list twice
+ * is small in memory but can be huge when expanded.
  */
 
 import {
@@ -21,7 +22,7 @@ import {
 import { COST_FAULT, type Fault, NO_OVERLOAD } from "./evaluation-faults.ts";
 import { charge, chargeText, type Frame } from "./evaluation-frame.ts";
 
-/** Texts up to this length are compared within the step that is charged anyway. */
+/** Maximum length of a text whose comparison costs nothing beyond the step itself. */
 const SHORT_TEXT = 64;
 
 export function equals(frame: Frame, a: Value, b: Value): boolean | Fault {
@@ -34,7 +35,7 @@ export function equals(frame: Frame, a: Value, b: Value): boolean | Fault {
   const number = numeric(a);
   if (number !== undefined) {
     const other = numeric(b);
-    // Neither less nor greater means equal; exact between bigint and double.
+    // Two numbers are equal if neither is less; this is exact between bigint and double.
     return other !== undefined && number <= other && number >= other;
   }
   if (b === null || typeof b !== "object" || typeof a !== "object") return false;
@@ -79,7 +80,7 @@ function bytesEqual(frame: Frame, a: Uint8Array, b: Uint8Array): boolean | Fault
   return a.every((byte, index) => byte === b[index]);
 }
 
-/** Negative, zero or positive; NaN when neither is less, as with a NaN. */
+/** Returns a negative number, zero or a positive number; NaN if the values have no order, as with NaN. */
 export function compare(frame: Frame, a: Value, b: Value): number | Fault {
   const number = numeric(a);
   if (number !== undefined) {
@@ -112,7 +113,7 @@ function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-/** Compares by code points: a surrogate pair is greater than every character of one unit. */
+/** Compares texts by code points: a surrogate pair is greater than every character of one unit. */
 function compareTexts(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at++) {
@@ -134,7 +135,10 @@ export function includes(frame: Frame, list: readonly Value[], value: Value): bo
   return false;
 }
 
-/** A text that two scalar values share exactly when they are equal; undefined for a value that has none (lists, NaN). */
+/**
+ * Returns a key that is equal for two scalar values exactly if the values are equal; `undefined` for a value without one
+ * (lists, NaN).
+ */
 export function scalarKey(value: Value): string | undefined {
   switch (typeof value) {
     case "string":

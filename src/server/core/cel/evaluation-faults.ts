@@ -1,22 +1,22 @@
 /**
- * Faults of evaluation: a closed set of kinds. Source: CEL language definition, "Evaluation".
+ * Faults of evaluation, a closed set of kinds. Source: CEL language definition, "Evaluation".
  *
- * A fault is a value, so that `&&`, `||`, `all` and `exists` can absorb it as the language specifies; nothing is thrown. Its
- * message never contains a value of the request, and most faults are created when the expression is compiled.
+ * A fault is a value and nothing is thrown, so that `&&`, `||`, `all` and `exists` can absorb it as the language specifies.
+ * Its message never contains a value of the request. Most faults are created when the expression is compiled.
  */
 
 export type FaultKind =
-  /** A map without the key, a list without the index, an absent field. */
+  /** Missing key of a map, index of a list, or field. */
   | "missing_key"
-  /** The budget of cost units is spent. Not absorbed by anything. */
+  /** Exhausted cost budget. Nothing absorbs this fault. */
   | "cost"
-  /** No function for values of these types; only if the type was not known at load. */
+  /** Missing function for the types of the values; only if a type was not known at load time. */
   | "type"
-  /** Out of the range of int, uint, timestamp or duration. */
+  /** Value out of the range of int, uint, timestamp or duration. */
   | "overflow"
   /** Division or remainder by zero. */
   | "division"
-  /** An argument that the function refuses: a pattern, a time zone, a text that is no number. */
+  /** Invalid argument: a pattern, a time zone, or a text that is not a number. */
   | "other";
 
 export class Fault {

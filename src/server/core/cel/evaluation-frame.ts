@@ -8,29 +8,29 @@
 import type { Value } from "./cel-values.ts";
 import type { Fault } from "./evaluation-faults.ts";
 
-/** Reads no other properties than declared variables, by their whole names. */
+/** Values of the declared variables by their whole names. Other properties are not read. */
 export type Variables = Readonly<Record<string, unknown>>;
 
 export interface Frame {
   variables: Variables;
   readonly locals: Value[];
-  /** Units left; below zero the evaluation has failed, whatever its result. */
+  /** Cost units left. Below zero the evaluation has failed, whatever its result. */
   left: number;
 }
 
-/** A compiled node. */
+/** Compiled node of the tree. */
 export type Evaluate = (frame: Frame) => Value | Fault;
 
-/** A function of at most four arguments; those that it does not take are passed as null. */
+/** Implementation of a function with at most four arguments. Unused arguments are null. */
 export type Run = (frame: Frame, a: Value, b: Value, c: Value, d: Value) => Value | Fault;
 
-/** Charges `units`, and returns whether that many were left. */
+/** Charges `units`. Returns false if the budget is exceeded. */
 export function charge(frame: Frame, units: number): boolean {
   frame.left -= units;
   return frame.left >= 0;
 }
 
-/** Characters handled in the time of one step. */
+/** Number of characters that are processed in the time of one step. */
 const TEXT_PER_UNIT = 32;
 
 export const textUnits = (length: number): number => Math.ceil(length / TEXT_PER_UNIT);

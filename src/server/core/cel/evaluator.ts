@@ -1,9 +1,9 @@
 /**
- * The checked tree as closures, compiled once. Source: CEL language definition, "Evaluation".
+ * Compiles the checked tree to closures. Source: CEL language definition, "Evaluation".
  *
- * A closure answers a value or a fault and throws nothing. `&&`, `||`, `all` and `exists` absorb a fault when the other
- * operands decide; a spent budget is not absorbed, since the frame's count below zero overrides every answer.
- * Faults and everything else that can be known before are made here, so that evaluating a rule allocates little.
+ * A closure returns a value or a fault and throws nothing. `&&`, `||`, `all` and `exists` absorb a fault if the other operands
+ * decide. An exhausted budget is not absorbed, since the frame's negative count overrides every result. Faults and other
+ * constants are created at compile time, so that evaluating a rule allocates little.
  */
 
 import { functionOf } from "./cel-functions.ts";
@@ -61,7 +61,7 @@ function variable(name: string): Evaluate {
   };
 }
 
-/** How a message speaks of a value: by its name where it has one. */
+/** Returns the name of a value in messages: a variable or a path of fields; `undefined` if it has none. */
 function nameOf(node: Node): string | undefined {
   if (node.kind === "variable") return node.name;
   if (node.kind !== "select") return undefined;
@@ -72,7 +72,7 @@ function nameOf(node: Node): string | undefined {
 const missingKey = (name: string | undefined, key: string): Fault =>
   new Fault("missing_key", `${name === undefined ? "the map" : `\`${name}\``} has no key ${JSON.stringify(key)}`);
 
-/** Checks whether a record's field is set: an absent one is empty. */
+/** Compiles a `has` check. A field of a record is not set if it is empty. */
 function presence(operand: Evaluate, field: string, isRecord: boolean): Evaluate {
   return (frame) => {
     const value = operand(frame);
@@ -87,7 +87,7 @@ function presence(operand: Evaluate, field: string, isRecord: boolean): Evaluate
 const isEmpty = (map: Parameters<typeof mapGet>[0]): boolean =>
   map instanceof CelMap ? map.entries.size === 0 : Object.keys(map).length === 0;
 
-/** `decisive` is what either side alone decides by: false for `&&`, true for `||`. */
+/** Compiles `&&` or `||`. `decisive` is the value by which either side decides alone: false for `&&`, true for `||`. */
 function logic(left: Evaluate, right: Evaluate, decisive: boolean): Evaluate {
   return (frame) => {
     const first = left(frame);
@@ -145,7 +145,7 @@ const binary =
     return second instanceof Fault ? second : run(frame, first, second, null, null);
   };
 
-/** Calls of which a part is known now: a comparison with a text, a list of texts, a key, a pattern. */
+/** Compiles calls with a constant argument to faster closures: comparison with a text, a list of texts, a key, a pattern. */
 function specialCall({ name, args }: Node & { kind: "call" }): Evaluate | undefined {
   const [first, second] = args;
   if (first === undefined || second === undefined) return undefined;

@@ -1,9 +1,9 @@
-/** The tree of an expression before and after the type checker. `at` is an offset in the text, in UTF-16 units. */
+/** Trees of an expression before and after the type checker. `at` is an offset in the text, in UTF-16 units. */
 
 import { isList, type Value } from "./cel-values.ts";
 import type { Type } from "./types.ts";
 
-/** Problem of an expression, at an offset of its text (UTF-16 units, from 0). */
+/** Problem of an expression. `at` is an offset in its text (UTF-16 units, from 0). */
 export interface Complaint {
   readonly at: number;
   readonly message: string;
@@ -35,7 +35,7 @@ export type Tree =
       readonly macro: Macro;
       readonly range: Tree;
       readonly variable: string;
-      /** Only for `map` with three arguments: the filter. */
+      /** Filter; only set for `map` with three arguments. */
       readonly test?: Tree;
       readonly body: Tree;
     };
@@ -43,9 +43,9 @@ export type Tree =
 /** Checked tree: names resolved, functions known, types determined. */
 export type Node =
   | { readonly kind: "literal"; readonly at: number; readonly type: Type; readonly value: Value }
-  /** A declared variable, by its whole (perhaps dotted) name. */
+  /** Declared variable. `name` is its whole, perhaps dotted, name. */
   | { readonly kind: "variable"; readonly at: number; readonly type: Type; readonly name: string }
-  /** The variable of a loop, by the number of loops around it. */
+  /** Variable of a loop. `slot` is the number of loops around that loop. */
   | { readonly kind: "local"; readonly at: number; readonly type: Type; readonly slot: number }
   | {
       readonly kind: "select" | "has";
@@ -69,7 +69,7 @@ export type Node =
       readonly whenTrue: Node;
       readonly whenFalse: Node;
     }
-  /** A receiver, if there is one, is the first argument. */
+  /** Function call. The receiver, if any, is the first argument. */
   | {
       readonly kind: "call";
       readonly at: number;
@@ -95,7 +95,7 @@ export type Node =
       readonly body: Node;
     };
 
-/** The nodes directly below one. */
+/** Returns the direct children of a node. */
 export function children(node: Node): readonly Node[] {
   switch (node.kind) {
     case "literal":

@@ -1,8 +1,8 @@
 /**
- * Compiles text to something that can be evaluated, and reports all problems by position.
+ * Compiles the text of an expression, and reports all problems by position.
  *
- * An expression is compiled for declared variables and a required result type. It then answers for given variables within a
- * cost limit, and never throws. Evaluation allocates no more than the expression itself creates.
+ * An expression is compiled for declared variables and a required result type. It is then evaluated for given variables within
+ * a cost limit, and never throws. Evaluation allocates no more than the expression itself creates.
  */
 
 import { parseSource } from "./cel-syntax.ts";
@@ -16,26 +16,26 @@ import { children, type Node, nodeCount } from "./expression-tree.ts";
 import { check, type Mistake, type VariableTypes } from "./type-check.ts";
 import { STRING, type Type, typeText } from "./types.ts";
 
-/** Units an evaluation may cost: some tens of milliseconds at worst, for rules that cost a microsecond. */
+/** Maximum cost of an evaluation in units: some tens of milliseconds at worst. Usual rules take a microsecond. */
 export const DEFAULT_COST_LIMIT = 100_000;
 
-/** Maximum mistakes reported for one expression. */
+/** Maximum number of problems that are reported for one expression. */
 const MAX_MISTAKES = 8;
 
 export interface CompileOptions {
-  /** Types by full name, which may be dotted: `provider.metadata` beside `provider`. */
+  /** Types of the variables by full name, which may be dotted: `provider.metadata` beside `provider`. */
   readonly variables: VariableTypes;
   /** Required type; `number` is int, uint or double. A result whose type is only known at run time is accepted. */
   readonly result: "bool" | "number" | "any";
   readonly costLimit?: number;
 }
 
-/** Line and column are counted from 1 within the expression, the column in UTF-16 units. */
+/** Problem at a position. Line and column count from 1 within the expression; columns are UTF-16 units. */
 export interface ExpressionProblem {
   readonly line: number;
   readonly column: number;
   readonly message: string;
-  /** The variable that is not declared, when that is what is wrong. */
+  /** Name of the undeclared variable, if that is the problem. */
   readonly unknown?: string;
 }
 
@@ -45,20 +45,20 @@ export type Outcome =
 
 /** Comparison `path == "text"`, `path in ["text", …]` or `path.startsWith("text")`, anywhere in the expression. */
 export interface Comparison {
-  /** A variable, or keys below it: `model`, `key.metadata.team`. */
+  /** Variable, with keys below it if any: `model`, `key.metadata.team`. */
   readonly path: string;
   readonly how: "equals" | "starts";
-  /** Texts of which one must match. */
+  /** Texts of which the path must match one. */
   readonly texts: readonly string[];
-  /** Without it the expression cannot be true. */
+  /** True if the expression can only be true if this comparison is. */
   readonly isDemanded: boolean;
   readonly line: number;
   readonly column: number;
 }
 
 /**
- * A literal text that the expression asks for, wherever: of a field of a declared record (`subject` `annotation.type`), also
- * within loops, or of the keys of a map that is a variable (`subject` its name).
+ * Literal text that the expression compares with, including within loops. `subject` is the field of a declared record
+ * (`annotation.type`), or the name of a map variable whose keys are compared.
  */
 export interface Mention {
   readonly subject: string;
@@ -71,17 +71,17 @@ export interface Mention {
 export interface Expression {
   readonly source: string;
   readonly type: Type;
-  /** Declared variables that it reads, by whole name. */
+  /** Declared variables that the expression reads, by whole name. */
   readonly reads: readonly string[];
-  /** Value that does not depend on the variables; `undefined` if it does. */
+  /** Constant value of the expression; `undefined` if it depends on the variables. */
   readonly constant: Value | undefined;
-  /** Units; undefined when the cost grows with what the variables hold. Then only the limit bounds it. */
+  /** Maximum cost in units; `undefined` if the cost grows with the values of the variables, so that only the limit bounds it. */
   readonly costBound: number | undefined;
   readonly comparisons: readonly Comparison[];
   readonly mentions: readonly Mention[];
-  /** Parts that fail whenever they are asked: a division by zero, a pattern that is none. */
+  /** Parts that always fail when evaluated: a division by zero, an invalid pattern. */
   readonly failures: readonly ExpressionProblem[];
-  /** Never throws; not to be called while one of its evaluations runs, which cannot happen, as they do not wait. */
+  /** Evaluates the expression. Never throws. Not reentrant, which cannot happen because an evaluation is synchronous. */
   readonly evaluate: (variables: Variables) => Outcome;
 }
 
@@ -142,7 +142,7 @@ function placed(source: string, { at, message, unknown }: Mistake): ExpressionPr
 const TRUE: Outcome = Object.freeze({ kind: "value", value: true });
 const FALSE: Outcome = Object.freeze({ kind: "value", value: false });
 const SPENT: Outcome = Object.freeze({ kind: "error", error: COST_FAULT });
-/** A text or a list beyond what the engine can hold, or data nested beyond its stack. */
+/** Result if a text or list exceeds what the engine can hold, or nested data exceeds its stack. */
 const BROKEN: Outcome = Object.freeze({ kind: "error", error: new Fault("other", "the evaluation failed") });
 
 function evaluation(node: Node, limit: number, hasLoops: boolean): (variables: Variables) => Outcome {
@@ -155,7 +155,7 @@ function evaluation(node: Node, limit: number, hasLoops: boolean): (variables: V
     frame.left = units;
     try {
       const value = evaluate(frame);
-      // Checked first: an operator may have absorbed the fault of an exhausted budget.
+      // The budget is checked first: an operator may have absorbed the fault of an exhausted one.
       if (frame.left < 0) return SPENT;
       if (value === true) return TRUE;
       if (value === false) return FALSE;
@@ -226,7 +226,7 @@ const fieldName = (node: Node): string | undefined =>
 const mapName = (node: Node): string | undefined =>
   node.kind === "variable" && node.type.kind === "map" ? node.name : undefined;
 
-/** A literal text, or those of a list of nothing else. */
+/** Returns a literal text, or the texts of a list that has only literal texts; otherwise `undefined`. */
 function textsOf(node: Node): readonly string[] | undefined {
   if (node.kind === "literal") return typeof node.value === "string" ? [node.value] : undefined;
   if (node.kind !== "list" || node.items.length === 0) return undefined;
@@ -234,7 +234,7 @@ function textsOf(node: Node): readonly string[] | undefined {
   return texts.every((text) => text !== undefined) ? texts : undefined;
 }
 
-/** Returns the number in a result, for costs; `undefined` if it is none. */
+/** Returns a result as a number, for costs; `undefined` if it is not one. */
 export function numberOf(value: Value): number | undefined {
   if (typeof value === "number") return value;
   if (typeof value === "bigint") return Number(value);

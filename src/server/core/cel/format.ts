@@ -1,6 +1,7 @@
 /**
- * `format` of the strings extension. The library does it, so our values are converted to its own. The conversion is charged
- * by the amount to print, which bounds the result too; so is the precision, which the library reads from the text.
+ * Implements `format` of the strings extension with the library, so values are converted to the library's own. The conversion
+ * is charged by the amount to print, which also bounds the result. The precision, which the library reads from the text, is
+ * charged too.
  */
 
 import { create } from "@bufbuild/protobuf";
@@ -16,7 +17,7 @@ const BAD_FORMAT = new Fault("other", "the format does not fit its arguments");
 
 const SECOND = 1_000_000_000n;
 
-/** Thrown by `turned` through the recursion, and caught in this file. */
+/** Error that leaves the recursion of `turned`. Caught in this file. */
 class Spent extends Error {}
 
 const TYPES: Readonly<Record<string, CelValue>> = Object.fromEntries(
@@ -42,7 +43,10 @@ function turned(frame: Frame, value: Value): CelInput {
   return celMap(new Map(entries) as ReadonlyMap<string, CelInput>);
 }
 
-/** Seconds and nanoseconds as protobuf has them: of a timestamp never negative nanoseconds, of a duration of one sign. */
+/**
+ * Splits nanoseconds into seconds and nanoseconds as protobuf does. `isFloored`: the nanoseconds are never negative
+ * (timestamps); otherwise both have the same sign (durations).
+ */
 function split(nanos: bigint, isFloored: boolean): { readonly seconds: bigint; readonly nanos: number } {
   const rest = isFloored ? ((nanos % SECOND) + SECOND) % SECOND : nanos % SECOND;
   return { seconds: (nanos - rest) / SECOND, nanos: Number(rest) };

@@ -1,12 +1,13 @@
 /**
  * CEL: one environment for every expression of the configuration. Pure.
  *
- * `compileExpression(source, {variables, result})` parses, type-checks and compiles, and answers either the expression or
- * everything that is wrong with it, by line and column. `expression.evaluate(variables)` answers a value or an error of a
- * closed set of kinds (`FaultKind`), within a bounded cost, and throws nothing.
+ * `compileExpression(source, {variables, result})` parses, type-checks and compiles. It returns the expression, or all its
+ * problems by line and column. `expression.evaluate(variables)` returns a value or an error of a closed set of kinds
+ * (`FaultKind`), within a bounded cost, and never throws.
  *
- * Variables are handed in as one object whose properties are the declared names (a dotted one is a single property:
- * `"provider.metadata"`). JSON is taken as it is; its numbers are doubles. An int of a declared variable is a bigint.
+ * Variables are passed as one object whose properties are the declared names; a dotted name is a single property
+ * (`"provider.metadata"`). JSON values are used as they are; their numbers are doubles. An int of a declared variable is a
+ * bigint.
  */
 
 export { MAX_SOURCE_LENGTH } from "./cel-syntax.ts";

@@ -1,6 +1,6 @@
 /**
- * The lists and sets extensions. Sources: cel-go, `ext/lists.go` and `ext/sets.go`. Lists are immutable: new ones are created,
- * and charged by the length of what is read and created.
+ * Implements the lists and sets extensions. Sources: cel-go, `ext/lists.go` and `ext/sets.go`. Lists are immutable: new ones
+ * are created, and charged by the length of what is read and created.
  */
 
 import { isList, type List, typeName, type Value } from "./cel-values.ts";
@@ -45,12 +45,12 @@ function flat(frame: Frame, list: Value, depth: bigint): Value | Fault {
   return flatten(frame, list, Number(depth), items) ?? items;
 }
 
-/** The first of each group of equal values, in their order. */
+/** Returns the first of each group of equal values, in order. */
 const distinct: Run = (frame, list) => {
   if (!isList(list)) return NO_OVERLOAD;
   const keys = new Set<string>();
   const items: Value[] = [];
-  /** Values that cannot be keys are compared one by one. */
+  /** Values without a key, which are compared one by one. */
   const others: Value[] = [];
   for (const item of list) {
     if (!charge(frame, 1)) return COST_FAULT;
@@ -67,7 +67,7 @@ const distinct: Run = (frame, list) => {
   return items;
 };
 
-/** Items by their keys, ascending, equal ones in their order. All keys must be of one type. */
+/** Sorts items by their keys, ascending and stable. All keys must be of one type. */
 export function sorted(frame: Frame, items: List, keys: List): Value | Fault {
   const type = keys[0] === undefined ? undefined : typeName(keys[0]);
   if (keys.some((key) => typeName(key) !== type)) return NO_OVERLOAD;

@@ -1,8 +1,8 @@
 /**
- * Macros over lists and maps. Source: CEL language definition, "Macros"; `sortBy` from cel-go, `ext/lists.go`.
+ * Compiles macros over lists and maps. Source: CEL language definition, "Macros"; `sortBy` from cel-go, `ext/lists.go`.
  *
- * A turn is charged by the steps of its body before it is taken. `all` and `exists` absorb a fault of one turn when
- * another turn decides; the others stop at the first fault.
+ * An iteration is charged by the steps of its body before it runs. `all` and `exists` absorb a fault of one iteration if
+ * another one decides; the other macros stop at the first fault.
  */
 
 import { isList, isMap, type List, mapKeys, mapSize, type Value } from "./cel-values.ts";
@@ -30,7 +30,7 @@ export function loopEvaluator(node: Loop, compile: (node: Node) => Evaluate): Ev
 function turnsOf(node: Loop, body: Evaluate, test: Evaluate | undefined): (frame: Frame, items: List) => Value | Fault {
   const { slot } = node;
   const cost = 1 + nodeCount(node.body) + (node.test === undefined ? 0 : nodeCount(node.test));
-  /** Sets the variable and takes the units of one turn. */
+  /** Sets the loop variable and charges one iteration. */
   const enter = (frame: Frame, item: Value): boolean => {
     frame.locals[slot] = item;
     return charge(frame, cost);
@@ -90,7 +90,10 @@ function turnsOf(node: Loop, body: Evaluate, test: Evaluate | undefined): (frame
 const truth = (value: Value | Fault): boolean | Fault =>
   typeof value === "boolean" || value instanceof Fault ? value : NOT_BOOL;
 
-/** `decisive` is what one turn decides the whole by: false for `all`, true for `exists`. */
+/**
+ * Compiles `all` or `exists`. `decisive` is the value by which one iteration decides the result: false for `all`, true for
+ * `exists`.
+ */
 function quantifier(
   enter: (frame: Frame, item: Value) => boolean,
   body: Evaluate,

@@ -1,7 +1,7 @@
 /**
- * `matches`: RE2 syntax, found anywhere in the text, in time linear in the text and, at worst, in the size of the pattern's
- * program. A literal pattern is compiled with the expression. A computed pattern, which may come from a request, is compiled on
- * use, after the program that it may become was charged.
+ * Implements `matches`: RE2 syntax, found anywhere in the text. Time is linear in the text and, at worst, in the size of the
+ * pattern's program. A literal pattern is compiled with the expression. A computed pattern, which may come from a request, is
+ * compiled on use, after the cost of its program was charged.
  */
 
 import { RE2JS } from "@bufbuild/re2";
@@ -12,23 +12,23 @@ import { charge, type Frame, type Run } from "./evaluation-frame.ts";
 const BAD_PATTERN = new Fault("other", "the pattern is not a regular expression of RE2");
 const LARGE_PATTERN = new Fault("other", "the pattern is too large");
 
-/** UTF-16 units of a pattern, and instructions of its program. */
+/** Maximum length of a pattern in UTF-16 units, and maximum number of instructions of its program. */
 const MAX_PATTERN_LENGTH = 1024;
 const MAX_INSTRUCTIONS = 10_000;
 
-/** Cost of compiling in steps: minimum, and per unit that repetitions add to a pattern. */
+/** Cost of compiling a pattern, in steps: the minimum, and the cost per unit of its length with repetitions written out. */
 const COMPILE_COST = 200;
 const COMPILE_COST_PER_UNIT = 20;
 
-/** Size of a Unicode class, in characters. */
+/** Assumed size of a Unicode class, in characters. */
 const CLASS_LENGTH = 100;
 
-/** Instructions that are gone through in one step, for each unit of a text, when no table of states can be kept. */
+/** Number of instructions per step, for each unit of a text, if the matcher cannot cache its states. */
 const INSTRUCTIONS_PER_UNIT = 16;
 
 export interface Pattern {
   readonly expression: RE2JS;
-  /** Steps for each unit of a text. */
+  /** Cost in steps per UTF-16 unit of the text. */
   readonly unitCost: number;
 }
 
@@ -50,7 +50,7 @@ export function matchCompiled(frame: Frame, text: Value, pattern: Pattern | Faul
   return charge(frame, text.length * pattern.unitCost) ? pattern.expression.test(text) : COST_FAULT;
 }
 
-/** How long a pattern is with its repetitions written out, at most; the library refuses products beyond 1000. */
+/** Returns the maximum length of a pattern with its repetitions written out. The library refuses products above 1000. */
 function unrolledLength(pattern: string): number {
   const classes = pattern.match(/\\[pP]|\[:/g)?.length ?? 0;
   const counts = [...pattern.matchAll(/\{\d*,?(\d*)\}|\{(\d+)/g)]

@@ -1,6 +1,6 @@
 /**
- * Functions of texts: those of the standard library and the strings extension. Source: cel-go, `ext/strings.go`.
- * Positions are code points, as everywhere in CEL; texts without surrogates are handled by UTF-16 unit, which is the same.
+ * Implements functions of texts: those of the standard library and the strings extension. Source: cel-go, `ext/strings.go`.
+ * Positions are code points, as everywhere in CEL. A text without surrogates is processed by UTF-16 units, which are the same.
  */
 
 import { isList, type Value } from "./cel-values.ts";
@@ -11,7 +11,7 @@ const OUT_OF_RANGE = new Fault("other", "the position is outside the text");
 
 const SURROGATE = /[\ud800-\udfff]/;
 
-/** The text by code points, where these differ from its units. */
+/** Returns the code points of a text that has surrogates; otherwise `undefined`. */
 const pointsOf = (text: string): readonly string[] | undefined => (SURROGATE.test(text) ? Array.from(text) : undefined);
 
 /** Returns the text between two positions, which must be within it. */
@@ -31,7 +31,7 @@ function charAt(text: string, at: bigint): string | Fault {
   return at === length ? "" : ((points === undefined ? text[Number(at)] : points[Number(at)]) ?? "");
 }
 
-/** Units before the code point at `position`, and code points before the unit at `offset`. */
+/** Converts positions: to the number of UTF-16 units before a code point, and to the number of code points before a unit. */
 const unitsBefore = (points: readonly string[], position: number): number => points.slice(0, position).join("").length;
 const pointsBefore = (text: string, offset: number): number => Array.from(text.slice(0, offset)).length;
 
@@ -54,7 +54,10 @@ const findIn =
     return find(text, part, typeof from === "bigint" ? from : undefined, isLast);
   };
 
-/** Replaces at most `limit` times, left to right; a negative limit is none. What is made is charged before it is made. */
+/**
+ * Replaces at most `limit` times, left to right; a negative limit means no limit. The cost of the result is charged before it
+ * is built.
+ */
 function replace(frame: Frame, text: string, part: string, by: string, limit: bigint): string | Fault {
   if (!chargeText(frame, text.length)) return COST_FAULT;
   const most = limit < 0n ? Number.POSITIVE_INFINITY : Number(limit);
@@ -79,7 +82,7 @@ function split(frame: Frame, text: string, by: string, limit: bigint): Value | F
   return [...parts.slice(0, kept), parts.slice(kept).join(by)];
 }
 
-/** White space as Unicode has it, plus the line controls; not the byte order mark. */
+/** Matches Unicode white space and the line controls, but not the byte order mark. */
 const SPACE = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
 
 function trim(text: string): string {
@@ -99,7 +102,7 @@ function join(frame: Frame, list: Value, by: string): Value | Fault {
   return charge(frame, list.length) && chargeText(frame, length) ? list.join(by) : COST_FAULT;
 }
 
-/** A function of one text, whose work grows with it. */
+/** Returns an implementation of a function of one text, charged by the text's length. */
 const ofText =
   (apply: (text: string) => Value | Fault): Run =>
   (frame, text) => {
@@ -107,7 +110,7 @@ const ofText =
     return chargeText(frame, text.length) ? apply(text) : COST_FAULT;
   };
 
-/** Charged by the part where only an end of the text is looked at. */
+/** Returns an implementation of a test of a text for a part. `looksAt` decides which of the two lengths is charged. */
 const test =
   (holds: (text: string, part: string) => boolean, looksAt: "end" | "whole"): Run =>
   (frame, text, part) => {

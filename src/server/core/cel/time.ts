@@ -1,8 +1,8 @@
 /**
- * Timestamps and durations: their texts, ranges and parts. Sources: CEL language definition, "Abstract Types" and
- * "Timezones"; RFC 3339; protobuf `timestamp.proto` and `duration.proto` for the ranges.
+ * Parses, formats and computes timestamps and durations. Sources: CEL language definition, "Abstract Types" and "Timezones";
+ * RFC 3339; protobuf `timestamp.proto` and `duration.proto` for the ranges.
  *
- * Both count nanoseconds. Parts are taken in UTC, at a fixed offset (`+02:00`), or in a zone by its IANA name.
+ * Both count nanoseconds. Parts are those in UTC, at a fixed offset (`+02:00`), or in a zone by its IANA name.
  */
 
 import { Duration, Timestamp, type Value } from "./cel-values.ts";
@@ -12,11 +12,11 @@ import { charge, type Frame, type Run } from "./evaluation-frame.ts";
 const SECOND = 1_000_000_000n;
 const MILLISECOND = 1_000_000n;
 
-/** 0001-01-01T00:00:00Z and 9999-12-31T23:59:59.999999999Z. */
+/** Range of timestamps: 0001-01-01T00:00:00Z to 9999-12-31T23:59:59.999999999Z. */
 const MIN_TIMESTAMP = -62_135_596_800n * SECOND;
 const MAX_TIMESTAMP = 253_402_300_800n * SECOND - 1n;
 
-/** About ten thousand years. */
+/** Maximum duration, about ten thousand years. */
 const MAX_DURATION = 315_576_000_000n * SECOND;
 
 export const timestampOf = (nanos: bigint): Timestamp | undefined =>
@@ -66,7 +66,7 @@ export function parseDuration(text: string): Duration | undefined {
   return durationOf(whole[1] === "-" ? -nanos : nanos);
 }
 
-/** RFC 3339 in UTC, with as much of the fraction as is not zero. */
+/** Formats a timestamp as RFC 3339 in UTC. Trailing zeros of the fraction are dropped. */
 export function timestampText({ nanos }: Timestamp): string {
   const date = new Date(Number(floorDivide(nanos, MILLISECOND)));
   return `${date.toISOString().replace(/\.\d+Z$/, "")}${fractionText(modulo(nanos, SECOND))}Z`;
@@ -89,7 +89,7 @@ const floorDivide = (a: bigint, b: bigint): bigint => (a - modulo(a, b)) / b;
 
 const BAD_ZONE = new Fault("other", "there is no such time zone");
 
-/** Milliseconds that the clock of a zone is ahead of UTC at an instant. */
+/** Returns how far a zone is ahead of UTC at an instant, in milliseconds. */
 function zoneOffset(zone: string, at: number): number | Fault {
   const fixed = /^([+-]?)(\d\d):(\d\d)$/.exec(zone);
   if (fixed !== null) {
@@ -107,7 +107,7 @@ function zoneOffset(zone: string, at: number): number | Fault {
   return wall.getTime() - Math.floor(at / 1000) * 1000;
 }
 
-/** Making a formatter is slow, and rules name few zones. */
+/** Cache of formatters by zone. Creating one is slow, and rules name few zones. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 const MAX_FORMATS = 64;
 
@@ -173,7 +173,10 @@ const DATE_PARTS: Readonly<Record<string, DatePart>> = {
   getMilliseconds: (date) => date.getUTCMilliseconds(),
 };
 
-/** A duration's hours, minutes and seconds are its whole length in them; its milliseconds are those of the second. */
+/**
+ * Parts of a duration. Hours, minutes and seconds are the whole duration in that unit; milliseconds are those within the
+ * second.
+ */
 const DURATION_PARTS: Readonly<Record<string, (nanos: bigint) => bigint>> = {
   getHours: (nanos) => nanos / (3600n * SECOND),
   getMinutes: (nanos) => nanos / (60n * SECOND),

@@ -33,7 +33,7 @@ import {
   UINT,
 } from "./types.ts";
 
-/** A mistake; `unknown` names a variable that is not declared. */
+/** Mistake found by the type checker. `unknown` names a variable that is not declared. */
 export interface Mistake extends Complaint {
   readonly unknown?: string;
 }
@@ -44,7 +44,7 @@ export interface Checked {
   readonly mistakes: readonly Mistake[];
   /** Declared variables that are read, by whole name. */
   readonly reads: ReadonlySet<string>;
-  /** Loops inside one another, at most. */
+  /** Maximum depth of nested loops. */
   readonly slots: number;
 }
 
@@ -178,7 +178,7 @@ export function dottedName(tree: Tree): string | undefined {
 
 const isNamespace = (name: string): boolean => ["lists", "sets", "strings"].includes(name);
 
-/** Whether a dotted name begins with the variable of a loop. */
+/** Returns whether a dotted name begins with the variable of a loop. */
 const isHidden = (dotted: string, locals: readonly Local[]): boolean =>
   locals.some(({ name }) => name === dotted.split(".", 1)[0]);
 
@@ -257,7 +257,7 @@ function call(tree: Tree & { kind: "call" }, checking: Checking, locals: readonl
   if (name === "_[_]" && second?.kind === "literal" && typeof second.value === "string" && first !== undefined) {
     const isRecord = resolved(first.type, checking.bindings).kind === "record";
     const field = second.value;
-    // `part["kind"]` is `part.kind`.
+    // `part["kind"]` is the same as `part.kind`.
     if (isRecord)
       return { kind: "select", at, type: fieldType(first, field, second.at, checking), operand: first, field };
   }
@@ -289,7 +289,7 @@ function applied(name: string, at: number, args: readonly Node[], isMethod: bool
     if (!params.every((wanted, index) => assign(wanted, types[index] ?? DYN, trial))) continue;
     const found = substituted(result, trial);
     if (type === undefined) [type, bound] = [found, trial];
-    // More than one fits, which only `dyn` allows: what comes out is then known at run time only.
+    // Several overloads match, which only happens with `dyn`. The result type is then known only at run time.
     else if (typeText(type) !== typeText(found)) type = DYN;
   }
   if (type === undefined || bound === undefined) {
@@ -303,7 +303,7 @@ function applied(name: string, at: number, args: readonly Node[], isMethod: bool
   return { kind: "call", at, type, name, args };
 }
 
-/** An overload with type parameters of its own. */
+/** Returns an overload with fresh type parameters. */
 function instantiated({ params, result }: Overload, checking: Checking): Pick<Overload, "params" | "result"> {
   const own: Bindings = new Map([
     ["A", freshType(checking)],

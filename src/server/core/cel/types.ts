@@ -1,8 +1,8 @@
 /**
- * Types of CEL and their assignability. Source: CEL language definition, "Gradual Type Checking"; the algorithm is the usual
- * unification with type parameters, with `dyn` assignable both ways.
+ * Types of CEL and their assignability. Source: CEL language definition, "Gradual Type Checking". The algorithm is the usual
+ * unification with type parameters; `dyn` is assignable both ways.
  *
- * A record is a type of this project: an object with declared fields, such as `key`; it has no literals.
+ * A record is a type of this project: an object with declared fields, such as `key`. It has no literals.
  */
 
 export type Scalar =
@@ -22,9 +22,9 @@ export type Type =
   | { readonly kind: "list"; readonly item: Type }
   | { readonly kind: "map"; readonly key: Type; readonly value: Type }
   | { readonly kind: "record"; readonly name: string; readonly fields: Readonly<Record<string, Type>> }
-  /** The type of `type(x)` and of `int` used as a value. */
+  /** Type of `type(x)` and of type names used as values, such as `int`. */
   | { readonly kind: "type" }
-  /** Type parameter, which means one type throughout one use of a function. */
+  /** Type parameter. It stands for the same type throughout one use of a function. */
   | { readonly kind: "param"; readonly name: string };
 
 export const BOOL: Type = { kind: "bool" };
@@ -65,7 +65,7 @@ export function typeText(type: Type): string {
 /** Types bound to type parameters so far. */
 export type Bindings = Map<string, Type>;
 
-/** Follows bindings at the surface. */
+/** Follows bindings of the outermost type only. */
 export function resolved(type: Type, bindings: Bindings): Type {
   let at = type;
   while (at.kind === "param") {
@@ -76,7 +76,7 @@ export function resolved(type: Type, bindings: Bindings): Type {
   return at;
 }
 
-/** Follows bindings everywhere; what is still free is `dyn` when `close` is set. */
+/** Follows bindings everywhere. If `close` is set, unbound parameters become `dyn`. */
 export function substituted(type: Type, bindings: Bindings, close = false): Type {
   const at = resolved(type, bindings);
   switch (at.kind) {
@@ -99,7 +99,8 @@ export function assign(to: Type, from: Type, bindings: Bindings): boolean {
   if (given.kind === "param") return bind(given.name, wanted, bindings);
   if (wanted.kind === "param") return bind(wanted.name, given, bindings);
   if (to.kind === "param") {
-    // Bound by an argument before: what may be anything in this one may be anything in what is made of both.
+    // The parameter was bound by an earlier argument. Wherever one of the two types is `dyn`, their common type is
+    // `dyn` too.
     const fits = assign(wanted, given, bindings);
     if (fits) bindings.set(to.name, widened(wanted, given, bindings));
     return fits;
@@ -166,7 +167,10 @@ export function joined(one: Type, other: Type, bindings: Bindings): Type {
   return generality(one, bindings) >= generality(other, bindings) ? one : other;
 }
 
-/** `dyn` is more general than a type parameter, which is more general than a type. */
+/**
+ * Returns the rank of a type in the choice between two compatible types, of which the higher-ranked one wins: 2 for `dyn`, 1
+ * for a concrete type, 0 for an unbound type parameter, -1 for null. A list or map has the rank of its items.
+ */
 function generality(type: Type, bindings: Bindings): number {
   const at = resolved(type, bindings);
   switch (at.kind) {

@@ -114,10 +114,10 @@ export function errorIn(value: unknown): AnswerError | undefined {
   return error === undefined ? undefined : { status: statusOf(error, body) };
 }
 
-/** Returns the object or the text that describes the error. */
+/** Returns the object or text that describes the error, or `undefined`. */
 function toldError(body: Values): Values | string | undefined {
   const { error, type, object } = body;
-  // An object of the API with an error member of its own: a response, a job, a video.
+  // Some objects of the API have an error member of their own: a response, a job, a video.
   const isKept = typeof object === "string" && object !== "error" && !object.startsWith("chat.completion");
   if (!isKept) {
     const told = named(error) ?? named(listOf(error)[0]);

@@ -1,6 +1,6 @@
 /**
- * Recognizes a file that is uploaded for a batch: each of its lines names a model, and nothing on its way reads them.
- * Source: dialects reference, 2.3; design decisions, section 6.
+ * Recognizes files that are uploaded for a batch. Each line of such a file names a model, and the gateway does not read the
+ * lines. Source: dialects reference, 2.3; design decisions, section 6.
  */
 import { scanObject } from "./json/json-scan.ts";
 import { boundaryOf, findField } from "./multipart.ts";
@@ -18,9 +18,9 @@ export interface Upload {
 }
 
 /**
- * Returns whether the upload has the purpose of a batch: `purpose` of the form, or of the JSON if the file follows in parts. An
- * unreadable body counts as a batch, since the provider may be able to read it. Returns false without a body, and on every
- * other route.
+ * Returns whether the upload is for a batch, by `purpose` in the query, in the form, or in the JSON if the file follows in
+ * parts. An unreadable body counts as a batch, since the provider may be able to read it. Returns false without a body, and on
+ * every other route.
  */
 export function namesBatch({ route, query, contentType, plain }: Upload): boolean {
   if (!mayNameBatch(route)) return false;
@@ -41,7 +41,7 @@ export function namesBatch({ route, query, contentType, plain }: Upload): boolea
   return purpose !== undefined && isBatch(stringValue(plain, purpose) ?? "batch");
 }
 
-/** Returns why guardrails cannot let a request of the route pass, and what to do instead, as the end of a sentence. */
+/** Returns why guardrails refuse requests of the route, and what to do instead, as the end of a sentence. */
 export function unreadTexts({ name, guard }: Pick<Route, "name" | "guard">): string {
   if (guard === "grants_credential" || name === "realtime_calls")
     return `what the ${name} route opens is not inspected: connect to /v1/realtime instead.`;
@@ -55,7 +55,7 @@ export function mayNameBatch({ name }: Pick<Route, "name">): boolean {
 
 export const isFormEncoded = (contentType: string): boolean => /^application\/x-www-form-urlencoded/i.test(contentType);
 
-/** Matches the purpose also in quotes, or as one of several. */
+/** Returns whether the purpose is `batch`, also in quotes or among other words. */
 function isBatch(purpose: string): boolean {
   return /\bbatch\b/i.test(purpose);
 }

@@ -31,7 +31,7 @@ const OBFUSCATION = Buffer.from(',"obfuscation":"');
 const EVENT_END = Buffer.from("}\n\n");
 
 /**
- * Returns whether the chunk ends with an event (as ended by line feeds), and no event in it can report usage or an error, or
+ * Returns whether the chunk consists of whole events (separated by line feeds), none of which can report usage or an error or
  * end the stream. `text` is the chunk with one character per byte: searching one text is faster than searching the bytes
  * repeatedly.
  */
@@ -40,8 +40,8 @@ export function tellsNoUsage(chunk: Buffer, text: string = chunk.toString("latin
 }
 
 /**
- * Rewrites whole events without parsing them. Returns `undefined` where that is not possible. Usual events stay as they are, or
- * lose a `"usage":null` at their end: the brackets behind it close the event, so it must be a member of the outermost object.
+ * Rewrites whole events without parsing them. Returns `undefined` if that is not possible. Usual events are unchanged, or lose
+ * a `"usage":null` at their end; that member belongs to the outermost object because the brackets behind it close the event.
  */
 export function editUnread(
   chunk: Buffer,

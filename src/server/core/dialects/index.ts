@@ -1,13 +1,13 @@
 /**
- * Model dialects: routes, usage, translation and what each can express, for `compat`, `messages` and `responses`. Pure.
+ * Model dialects `compat`, `messages` and `responses`: routes, usage, translation, and what each can express. Pure.
  *
- * - `answer-texts/`: texts of answers, found and rewritten
+ * - `answer-texts/`: finds and rewrites the texts of answers
  * - `fidelity/`: what a request uses, and what a channel would lose of it
- * - `json/`: JSON in its own spelling: scan, edit, cursor
- * - `request-texts/`: texts of requests, found and rewritten
- * - `routes/`: table of routes, and readings of paths
+ * - `json/`: scans and edits JSON without changing its spelling
+ * - `request-texts/`: finds and rewrites the texts of requests
+ * - `routes/`: table of routes, and the ways in which servers read paths
  * - `translate/`: translation between dialects
- * - `usage/`: usage of an answer, however it arrives
+ * - `usage/`: reads token usage from answers, streams and sessions
  */
 
 export { errorIn, errorInBody, errorInEvent } from "./answer-error.ts";

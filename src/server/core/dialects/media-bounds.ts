@@ -1,13 +1,13 @@
 /**
- * Upper bounds of the tokens of a body that may contain media.
+ * Computes upper bounds of the tokens of a body that may contain media.
  *
  * A text never has more tokens than bytes. Media have far fewer: an image of a megabyte takes a few thousand tokens, and a
  * caller must not be refused because of an estimate that is wrong by a factor of a hundred. So base64 in the places where
- * either dialect puts media is counted by its kind, which its first bytes show as they show it to the provider. All other
- * base64 is text to a model, and is counted as text. Media that are fetched from a URL count too, as far as they are images.
+ * either dialect puts media is counted by its kind, which its first bytes show. All other base64 is text to a model, and is
+ * counted as text. Images that the provider fetches from a URL are counted too.
  *
- * Every long base64 string covers a multiple of `STRIDE`. Only these offsets are examined, and from there a native search finds
- * the ends of the string.
+ * Every long base64 string covers a multiple of `STRIDE`. Only these offsets are examined, and from there a native search
+ * finds the ends of the string.
  */
 
 /**
@@ -98,7 +98,7 @@ export function formTokens(plain: Buffer): number {
   return text + Math.max(files * IMAGE_TOKENS, Math.ceil(plain.length / BYTES_PER_AUDIO_TOKEN));
 }
 
-/** Returns the string's tokens minus its bytes: usually negative, and zero for text. */
+/** Returns the tokens of the string minus its bytes: usually negative, and zero for text. */
 function mediaDifference(plain: Buffer, start: number, end: number): number {
   const name = nameBefore(plain, start - 1);
   if (end - start < STRIDE || name === undefined || !MEDIA_NAMES.has(name)) return 0;
@@ -150,7 +150,7 @@ function isBase64(plain: Buffer, from: number, to: number, step: number): boolea
   return true;
 }
 
-/** Ends of the names of members with the address of an image. */
+/** Texts that mark the address of an image, by dialect. */
 const COMPAT_ADDRESS = '_url"';
 const MESSAGES_ADDRESS = '"url"';
 
@@ -167,7 +167,7 @@ function fetchedByCompat(plain: Buffer): number {
   return count;
 }
 
-/** Returns the same number for sources with `"type": "url"`. */
+/** Returns the number of images and documents that the provider is to fetch: sources with `"type": "url"`. */
 function fetchedByMessages(plain: Buffer): number {
   let count = 0;
   eachPlace(plain, MESSAGES_ADDRESS, (at) => {

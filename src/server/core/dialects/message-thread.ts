@@ -5,7 +5,7 @@
  */
 import { type Member, memberValue, scanObject } from "./json/json-scan.ts";
 
-/** Use of a thread by a request. `continue`: the request does not contain the conversation so far. */
+/** How a request uses a thread. With `continue`, the request does not contain the conversation so far. */
 export type ThreadUse = "none" | "create" | "continue";
 
 /**

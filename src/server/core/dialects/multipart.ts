@@ -21,7 +21,7 @@ export type FormField =
   | { readonly kind: "problem"; readonly message: string };
 
 export function boundaryOf(contentType: string): string | undefined {
-  // There may be two, or one within the text of another parameter: readers differ in which they use.
+  // A header may have two boundaries, or one within the text of another parameter; readers differ in which they use.
   const [match, second] = contentType.matchAll(/boundary\*?=(?:"([^"\\]+)"|([^\s;"]+))?/gi);
   const boundary = second === undefined ? (match?.[1] ?? match?.[2]) : undefined;
   return boundary !== undefined && boundary.length <= MAX_BOUNDARY_CHARS ? boundary : undefined;
@@ -48,7 +48,7 @@ export interface FormPart extends Part {
   readonly end: number;
 }
 
-/** Returns every part, or the problem of the form. */
+/** Returns the parts of a form, or a message if the form is invalid. */
 export function formParts(bytes: Buffer, boundary: string): readonly FormPart[] | string {
   const parts: FormPart[] = [];
   const wrong = eachPart(bytes, boundary, (part) => {
@@ -58,7 +58,7 @@ export function formParts(bytes: Buffer, boundary: string): readonly FormPart[] 
   return wrong ?? parts;
 }
 
-/** Visits each part. Returns the problem of the form, or the first problem that `visit` returns. */
+/** Visits each part. Returns a message if the form is invalid, or the first message that `visit` returns. */
 function eachPart(bytes: Buffer, boundary: string, visit: (part: FormPart) => string | undefined): string | undefined {
   const dashes = Buffer.from(`--${boundary}`, "latin1");
   let delimiter = nextDelimiter(bytes, dashes, 0);
@@ -150,7 +150,7 @@ const FOLDED = /\r\n[ \t]|\r(?!\n)|(?<!\r)\n/;
 const DISPOSITION = /^content-disposition[ \t]*:[ \t]*[^\s;]*(.*)$/gim;
 const PARAMETER = /[ \t]*;[ \t]*([^\s=;"]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))[ \t]*/y;
 
-/** Headers are read byte by byte. */
+/** Decodes UTF-8 from a text that has one character per byte. */
 const utf8 = (text: string): string => Buffer.from(text, "latin1").toString("utf8");
 
 /**

@@ -1,11 +1,11 @@
 /**
- * Upper bounds of what a request will use, read from its bytes before it is sent. Source: cluster reference, 7.2 rule 1.
+ * Computes upper bounds of a request's token usage from its bytes, before it is sent. Source: cluster reference, 7.2 rule 1.
  *
  * Input: a text has at most as many tokens as bytes, and media are counted by the kind that their bytes show
  * (`media-bounds.ts`). Content that a request only references by id (a stored file, an earlier response) is not included.
  * Output: the number of tokens that the request allows, for each answer that it asks for.
  *
- * Only numbers are parsed; bytes that are not JSON get bounds too, never an error.
+ * Only numbers are parsed. Bytes that are not JSON get bounds too, never an error.
  */
 import { topLevelValues, valuesIn, type Wanted } from "./json/json-depth.ts";
 import { skipSpace } from "./json/json-scan.ts";
@@ -29,7 +29,7 @@ const WITHOUT_OUTPUT: ReadonlySet<string> = new Set(["embeddings", "moderations"
 const OUTPUT: Wanted = { names: ["max_tokens", "max_completion_tokens", "max_output_tokens"], ending: '_tokens"' };
 /** Member name in the legacy completions of the messages dialect. */
 const OUTPUT_OF_COMPLETE: Wanted = { names: ["max_tokens_to_sample"], ending: '_to_sample"' };
-/** Numbers of the answers that are returned, and of those that are generated to choose from. */
+/** Members with the number of answers to return, and of answers to generate and choose from. */
 const ANSWERS: Wanted = { names: ["n"], ending: '"n"' };
 const CHOSEN_FROM: Wanted = { names: ["best_of"], ending: '_of"' };
 const PROMPT: Wanted = { names: ["prompt"], ending: '"prompt"' };
@@ -48,12 +48,12 @@ const OPEN_ARRAY = 0x5b;
 const QUOTE = 0x22;
 
 /**
- * Maximum size of a body of which a text is made for the searches: several searches of a short text are faster than of its
- * bytes. Media are in longer bodies.
+ * Maximum size of a body that is converted to a text before it is searched: searching a short text several times is faster
+ * than searching its bytes. Longer bodies may contain media.
  */
 const MAX_SEARCHED_TEXT = 8 << 10;
 
-/** Returns a function that returns false if the body certainly lacks a text. */
+/** Returns a function that returns false only if the body certainly lacks the text. */
 function searchIn(plain: Buffer): (text: string) => boolean {
   if (plain.length > MAX_SEARCHED_TEXT) return () => true;
   const whole = plain.toString("latin1");

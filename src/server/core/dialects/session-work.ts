@@ -1,9 +1,9 @@
 /**
- * Whether a response is being made in a WebSocket session: realtime, and responses over WebSocket. Source: dialects
+ * Tracks whether a response is in progress in a WebSocket session: realtime, and responses over WebSocket. Source: dialects
  * reference, 4.1.
  *
- * Nearly all messages are deltas, which say nothing of it: a search of their bytes passes over them, and only what may
- * begin or end a response is scanned for its type.
+ * Nearly all messages are deltas, which do not matter here: a search of the bytes skips them. Only messages that may begin or
+ * end a response are scanned for their type.
  */
 import { scanObject } from "./json/json-scan.ts";
 import { stringValue } from "./usage/usage-member.ts";

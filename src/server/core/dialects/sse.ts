@@ -9,7 +9,7 @@ import { objectOf, parsedJson } from "./json/json-values.ts";
 /** Maximum size of an event that is parsed; the bytes of a larger one pass unchanged. Images in one event reach a few MiB. */
 export const MAX_EVENT_BYTES = 8 << 20;
 
-/** Pattern of event names that are not treated as texts. */
+/** Event names that match are not inspected as texts. */
 export const EVENT_NAME = /^[\w.:-]{0,64}$/;
 
 export interface SseEvent {
@@ -18,7 +18,7 @@ export interface SseEvent {
   readonly event: string;
   /** `data` lines joined with line feeds; `undefined` if the block has none (a comment, for example). */
   readonly data: string | undefined;
-  /** Other lines, which no client shows: comments, ids, lines that are not fields. Empty if there are none. */
+  /** Other lines, which clients do not show: comments, ids, lines that are not fields. Empty if there are none. */
   readonly aside?: string;
 }
 
@@ -29,7 +29,7 @@ export function replaceData(event: SseEvent, data: string): Buffer {
   if (at >= 0 && event.bytes.compare(old, 0, old.length, at, at + old.length) === 0) {
     return Buffer.concat([event.bytes.subarray(0, at), Buffer.from(data), event.bytes.subarray(at + old.length)]);
   }
-  // The data had several lines; it is written on as many as it needs now, which is equivalent.
+  // Data of several lines is written on as many lines as it needs now, which is equivalent.
   const lines = data.split("\n").map((line) => `data: ${line}\n`);
   return Buffer.from(`${event.event === "" ? "" : `event: ${event.event}\n`}${lines.join("")}\n`);
 }
@@ -79,7 +79,7 @@ function isWholeJson(data: string | undefined): boolean {
   return text.endsWith("}") && text.startsWith("{") && objectOf(parsedJson(text)) !== undefined;
 }
 
-/** Returns the number of events, or comments, that line feeds end in the text. */
+/** Returns the number of events and comments in a text whose lines end with line feeds. */
 export function countEvents(text: string): number {
   let count = 0;
   for (let at = text.indexOf("\n\n"); at >= 0; at = text.indexOf("\n\n", at + 2)) count++;
@@ -135,7 +135,7 @@ export class SseSplitter {
     this.#tightFrom = Math.max(0, this.#tightFrom - start);
     if (start > 0) {
       this.#pending = this.#pending.subarray(start);
-      // Bytes that were handed out precede the pending bytes, and stay unchanged.
+      // The bytes before the pending ones were handed out and stay unchanged.
       this.#room = this.#room.subarray(start);
     }
     this.#searched = Math.max(0, this.#pending.length - 3);

@@ -31,7 +31,7 @@ export function refusalBody(dialect: Dialect, error: GatewayError, requestId: st
   return JSON.stringify({ error: { message: error.message, type, param: error.param ?? null, code: error.code } });
 }
 
-/** Fields of the chunks of a compat stream that its last chunk repeats. */
+/** Fields of a compat stream's chunks that its last chunk repeats. */
 export interface ChunkStamp {
   readonly id: string;
   /** `chat.completion.chunk` or `text_completion`. */
@@ -47,8 +47,9 @@ export interface ChunkStamp {
 export type StreamStamp = ChunkStamp | ResponseStamp;
 
 /**
- * Returns the refusal as the last event of a stream that has begun: no `[DONE]`, no invented stop reason. If a guardrail denies
- * the chunks of `stamp`, they end as filtered, in the form of the dialect. Source: design decisions, section 11, Deny.
+ * Returns the refusal as the last event of a stream that has begun. It has no `[DONE]` and no invented stop reason. If a
+ * guardrail denies the answer, the choices of `stamp` end as filtered, in the form of the dialect. Source: design decisions,
+ * section 11, Deny.
  */
 export function refusalEvent(dialect: Dialect, error: GatewayError, requestId: string, stamp?: StreamStamp): string {
   if (stamp !== undefined && "response" in stamp) {

@@ -10,13 +10,13 @@ export type Media = "image" | "audio" | "file";
 export type FoundString =
   /** `path` consists of names and array positions (the `index` member where there is one), separated by dots. */
   | { readonly is: "text" | "arguments"; readonly path: string; readonly node: Placed; readonly text: string }
-  /** Proof of a text in its scope; it becomes void once that text is rewritten. */
+  /** Signature of a text in its scope. It becomes void once that text is rewritten. */
   | { readonly is: "seal"; readonly path: string; readonly node: Placed }
-  /** Tokens of a text. */
+  /** Token ids or log probabilities of a text. */
   | { readonly is: "tokens"; readonly path: string; readonly node: Placed }
   | { readonly is: "media"; readonly what: Media };
 
-/** `every` is for a body whose members are not known. */
+/** How strings are selected. `every` is for a body whose members are unknown. */
 export type Reading = "known" | "every";
 
 const FORM = uninspectedIn("answers");
@@ -50,7 +50,7 @@ const DATA_URL = /^data:([a-z]*)[^,]{0,200};base64,/i;
 export const isAlwaysText = (name: string): boolean =>
   ![FORM, OF_ERRORS, SEALS, TOKENS, ENCODED, CARRIERS].some((names) => names.has(name)) && name !== "arguments";
 
-/** Returns whether a value of `obfuscation` is padding as its name promises: characters without a meaning. */
+/** Returns whether a value of `obfuscation` is really padding: characters without a meaning. */
 export const isPadding = (value: string): boolean =>
   /^[A-Za-z0-9_-]*$/.test(value) && (value === "" || isForm("obfuscation", value));
 
@@ -75,8 +75,8 @@ export function eachString(
     if (node.kind === "object") {
       const seen = new Set<string>();
       for (const { name: own, value } of node.members) {
-        // Some readers ignore letter case, and most use only one of several members with a name, so the others are separate
-        // texts.
+        // Some readers ignore letter case, and most use only one of several members with the same name. So each
+        // further member is a text of its own.
         const lower = own.toLowerCase();
         const at = seen.has(lower) ? `${lower}!${seen.size}` : lower;
         seen.add(lower);
@@ -130,8 +130,8 @@ function isForm(name: string, value: string): boolean {
 const isErrorCode = (path: string): boolean => path === "code" || path.endsWith("error.code");
 
 /**
- * Returns the unit of an answer that is judged and proven together: a choice, a content block or an item of a response. Returns
- * an empty string outside of all of them.
+ * Returns the unit of an answer that is judged and signed together: a choice, a content block or an item of a response.
+ * Returns an empty string outside of all of them.
  */
 export function scopeOf(path: string): string {
   return /^(?:choices|content|output)\.\d+(?=\.|$)/.exec(path)?.[0] ?? "";

@@ -1,10 +1,10 @@
 /**
- * Arguments of a tool call that arrive as fragments of JSON text. Each string value in them is a separate text, decoded;
- * everything between (names, numbers, brackets) passes unchanged. An escape sequence is kept until it is complete, so that none
- * is cut. Source: guardrails reference, 5.4.
+ * Processes arguments of a tool call that arrive as fragments of JSON text. Each string value in them is a separate, decoded
+ * text; everything between (names, numbers, brackets) passes unchanged. An escape sequence is kept until it is complete, so
+ * that none is split. Source: guardrails reference, 5.4.
  *
- * If the fragments turn out not to be JSON, everything that follows is inspected as plain text, so that malformed arguments do
- * not escape inspection.
+ * If the fragments turn out not to be JSON, the rest is inspected as plain text, so that malformed arguments do not escape
+ * inspection.
  */
 import { MAX_DEPTH } from "../json/json-scan.ts";
 
@@ -41,7 +41,7 @@ export class ArgumentText {
   #hasText = false;
   readonly #unshown = new Map<number, Unshown>();
 
-  /** Number of the current value, if it has had text. */
+  /** Number of the current value; `undefined` if it has no text yet. */
   get openValue(): number | undefined {
     return this.#hasText || this.#escape !== "" ? Math.max(this.#value, 0) : undefined;
   }

@@ -1,7 +1,7 @@
 /**
- * Strings outside deltas that differ from event to event. No known client joins them, but one may. So each is inspected once
- * more together with the text shown at its path before, and no text escapes inspection by being split. An unchanged string is a
- * repetition, and one that begins with the previous text is a longer version of it.
+ * Tracks strings outside deltas that differ from event to event. No known client joins them, but one might. So each is
+ * inspected once more together with the text shown at its path before, and a text cannot escape inspection by being split. An
+ * unchanged string is a repetition, and one that begins with the previous text is a longer version of it.
  */
 
 /** Maximum number of UTF-16 units of the previous text, and of the new one, that are inspected together. */

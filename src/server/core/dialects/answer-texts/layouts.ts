@@ -10,7 +10,7 @@ import { indexIn, memberOf, type Placed, stringIn } from "./placed.ts";
 export interface Layout {
   readonly type: string;
   readonly walks: readonly Walk[];
-  /** Prefixes of paths whose texts end with this event. */
+  /** Path prefixes of the texts that end with this event. */
   readonly ends: readonly string[];
 }
 
@@ -106,7 +106,7 @@ function messagesLayout(type: string, text: string, root: Placed): Layout {
   return { type, walks: [{ node: root, path: "", as }], ends };
 }
 
-/** Last part of a type that concerns a text. */
+/** Matches the last part of the type of an event about one text. */
 const ENDING = /\.(?:delta|done|(?<=transcription\.)completed)$/;
 const ENDS = /^(?:error|response\.(?:completed|failed|incomplete|cancelled|done))$/;
 const BASES: Readonly<Record<string, string>> = {
@@ -167,7 +167,7 @@ function endsOf(type: string, item: string, own: string, part: string): readonly
   return ENDING.test(type) && !type.endsWith(".delta") ? [own] : [];
 }
 
-/** Events of a session's conversation name an item by its id alone. */
+/** Returns the index of an item. Events of a session's conversation only name the item's id. */
 function placeOfItem(text: string, root: Placed, told: number | undefined, items: Map<string, number>): number {
   const id = stringIn(text, memberOf(root, "item_id") ?? memberOf(memberOf(root, "item"), "id"));
   if (told !== undefined && id !== undefined) items.set(id, told);

@@ -1,6 +1,6 @@
 /**
- * JSON text as a tree of positions, so that single strings in it can be replaced while every other character stays. A name that
- * occurs twice in an object has two members here, since readers differ in which of them they use.
+ * Parses JSON text to a tree of positions, so that single strings in it can be replaced while every other character stays. A
+ * name that occurs twice in an object gives two members, since readers differ in which one they use.
  */
 import { MAX_DEPTH } from "../json/json-scan.ts";
 import { nameIn, skipSpace } from "../json/json-source.ts";
@@ -63,8 +63,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Reads the text once: it takes exactly what `JSON.parse` takes (RFC 8259), and builds places alone. Parsing first, to know
- * that the text is sound, and then finding the places takes twice as long.
+ * Parser that accepts exactly what `JSON.parse` accepts (RFC 8259) and builds only positions. It reads the text once;
+ * validating with `JSON.parse` first would take twice as long.
  */
 class PlaceReader {
   readonly #text: string;

@@ -1,10 +1,10 @@
 /**
- * Texts of a streamed answer: which text each event adds to, and the event rewritten with the text that may be shown. A caller
- * that holds text back passes in, for each piece, what may be shown of its channel, and has a frame built from the text that a
- * channel still holds when it ends. Source: guardrails reference, 5.4.
+ * Finds the texts of a streamed answer, and rewrites each event with the text that may be shown. A caller that holds back text
+ * passes, for each piece, the text that its channel may show now. When a channel ends, `flush` builds a frame from the text
+ * still held back. Source: guardrails reference, 5.4.
  *
- * Events of `responses` repeat whole texts at their ends: a text that came in pieces is kept until then, so that the repetition
- * shows what the pieces showed. A repetition that differs from its pieces is a new text.
+ * Events of `responses` repeat whole texts at the end of the text. A text that came in pieces is kept until then, so that the
+ * repetition shows the same as the pieces did. A repetition that differs from its pieces is a new text.
  */
 
 import { objectOf, parsedJson } from "../json/json-values.ts";
@@ -43,7 +43,7 @@ export interface EventTexts {
   readonly event: SseEvent;
   /** Pieces in the order in which they appear. One channel may have several. */
   readonly pieces: readonly TextPiece[];
-  /** Channels that end with this event and have no piece in it. Text that they hold back is sent before the event (`flush`). */
+  /** Channels that end with this event without a piece in it. Their held-back text is sent before the event (`flush`). */
   readonly closes: readonly string[];
   readonly uninspected: readonly Media[];
 }
@@ -51,8 +51,8 @@ export interface EventTexts {
 export interface StreamTexts {
   readonly read: (event: SseEvent) => EventTexts;
   /**
-   * Returns the event's bytes with `shown` in the places of its pieces: the same buffer if nothing changes, `undefined` if
-   * nothing is left to send. To be called for each event that was read, in order.
+   * Returns the event's bytes with `shown` in the place of its pieces: the same buffer if nothing changes, `undefined` if
+   * nothing is left to send. Must be called for each event that was read, in order.
    */
   readonly reemit: (texts: EventTexts, shown: readonly string[]) => Buffer | undefined;
   /**
@@ -69,7 +69,7 @@ export interface StreamTexts {
   readonly flush: (channel: string, text: string, isEnd: boolean) => Buffer | undefined;
   /** Ends the stream. Returns all channels that are still open. */
   readonly end: () => readonly string[];
-  /** Stamp of the chunks that were read, for a refusal; `undefined` if the stream does not consist of chunks. */
+  /** Fields of the stream that a refusal has to repeat; `undefined` if nothing suitable was read. */
   readonly stamp: StreamStamp | undefined;
   /** Estimated size of the texts that are kept here. */
   readonly heldBytes: number;
@@ -106,7 +106,7 @@ export function openStreamTexts(dialect: Dialect, routeName: string): StreamText
   return new Stream(dialect, dialect === "compat" && !CHUNKS.has(routeName), SENT_EVENTS);
 }
 
-/** Opens the texts of one response in a session, or of one item of its conversation. Events are messages (`messageEvent`). */
+/** Opens the texts of one response of a session, or of one item of its conversation. Events are messages (`messageEvent`). */
 export function openSessionTexts(): StreamTexts {
   return new Stream("compat", true, MESSAGES);
 }
@@ -125,7 +125,7 @@ class Stream implements StreamTexts {
   readonly #grown = new GrowingTexts();
   /** Template of the last event, if the next one may resemble it. */
   #template: EventTemplate | undefined;
-  /** Scopes in which a text, or a thought, was shown differently from how it came. */
+  /** Scopes in which a text, or a thought, was shown differently from how it arrived. */
   readonly #changed = new Set<string>();
   readonly #changedThoughts = new Set<string>();
   #sequence = -1;
@@ -363,7 +363,7 @@ class Stream implements StreamTexts {
     const made = spot.record.shown(reading.pieces, shown, spot.first, spot.text);
     const joined = reading.pieces[spot.joined];
     if (joined === undefined) return made;
-    // A finding within the new text alone was applied there already; one across the seam removes the new text.
+    // A finding within the new text alone was applied there already. A finding across the seam removes the new text.
     const seam = this.#grown.shownAt(spot.path);
     return (shown[spot.joined] ?? joined.text).startsWith(seam) ? made : "";
   }

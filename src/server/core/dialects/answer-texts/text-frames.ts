@@ -1,4 +1,4 @@
-/** Frames of a stream: builds frames for text that was held back, and tells whether a frame carries anything but text. */
+/** Builds frames for text that was held back, and checks whether a frame carries anything besides text. */
 import type { Dialect } from "../routes/routes.ts";
 import { memberOf, type Placed, placedIn, stringIn } from "./placed.ts";
 
@@ -66,8 +66,8 @@ function blockDelta(path: string, text: string): string {
 }
 
 /**
- * Keeps `index` and `type` on the path to the text, and at the top level every member that is not a list, an object or the
- * usage.
+ * Returns the frame's JSON reduced to its text. Kept are `index` and `type` on the path to the text, and at the top level
+ * every member that is not a list, an object or the usage.
  */
 function skeleton({ data, start }: Template, root: Placed, json: string, { sequence, serial }: FrameNumbers): string {
   const kept = (node: Placed, level: number): string => {

@@ -1,4 +1,4 @@
-/** One string of a stream as it grows: what was read of it, what of that was shown, and whether the two are equal. */
+/** State of one string of a stream: the text read and shown so far, and whether the two differ. */
 import { type ArgumentPart, ArgumentText } from "./arguments.ts";
 import type { Template } from "./text-frames.ts";
 
@@ -34,7 +34,7 @@ export class TextRecord {
     this.#arguments = isArguments ? new ArgumentText() : undefined;
   }
 
-  /** Whether the text was shown differently from how it came. */
+  /** True if the text was shown differently from how it arrived. */
   get isChanged(): boolean {
     return this.#isChanged;
   }
@@ -97,7 +97,7 @@ export class TextRecord {
     return Number.isInteger(value) ? value : undefined;
   }
 
-  /** Returns the text as it is written in a frame of its own. */
+  /** Returns the text as it is written in a separate frame. */
   written(value: number, text: string, isEnd: boolean): string {
     const written = this.#arguments === undefined ? text : this.#arguments.written(value, text, isEnd);
     this.#note(written);

@@ -7,7 +7,7 @@ import type { Dialect } from "../routes/routes.ts";
 import { eachString, isEcho, isThought, type Media, type Reading, scopeOf } from "./answer-strings.ts";
 import { memberOf, type Placed, placedIn, type Splice, spliced, stringIn } from "./placed.ts";
 
-/** One text of an answer, in the form of a segment. */
+/** Text of an answer, in the form of a segment. */
 export interface AnswerText {
   readonly kind: "output";
   readonly text: string;
@@ -18,7 +18,7 @@ export interface AnswerText {
 
 export interface AnswerTexts {
   readonly texts: readonly AnswerText[];
-  /** Content that is not text, or could not be read: one entry each. */
+  /** Media types of content that is not text or could not be read, one entry each. */
   readonly uninspected: readonly Media[];
   /**
    * Returns the body with the changed texts, or the same buffer if nothing changes. `changes` has one entry per text;
@@ -119,7 +119,7 @@ function stringSplices(changed: readonly Changed[]): readonly Splice[] {
   return splices;
 }
 
-/** Removes tokens with any changed text of their scope, and a signature with a changed thought. */
+/** Returns the splices that remove the tokens of a scope with a changed text, and the signature of a changed thought. */
 function sealSplices(changed: readonly Changed[], seals: Body["seals"]): readonly Splice[] {
   const scopes = new Set(changed.map(({ spot }) => scopeOf(spot.path)));
   const thoughts = new Set(changed.filter(({ spot }) => isThought(spot.path)).map(({ spot }) => scopeOf(spot.path)));

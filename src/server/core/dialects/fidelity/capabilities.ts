@@ -1,24 +1,24 @@
 /**
- * Capability vocabulary: one name for each feature that a request can use and a channel can lack, and how it is translated to
- * the other dialect.
+ * Capability vocabulary: one name for each feature that a request can use and a channel can lack, and how the feature is
+ * translated to the other dialect.
  *
- * Source: dialects reference, section 7, with the soft additions of design decisions, section 6. `hard`: losing it changes the
- * meaning of the request, so a channel that lacks it is refused. `soft`: a hint, whose loss is only counted. Route capabilities
- * say which routes a surface serves; they are hard. The order of the table is the order in which losses are named.
+ * Source: dialects reference, section 7, with the soft additions of design decisions, section 6. `hard`: a channel that lacks
+ * the capability is refused, since losing it changes the meaning of the request. `soft`: a hint, whose loss is only counted.
+ * Route capabilities name the routes that a channel serves; they are hard. Losses are reported in the order of the table.
  */
 import type { Dialect } from "../routes/routes.ts";
 
 /**
- * Result of translating a capability. `carried`: translated if the channel claims it, lost otherwise. `optional`: as `carried`,
- * but leaving it out refuses nothing, whatever its class. `emulated`: translated by means for which the channel needs no claim.
+ * Result of translating a capability. `carried`: translated if the channel claims it, otherwise lost. `optional`: as
+ * `carried`, but losing it never refuses the request. `emulated`: translated in a way that needs no claim of the channel.
  * `lost`: there is no equivalent.
  */
 export type Crossing = "carried" | "optional" | "emulated" | "lost";
 
-/** Form of a request and form in which its channel is sent it. */
+/** Direction of a translation: form of the request, and form that the channel is sent. */
 export type Way = "chat>messages" | "messages>chat" | "responses>messages" | "responses>chat";
 
-/** Crossing for each way of a request that can use the capability. A way that is missing cannot use it. */
+/** Crossing for each direction in which the capability can be used. */
 type Crossings = Readonly<Partial<Record<Way, Crossing>>>;
 
 export interface CapabilityRule {
@@ -132,26 +132,26 @@ export const CAPABILITIES = {
   streaming: hard(both("carried", "carried", "carried")),
   stream_usage: soft(compat("emulated")),
 
-  /** A response, conversation or item that the provider is expected to store. */
+  /** Use of a response, conversation or item that the provider has stored. */
   stored_responses: remainder("hard", "lost"),
-  /** A prompt that the provider is expected to store. */
+  /** Use of a prompt that the provider has stored. */
   stored_prompts: remainder("hard", "lost"),
   background: remainder("hard", "lost"),
-  /** A compacted history that only its provider can read, or a request to create one. */
+  /** Compacted history that only its provider can read, or a request to create one. */
   compaction: remainder("hard", "lost"),
   programmatic_tools: remainder("hard", "lost"),
   async_tools: remainder("hard", "lost"),
-  /** Tools of the provider that are offered but not demanded. */
+  /** Tools of the provider that are offered but not required. */
   hosted_tools: remainder("soft", "lost"),
-  /** Results of such tools. */
+  /** Results of tools of the provider. */
   hosted_history: remainder("soft", "lost"),
-  /** The grammar of a custom tool's input, which is described in words instead. */
+  /** Grammar of a custom tool's input. It is described in words instead. */
   tool_grammar: remainder("soft", "lost"),
   tool_namespaces: remainder("hard", "emulated"),
 
-  /** A hint without a name of its own: a participant's name, an image's detail, a cache key. It is lost in translation only. */
+  /** Hint without a name of its own: a participant's name, an image's detail, a cache key. It is only lost in translation. */
   hint: rule("soft", "remainder")(both("lost", "lost", "lost")),
-  /** A field, block or part that neither dialect is known to have. It passes as bytes and is lost in translation only. */
+  /** Field, block or part that neither dialect is known to have. It passes unchanged and is only lost in translation. */
   unknown_field: rule("hard", "remainder")(both("lost", "lost", "lost")),
 
   chat_completions: route("compat"),
@@ -168,7 +168,7 @@ export const CAPABILITIES = {
   videos: route("compat"),
   fine_tuning: route("compat"),
   assistants: route("compat"),
-  /** Any further path below `/v1/`, forwarded as bytes. */
+  /** Every other path below `/v1/`, forwarded unchanged. */
   compat_other: route("compat"),
   messages: route("messages"),
   count_tokens: route("messages"),
@@ -185,7 +185,7 @@ export function isCapability(name: string): name is Capability {
   return Object.hasOwn(CAPABILITIES, name);
 }
 
-/** Names in the order of the table. */
+/** Names of all capabilities, in the order of the table. */
 export const CAPABILITY_NAMES: readonly Capability[] = Object.keys(CAPABILITIES).filter(isCapability);
 
 /** Names that a channel can claim and a profile can require. */

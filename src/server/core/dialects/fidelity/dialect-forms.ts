@@ -1,6 +1,6 @@
 /**
- * Forms that one dialect can express and the other cannot. Source: dialects reference, 7, 8.1, 8.3 and 8.4.
- * A text may be as long as the body, so it is either read once, or only a bounded head of it is examined.
+ * Checks for forms that one dialect can express and the other cannot. Source: dialects reference, 7, 8.1, 8.3 and 8.4. A text
+ * may be as long as the body, so it is either read once, or only a bounded head of it is examined.
  */
 
 export function isText(value: unknown): value is string {
@@ -51,7 +51,7 @@ export function isHttpsUrl(url: string): boolean {
 /** Maximum length of an id that a messages provider accepts. */
 const MAX_USER_ID_LENGTH = 256;
 
-/** Returns whether the id is passed on to a messages provider. */
+/** Returns whether a messages provider may be sent the end user's id. */
 export function isToldUserId(id: string): boolean {
   return id.length <= MAX_USER_ID_LENGTH && isOpaqueId(id);
 }

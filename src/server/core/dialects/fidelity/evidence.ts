@@ -1,6 +1,7 @@
 /**
- * Words that occur in a request's bytes whenever it uses a capability. If none of them occurs, the request does not use it and
- * need not be parsed. Most channels of large providers lack two or three rare extensions, and conversations are long.
+ * Finds out cheaply whether a request may use a capability: by words that occur in its bytes whenever it does. Without any of
+ * them the request need not be parsed. Most channels of large providers lack two or three rare extensions, and conversations
+ * are long.
  */
 import type { Dialect } from "../routes/routes.ts";
 import type { Capability } from "./capabilities.ts";
@@ -30,7 +31,8 @@ const WORDS: Readonly<Record<Dialect, Words>> = {
     top_k: ["top_k"],
     thinking_budget: ["budget_tokens"],
     thinking_replay: ["signature", "redacted_thinking"],
-    // Matches the role only, in the spacing that clients use: the field `system` occurs in almost every request.
+    // These words match the role only, in the spacing that clients use, since the field `system` occurs in almost every
+    // request.
     mid_system: ['"role":"system"', '"role": "system"'],
     inference_geo: ["inference_geo"],
     context_management: ["context_management", "compaction"],

@@ -8,7 +8,7 @@ import { UseList } from "./uses/use-list.ts";
 /** Reader of one field. `to` is the form that the channel would be sent. */
 export type Reading = (value: unknown, uses: UseList, to: Form) => void;
 
-/** Reader of a field that has no meaning of its own, or is read together with others. */
+/** Reader of a field without a meaning of its own, or of one that is read together with others. */
 export const nothing: Reading = () => {};
 
 /** Reads the fields of a request. A field without a reader is unknown; null counts as absent. */

@@ -87,7 +87,7 @@ export const CHAT = {
     "audio",
     "annotations",
     "parsed",
-    // Member of LiteLLM, which is sent back with its answers.
+    // LiteLLM adds this member to its answers, and clients send it back.
     "provider_specific_fields",
     "reasoning_content",
     "reasoning",

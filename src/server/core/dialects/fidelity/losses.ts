@@ -5,9 +5,9 @@ import { CAPABILITY_NAMES, type Capability, ruleOf, type Way } from "./capabilit
 export interface Uses {
   readonly capabilities: ReadonlySet<Capability>;
   /**
-   * Capabilities used in a form that the other dialect cannot express (an image by http, a fifth stop sequence), each with the
-   * place of one such use: a path like `messages[2].content[0].image_url`, at most `MAX_PLACE_LENGTH` long. Some of it is
-   * determined only when it is read.
+   * Capabilities used in a form that the other dialect cannot express (an image by http, a fifth stop sequence), with the
+   * place of one such use: a path like `messages[2].content[0].image_url`, at most `MAX_PLACE_LENGTH` long. Some entries are
+   * determined only when they are read.
    */
   readonly untranslatable: ReadonlyMap<Capability, string>;
   /** Place of unsigned thinking: its loss is a hint, reported for a channel that claims `thinking_replay`. */
@@ -20,7 +20,7 @@ export interface Loss {
   readonly isHard: boolean;
   /** Place in the request, if the form and not the capability is lost. */
   readonly place: string | undefined;
-  /** Set if the operator has the field removed, also from requests that pass as bytes. */
+  /** Set if the operator removes the field, also from requests that are not translated. */
   readonly isStripped?: true;
 }
 
@@ -35,7 +35,7 @@ export interface LosingChannel {
   readonly caps: ReadonlySet<string> | undefined;
 }
 
-/** Returns the losses in the order of the vocabulary. `way` is `undefined` if the channel is sent the request in its own form. */
+/** Returns the losses in the order of the vocabulary. `way` is `undefined` if the request is not translated. */
 export function losses(uses: Uses, way: Way | undefined, { caps }: LosingChannel): readonly Loss[] {
   const isTranslated = way !== undefined;
   if (!isTranslated && caps === undefined) return NONE;

@@ -1,7 +1,7 @@
 /**
- * Error message for a request that would lose something: the fields, the model, and what to do about it. Source: design
- * decisions, section 6 ("Refusals of fidelity"). Of the caller's text it quotes only places (`use-list.ts`) and the model's
- * name.
+ * Writes the error message for a request that would lose something: the fields, the model, and what to do about it. Source:
+ * design decisions, section 6 ("Refusals of fidelity"). It quotes only places (`use-list.ts`) and the model's name from the
+ * request.
  */
 import type { Form } from "../routes/routes.ts";
 import { type Capability, ruleOf } from "./capabilities.ts";
@@ -32,7 +32,7 @@ const MAX_LOSSES = 6;
 const MAX_FIELDS = 3;
 const MAX_MODEL_LENGTH = 128;
 
-/** Advice for a client setting that asks for something no channel here has: client libraries send it by default. */
+/** Advice for losses caused by defaults of client libraries. */
 const ADVICE: Readonly<Partial<Record<Capability, string>>> = {
   stored_responses:
     " Items are not stored for this model: send the whole conversation as input; with the AI SDK set " +

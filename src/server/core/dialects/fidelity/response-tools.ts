@@ -1,9 +1,9 @@
 /**
- * Sorts the tools that a `responses` request offers by who can run them, and reads the tool choice: both for the guard and for
- * the translation, which have to agree. Source: responses reference, 4.
+ * Sorts the tools of a `responses` request by who can run them, and reads the tool choice. The guard and the translation both
+ * use it, so that they agree. Source: responses reference, 4.
  *
- * Functions and custom tools belong to the client and can be offered to any provider. Every other tool is run by or known to a
- * provider: it is left out if nothing demands it.
+ * Functions and custom tools belong to the client and can be offered to any provider. Every other tool is run by or known to
+ * one provider, and is left out unless the request requires it.
  */
 import { listOf, objectOf, stringOf, type Values } from "../json/json-values.ts";
 import type { Capability } from "./capabilities.ts";
@@ -20,7 +20,7 @@ export interface OwnTool {
 
 /** Tool that belongs to a provider. */
 export interface ForeignTool {
-  /** Capability that a channel without this tool lacks; `undefined` if the type is unknown. */
+  /** Capability that a channel needs for this tool; `undefined` if the type is unknown. */
   readonly capability: Capability | undefined;
   readonly place: string;
 }
@@ -110,13 +110,13 @@ function sortTools(list: unknown, at: string, namespace: string | undefined, sor
 /** Effect of `tool_choice`. */
 export interface Choice {
   readonly mode: "auto" | "none" | "required";
-  /** Tool that must be called; `mode` is `required`. */
+  /** Tool that must be called; `mode` is then `required`. */
   readonly named: OwnTool | undefined;
   /** Tools that may be called; `undefined` for all. */
   readonly allowed: ReadonlySet<OwnTool> | undefined;
-  /** Capability that the choice demands although it is left out or unknown. */
+  /** Capability that the choice requires although the tool is left out or unknown. */
   readonly lacks: Capability | undefined;
-  /** Description of valid values, if this one is not valid in the dialect. */
+  /** Description of the valid values; set if this value is invalid in the dialect. */
   readonly problem: string | undefined;
 }
 

@@ -1,13 +1,13 @@
 /**
- * Schemas of structured answers and of strict tools. Each provider accepts a different subset.
+ * Checks schemas of structured answers and of strict tools. Each provider accepts a different subset.
  *
  * Sources: JSON Schema, draft 2020-12; dialects reference, 7 and 8.1; for messages the list of "JSON Schema limitations" at
  * platform.claude.com/docs/en/build-with-claude/structured-outputs, which also applies to strict tools.
  *
  * A messages provider refuses two kinds of keywords. A bound on a value (`minimum`, `maxLength`) does not change the form of
- * the answer: it is left out and described to the model in the description, as the provider's own SDK does, and counted as a
- * hint that is not enforced. Without the others (recursion, external references, objects with any property) the answer would
- * have another form, so such a schema is lost.
+ * the answer: it is removed, described to the model in words, as the provider's own SDK does, and counted as a hint that is
+ * not enforced. Without keywords of the other kind (recursion, external references, objects with any property) the answer
+ * would have another form, so such a schema is lost.
  */
 import { listOf, objectOf, type Values } from "../json/json-values.ts";
 
@@ -111,8 +111,8 @@ function tellsBounds(node: Values): boolean {
 }
 
 /**
- * Returns whether a bound is the limit of whole numbers in a double, which some libraries state for every integer and which no
- * answer approaches.
+ * Returns whether a bound has no effect because it is the limit of whole numbers in a double. Some libraries state it for
+ * every integer.
  */
 export function isMoot(name: string, value: unknown): boolean {
   if (name === "minimum") return value === Number.MIN_SAFE_INTEGER;
@@ -168,7 +168,8 @@ function isOfItself(node: Values): boolean {
 }
 
 /**
- * Returns whether a schema refers to itself: whether any remain when schemas without references to them are removed repeatedly.
+ * Returns whether a schema refers to itself. Schemas without references to the remaining ones are removed repeatedly; if any
+ * remain, there is a cycle.
  */
 function isRecursive(nodes: readonly Values[]): boolean {
   const [root] = nodes;
@@ -192,7 +193,10 @@ function isRecursive(nodes: readonly Values[]): boolean {
   return left > 0;
 }
 
-/** Returns the target of a reference within the schema (RFC 6901), or `undefined` if it has none; the provider judges that. */
+/**
+ * Returns the target of a reference within the schema (RFC 6901), or `undefined` if it has none. Invalid references are left
+ * to the provider.
+ */
 function referred(root: unknown, ref: unknown): unknown {
   if (typeof ref !== "string" || !/^#(?:\/|$)/u.test(ref)) return undefined;
   if (ref === "#") return root;

@@ -1,6 +1,6 @@
 /**
- * Losses caused by fields that the operator removes from requests (`remove_request_fields`): they are reported and counted, but
- * refuse nothing. Source: design decisions, section 20.
+ * Reports losses caused by fields that the operator removes from requests (`remove_request_fields`). They are counted but
+ * never refuse a request. Source: design decisions, section 20.
  */
 
 import { objectOf } from "../json/json-values.ts";
@@ -20,8 +20,8 @@ export interface StrippedRequest {
 }
 
 /**
- * Returns the losses of the request without those fields, followed by the losses that the removal causes. A loss that another
- * field also causes stays.
+ * Returns the losses of the request without the removed fields, followed by the losses that the removal causes. A loss that a
+ * remaining field also causes stays.
  */
 export function withoutStripped(
   lost: readonly Loss[],
@@ -29,7 +29,7 @@ export function withoutStripped(
 ): readonly Loss[] {
   const fields = objectOf(request);
   if (fields === undefined || ![...stripped].some((name) => isSaid(fields[name]))) return lost;
-  // A `responses` request that passes unchanged was not judged.
+  // `usesOf` reports nothing for a `responses` request that is not translated, so it is read as for chat.
   const read = form === "responses" && to === form ? "chat" : to;
   const rest = Object.fromEntries(Object.entries(fields).filter(([name]) => !stripped.has(name)));
   const before = usesOf(form, fields, read);
@@ -57,6 +57,6 @@ export function withoutStripped(
 
 const isSaid = (value: unknown): boolean => value !== undefined && value !== null;
 
-/** Returns the place of a loss again, since the first place may have been in a removed field. */
+/** Returns where a loss occurs in the remaining request, since the first place may have been in a removed field. */
 const placeIn = ({ untranslatable }: ReturnType<typeof usesOf>, { capability, place }: Loss): string | undefined =>
   untranslatable.get(capability) ?? place;

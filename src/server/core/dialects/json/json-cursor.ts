@@ -1,5 +1,5 @@
 /**
- * Cursor over valid JSON text that visits each value once, for callers that take parts of it as they are written. `readJson`
+ * Cursor over valid JSON text that visits each value once, for callers that copy parts of it exactly as written. `readJson`
  * has checked that the text is valid and its depth bounded.
  */
 import { nameIn, scalarEnd, skipComma, skipSpace, stringEnd } from "./json-source.ts";

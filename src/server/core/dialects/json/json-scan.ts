@@ -120,7 +120,7 @@ function isPlainString(bytes: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-/** Facts that the scan collects. */
+/** Results that the scan collects. */
 interface Seen {
   mayLose: boolean;
   values: number;

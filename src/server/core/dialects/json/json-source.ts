@@ -25,7 +25,7 @@ export class Verbatim {
     this.text = text;
   }
 
-  /** Serves `writeJson` only. */
+  /** Called by `JSON.stringify` within `writeJson` only. */
   toJSON(): string {
     met.push(this.text);
     return MARK;
@@ -202,7 +202,10 @@ function partsOf(text: string, value: unknown): ReadonlyMap<unknown, Verbatim> {
   return parts;
 }
 
-/** Returns an own member only: an object that was replaced by a later one of its name may lack any member. */
+/**
+ * Returns the value's own member of that name, or `undefined`. An object that a later member of the same name replaced may
+ * lack any member.
+ */
 function memberOf(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   return (value as Readonly<Record<string, unknown>>)[name];

@@ -40,7 +40,7 @@ export function readMultipart(
       throw new Unreadable("a field of the form is in a charset or an encoding that is not read");
     const utf16 = utf16In(bytes);
     const text = utf16?.text ?? bytes.toString("utf8");
-    // Behind a shorter text the boundary would end the part.
+    // A rewritten text could make the boundary end the part, so such a form is refused.
     if (text.includes(`--${boundary}`)) throw new Unreadable("a field of the form holds the form's boundary");
     const write = (changed: string): string => (utf16?.encode(changed) ?? Buffer.from(changed)).toString("latin1");
     const spot: Spot = { source: body, start, end, write };
@@ -63,7 +63,7 @@ export function readEncoded(collector: Collector, body: Source, isReadOnly: bool
     const from = equals < 0 ? start : start + equals + 1;
     const write = (changed: string): string => encodeURIComponent(changed.toWellFormed());
     const text = unescaped(body.text.slice(from, end));
-    // Behind a semicolon some readers see another pair.
+    // Some readers treat the text after a semicolon as another pair.
     if (!OF_FORMS.has(name) || text.includes(";"))
       collector.add(text, isReadOnly ? undefined : { source: body, start: from, end, write }, FIELD);
     start = end + 1;

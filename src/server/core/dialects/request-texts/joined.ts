@@ -1,13 +1,13 @@
 /**
- * Texts that a provider, or a translation, joins without a separator: blocks of one message, and consecutive messages of one
+ * Joins texts as a provider or a translation does, without a separator: blocks of one message, and consecutive messages of one
  * role. The text around such a seam is inspected once more as one text. Source: dialects reference, 8.4.
  */
 import type { MessageText } from "./types.ts";
 
-/** Group of a turn's strings that are joined. `apart`: none of the strings within are. */
+/** Group of a turn's strings that are joined. Strings of `apart` are not joined. */
 export type Channel = "text" | "thought" | "apart";
 
-/** Maximum number of UTF-16 units of a long text that are read with its neighbor. */
+/** Number of UTF-16 units at each end of a long text that are inspected together with its neighbor. */
 const MAX_SIDE = 256;
 
 interface Piece {

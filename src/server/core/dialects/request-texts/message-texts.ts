@@ -1,5 +1,5 @@
 /**
- * Messages and items of every dialect, all read in the same way, so that a request in the form of another route hides nothing.
+ * Reads messages and items of every dialect in the same way, so that a request in the form of another route hides nothing.
  * Every string is a text unless it is listed here, so that a part of an unknown type, or an unknown member, is inspected.
  */
 import { type UninspectedMembers, uninspectedIn } from "../uninspected.ts";

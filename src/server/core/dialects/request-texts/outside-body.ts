@@ -1,12 +1,12 @@
 /**
- * Texts of a request outside its body: values of headers and of the query. They can be read and refused, but not rewritten.
- * Source: design decisions, section 11.
+ * Finds the texts of a request outside its body: values of headers and of the query. They can be read and refused, but not
+ * rewritten. Source: design decisions, section 11.
  *
- * A value is bytes, and the reader chooses how to decode it: for a value that is not ASCII, both its UTF-8 and its Latin-1 are
- * texts; in the query, a plus is read both as a space and as itself. Escapes are decoded, in headers too, and a result that
- * still has escapes is decoded again, three times in all, since some providers are behind a proxy that decodes. Encoded words
- * and other forms of header values are decoded as well (`header-forms.ts`). Names are not read. Headers that are never
- * forwarded are read too, since the client wrote them.
+ * A value is bytes, and its reader chooses how to decode it. So both the UTF-8 and the Latin-1 of a value that is not ASCII
+ * are texts, and a plus in the query is read both as a space and as itself. Escapes are decoded, in headers too, and up to
+ * three times in all, since some providers are behind a proxy that decodes. Encoded words and other forms of header values are
+ * decoded as well (`header-forms.ts`). Names are not read. Headers that are never forwarded are read too, since the client
+ * wrote them.
  */
 import { HOP_BY_HOP_HEADERS } from "../../../../base/index.ts";
 import { decoded } from "../routes/name-readings.ts";
@@ -39,7 +39,7 @@ export function headerTexts(headers: readonly string[]): readonly EnvelopeText[]
     const name = (headers[at] ?? "").toLowerCase();
     const value = headers[at + 1] ?? "";
     if (name === PROTOCOLS) {
-      // Each word comes from the client, and the header as a whole is forwarded.
+      // The client chooses each word, and the header is forwarded as a whole.
       const words = value.split(",").map((word) => word.trim());
       const own = words.filter((word) => !CREDENTIALS.some((start) => word.toLowerCase().startsWith(start)));
       for (const word of own) addReadings(texts, "header", name, headerReadings(word));
@@ -89,10 +89,7 @@ const ESCAPES = /%([0-9a-f]{2})/gi;
 /** Maximum number of decodings. Proxies behind the gateway may decode more than once. */
 const MAX_DECODED = 3;
 
-/**
- * Returns the possible readings of a value: as received, where that is one of them, and decoded repeatedly as long as escapes
- * remain.
- */
+/** Returns the possible readings of a value: as received (headers only), and decoded repeatedly as long as escapes remain. */
 function unescaped(written: string, isQuery: boolean): ReadonlySet<string> {
   const values = new Set(isQuery ? decodedBytes(written) : [written]);
   let last: readonly string[] = [...values];

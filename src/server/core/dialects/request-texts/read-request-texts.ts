@@ -1,10 +1,11 @@
 /**
- * Texts of a request body with their kinds, and the body rewritten with other texts. Source: design decisions, section 11;
- * dialects reference, sections 2 to 5.
+ * Finds the texts of a request body with their kinds, and rewrites the body with other texts. Source: design decisions,
+ * section 11; dialects reference, sections 2 to 5.
  *
- * JSON is walked in its text, so that both texts of a repeated name are read and rewritten, and every byte outside a changed
- * string stays. A body is read as JSON whatever its content type, as servers do that accept both. If another reader could take
- * it for a form, it is read as a form too; it can then be refused but not rewritten. Time is linear in the body.
+ * Positions are found in the JSON text itself, so that both texts of a repeated name are read and rewritten, and every byte
+ * outside a changed string stays. A body is read as JSON whatever its content type, like servers do that accept both. If
+ * another reader could take it for a form, it is read as a form too; it can then be refused but not rewritten. Time is linear
+ * in the body.
  */
 import { isUtf8 } from "node:buffer";
 import { isFormEncoded } from "../batch-file.ts";

@@ -68,7 +68,7 @@ function readSetting(collector: Collector, path: string, value: Node): void {
 
 const NEWEST: Context = { kind: "user", turn: 0 };
 
-/** Returns the messages of a thread that is created with the request. */
+/** Returns the messages of the thread that the request creates. */
 const messagesIn = (thread: Node): Node =>
   (thread.kind === "object" && thread.members.find(({ name }) => name === "messages")?.value) || thread;
 

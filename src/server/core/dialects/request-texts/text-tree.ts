@@ -1,6 +1,6 @@
 /**
- * Valid JSON text as a tree of positions: unlike parsed values, it keeps each of several members of one name, and the position
- * of each string. The caller that validated the text has bounded its depth.
+ * Parses valid JSON text to a tree of positions. Unlike parsed values, it keeps every member of a repeated name, and the
+ * position of each string. The caller that validated the text has bounded its depth.
  */
 import { nameIn, scalarEnd, skipComma, skipSpace, stringEnd } from "../json/json-source.ts";
 import { Unreadable } from "./types.ts";

@@ -14,7 +14,7 @@ export interface MessageText {
 
 export interface RequestTexts {
   readonly texts: readonly MessageText[];
-  /** Ends and beginnings of texts that are joined by the provider, which must be inspected too. */
+  /** Ends and beginnings of texts that the provider joins; these must be inspected too. */
   readonly seams: readonly MessageText[];
   /** Content that cannot be read as text, one entry each: `image`, `audio`, `video`, `file`. */
   readonly uninspected: readonly string[];

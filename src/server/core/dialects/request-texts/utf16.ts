@@ -1,4 +1,4 @@
-/** UTF-16 text, which most readers of files and some readers of bodies recognize whatever the declared charset. */
+/** Detects UTF-16 text, which most readers of files and some readers of bodies recognize whatever the declared charset. */
 
 export interface Utf16Text {
   readonly text: string;

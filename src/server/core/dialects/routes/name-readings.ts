@@ -1,6 +1,6 @@
 /**
- * Readings of names and parameters by any server. The gateway uses one reading; a name that another server could read as a
- * governed name must not escape the rules. Source: WHATWG URL, section 5.1; RFC 7578; RFC 3986, section 3.3.
+ * Determines how different servers may read a name or parameter. The gateway uses one reading; a name that another server
+ * could read as a governed name must not escape the rules. Source: WHATWG URL, section 5.1; RFC 7578; RFC 3986, section 3.3.
  */
 
 /** Suffix of a list or map in a form, as PHP and Rails read it. */
@@ -14,7 +14,8 @@ const ESCAPE = /%([0-9a-f]{2})/gi;
 export function isAlike(written: string, wanted: string): boolean {
   if (written === wanted) return true;
   const [cut = ""] = decoded(written).split("\0");
-  // Upper case first: some readers map letters of other scripts to ASCII letters that way (Go's `encoding/json`).
+  // The text is converted to upper case first: that way some readers map letters of other scripts to ASCII letters (Go's
+  // `encoding/json`).
   return cut.replace(BRACKETS, "").trim().normalize("NFKC").toUpperCase().toLowerCase() === wanted;
 }
 
@@ -28,7 +29,7 @@ export function decoded(text: string): string {
 
 export interface Parameter {
   readonly value: string;
-  /** Whether every reader accepts it, with the same meaning. */
+  /** True if every reader accepts the parameter and gives it the same meaning. */
   readonly isPlain: boolean;
 }
 

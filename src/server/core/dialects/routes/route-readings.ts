@@ -1,7 +1,7 @@
 /**
- * Whether a path is one route however it is read. We compare paths as they were sent; a server behind us may decode them,
- * merge their slashes, drop the last one or the parameters of a segment (RFC 3986 section 3.3), or take no notice of
- * case. A path that is another route to it than to us would pass our guards under a false name.
+ * Checks that every server reads a path as the same route. The gateway compares paths as they were sent. An upstream may
+ * decode them, merge slashes, drop the last slash or the parameters of a segment (RFC 3986 section 3.3), or ignore case. If it
+ * then saw another route than the gateway, the request would bypass the guards of that route.
  */
 import { isUtf8 } from "node:buffer";
 import { findRoute } from "./routes.ts";
@@ -24,8 +24,8 @@ const STEPS: readonly ((path: string) => string)[] = [
 
 /**
  * Returns whether all servers read the path as the same route. `method` and `path` are those of `findRoute`. A path without a
- * route is not forwarded, so the result is true, unless the path has what no valid path has: dot segments, backslashes, control
- * characters, invalid escapes, or escapes that hide others.
+ * route is not forwarded, so the result is true unless the path has something that no valid path has: dot segments,
+ * backslashes, control characters, invalid escapes, or escapes of escapes.
  */
 export function isReadAlike(method: string, path: string): boolean {
   if (!UNUSUAL.test(path)) return true;
@@ -43,10 +43,7 @@ export function isReadAlike(method: string, path: string): boolean {
 /** Maximum number of times that the escapes of a path are decoded. */
 const MAX_DECODED = 3;
 
-/**
- * Returns every way in which a server may read a path, the path itself first. It serves listeners that must let unusual paths
- * pass.
- */
+/** Returns every path that a server may read from this one, itself first. Used by listeners that must let unusual paths pass. */
 export function pathReadings(path: string): readonly string[] {
   const readings = new Set([path]);
   if (!UNUSUAL.test(path)) return [path];

@@ -12,8 +12,8 @@ export type Dialect = "compat" | "messages";
 export type Form = "chat" | "messages" | "responses";
 
 /**
- * Place of the model name. `json`: a top-level key of a JSON body. `form`: a multipart field, or the key of a JSON body if the
- * content type says JSON. `batch`: in every entry of a messages batch. `path`: the rest of the path.
+ * Where a request names its model. `json`: a top-level key of a JSON body. `form`: a multipart field, or a key of the body if
+ * the content type is JSON. `batch`: every entry of a messages batch. `path`: the rest of the path. `query`: a parameter.
  */
 export type ModelPlace = "json" | "form" | "path" | "query" | "batch" | "none";
 
@@ -25,8 +25,8 @@ export type ModelPlace = "json" | "form" | "path" | "query" | "batch" | "none";
 export type UsagePlace = "always" | "maybe" | "none";
 
 /**
- * Reason why a profile cannot limit the route. `hides_models`: a model does the work that the request does not name, or whose
- * usage no answer reports. `grants_credential`: the answer lets its holder reach the provider without the gateway. Routes of
+ * Reason why a profile cannot limit the route. `hides_models`: a model does work although the request does not name it, or no
+ * answer reports its usage. `grants_credential`: the answer lets its holder reach the provider without the gateway. Routes of
  * files are open, except for files that `namesBatch` recognizes.
  */
 export type RouteGuard = "open" | "hides_models" | "grants_credential";
@@ -43,7 +43,7 @@ export interface Route {
   readonly usage: UsagePlace;
   readonly guard: RouteGuard;
   /**
-   * Whether a model gets, or returns, texts that do not pass the gateway or that no reader here finds: lines of an uploaded
+   * True if a model gets or returns texts that bypass the gateway, or that the gateway does not find: lines of an uploaded
    * file, results at an address of the provider, media over WebRTC. Guardrails cannot inspect them.
    */
   readonly hidesTexts: boolean;
@@ -56,7 +56,7 @@ export interface Route {
 export interface Counterpart {
   /** Dialect; `undefined` if it is the other one than the request's. */
   readonly dialect: Dialect | undefined;
-  /** Form of the body that it is sent; `undefined` if it has none. */
+  /** Form of the body to send; `undefined` if there is no body. */
   readonly form: Form | undefined;
   /** Capability that a channel must claim to serve it. */
   readonly capability: string;
@@ -99,7 +99,7 @@ const needsModel: RowOptions = { model: "json", modelRequired: true };
 const messages: RowOptions = { dialect: "messages" };
 const always: RowOptions = { usage: "always" };
 const maybe: RowOptions = { usage: "maybe" };
-/** The texts are in the request and in answers that pass here, so guardrails inspect them. */
+/** Options of a route that profiles cannot limit. Its texts pass the gateway, so guardrails inspect them. */
 const hidden: RowOptions = { guard: "hides_models" };
 const unread: RowOptions = { ...hidden, hidesTexts: true };
 const granting: RowOptions = { guard: "grants_credential", hidesTexts: true };
@@ -114,7 +114,7 @@ const models: RowOptions = {
 };
 const oneModel: RowOptions = { dialect: "either", model: "path", modelRequired: true, capability: "models" };
 const realtime: RowOptions = { capability: "realtime" };
-/** Paths without a name in the vocabulary, whose model is where `compat_other` looks for it. */
+/** Options of a route without a capability name. Its model is looked for where that of `compat_other` is. */
 const unnamed: RowOptions = { model: "form", capability: "" };
 
 const AS_MESSAGES: Counterpart = {
@@ -232,7 +232,7 @@ const ROWS: readonly Row[] = [
   row("skills", ANY, "/v1/skills/*", { dialect: "either", capability: "" }),
 ];
 
-/** Stored objects of the provider (vector stores, containers) and any future path. */
+/** Route of every other compat path: stored objects of the provider (vector stores, containers) and future paths. */
 const OTHER: Route = {
   name: "compat_other",
   dialect: "compat",
@@ -273,7 +273,7 @@ for (const { methods, path, ...route } of ROWS) {
   }
 }
 
-/** Names of all routes, for the documentation and for bounded labels. */
+/** Names of all routes, for the documentation and as metric labels. */
 export const ROUTE_NAMES: readonly string[] = [...new Set([...ROWS.map(({ name }) => name), OTHER.name])];
 
 /** Returns one request for each row and method, so that tests can check every entry point. `UPGRADE` is a WebSocket handshake. */
@@ -307,10 +307,13 @@ for (const { methods, path } of ROWS) {
   if (found !== undefined && !KEYS.has(found)) KEYS.set(found, `${method} ${example}`);
 }
 
-/** Returns a method and a path that lead to the route, since several routes share a name. */
+/**
+ * Returns a key of the route, which is a method and a path that lead to it. A name would not do, since several routes share
+ * one.
+ */
 export const routeKey = (route: Route): string => KEYS.get(route) ?? "";
 
-/** Returns the route of `routeKey`, `undefined` if this version has none. */
+/** Returns the route of a key from `routeKey`, or `undefined` if this version does not have it. */
 export function routeOfKey(key: string): Route | undefined {
   const [method = "", path = ""] = key.split(" ", 2);
   return findRoute(method, path);

@@ -1,6 +1,6 @@
 /**
- * Advice for a client whose path is not a route: the right path, according to what the client appears to be. Source: base URLs
- * that clients of other services and gateways are configured with. Nothing of the caller's path is repeated.
+ * Writes advice for a client whose path is not a route: the right path, judged by what the client seems to be. Source: base
+ * URLs that clients of other services and gateways are configured with. Nothing of the caller's path is repeated.
  */
 import { findRoute } from "./routes.ts";
 
@@ -19,7 +19,7 @@ interface Advice {
 
 const MODEL_IN_BODY = "the model's name belongs in the body";
 
-/** Advice; the first match applies. */
+/** Advice by path. The first match applies. */
 const ADVICE: readonly Advice[] = [
   {
     path: /^\/(?:v1(?:alpha|beta\d*)?\/)(?:models|tunedModels|cachedContents|interactions)\b.*/,
@@ -62,7 +62,7 @@ const VERSIONLESS =
 
 const VERSION = "/v1";
 
-/** Returns the text of a `not_found`. */
+/** Returns the message of a `not_found` error. */
 export function wrongPathMessage(method: string, path: string): string {
   const what = ADVICE.find((it) => it.path.test(path))?.what ?? rightPath(method, path);
   const cause = /^\/v1\/v1(?:\/|$)/i.test(path)
@@ -71,7 +71,10 @@ export function wrongPathMessage(method: string, path: string): string {
   return `${cause}${what === undefined ? "" : `: ${what}`}. ${DIALECTS}`;
 }
 
-/** Returns the route that the path contains behind another base, or without the version. */
+/**
+ * Returns the advice for a path that contains a known route behind another base, or without the version; otherwise
+ * `undefined`.
+ */
 function rightPath(method: string, path: string): string | undefined {
   const lower = path.toLowerCase().replace(/(?<=.)\/+$/, "");
   const at = lower.lastIndexOf(`${VERSION}/`);

@@ -1,4 +1,4 @@
-/** Efforts by the minimum thinking budget for them, in tokens. Source: dialects reference, 8.2. */
+/** Efforts by the minimum thinking budget for each, in tokens. Source: dialects reference, 8.2. */
 const BUDGETS: readonly (readonly [minBudget: number, effort: "high" | "medium"])[] = [
   [10_000, "high"],
   [5_000, "medium"],

@@ -5,7 +5,7 @@
 import { objectOf, parsedJson } from "../json/json-values.ts";
 import { AnswerProblem, type AnswerReading, type Translated } from "./types.ts";
 
-/** Members of a messages request that are counted. */
+/** Members of a messages request that count_tokens accepts. */
 const COUNTED: ReadonlySet<string> = new Set([
   "model",
   "messages",
@@ -25,7 +25,7 @@ const READING: AnswerReading = {
   },
 };
 
-/** Returns the count request. `message` is the request that would be answered. */
+/** Converts a translated messages request to a request that counts its tokens. */
 export function counting({ body, lost }: Translated): Translated {
   const counted = Object.entries(objectOf(parsedJson(body)) ?? {}).filter(([name]) => COUNTED.has(name));
   return { body: JSON.stringify(Object.fromEntries(counted)), reading: READING, lost };

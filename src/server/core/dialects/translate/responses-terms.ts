@@ -1,4 +1,4 @@
-/** Facts about a `responses` request that are needed to read its answer. Source: responses reference, 4 to 6. */
+/** Data about a `responses` request that is needed to read its answer. Source: responses reference, 4 to 6. */
 import type { Values } from "../json/json-values.ts";
 import type { AnswerTerms, ReasoningSeal } from "./types.ts";
 
@@ -15,7 +15,7 @@ export interface ResponsesTerms {
   /** Whether the client asked for a stream. */
   readonly streams: boolean;
   readonly model: AnswerTerms["model"];
-  /** Tools by the provider's name. A tool that is missing here is a function of that name. */
+  /** Tools by the name that the provider knows. A tool that is missing here is a function with that name. */
   readonly tools: ReadonlyMap<string, ClientTool>;
   /** Whether `reasoning.summary` was requested. */
   readonly showsSummary: boolean;

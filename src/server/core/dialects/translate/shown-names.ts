@@ -1,4 +1,4 @@
-/** Returns names in an answer as the client has them. Source: dialects reference, 8.2 and 8.5. */
+/** Converts names in an answer to those that the client knows. Source: dialects reference, 8.2 and 8.5. */
 import { stringOf } from "../json/json-values.ts";
 import type { AnswerTerms } from "./types.ts";
 

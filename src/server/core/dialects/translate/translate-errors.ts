@@ -2,8 +2,8 @@
  * Translates a provider's error to the client's dialect. Source: dialects reference, 10.1 and 10.2.
  *
  * The status is kept. The error type follows from the status, not from the type in the other dialect; only the types of the
- * messages dialect are more specific than a status. Of the provider's error, its message, its code and the field it names are
- * shown. A body that is not JSON is a page of some proxy, and nothing of it is shown.
+ * messages dialect are more specific than a status. The client sees the message, the code and the field of the provider's
+ * error. A body that is not JSON is usually a proxy's error page, and is not shown.
  */
 
 import { listOf, objectOf, parsedJson, stringOf, type Values } from "../json/json-values.ts";
@@ -98,7 +98,7 @@ export function translateErrorEvent(to: Dialect, data: unknown, requestId: strin
 
 /** Codes of a failed response, if the provider's error has none. */
 const FAILURE_CODES: ReadonlyMap<string, string> = new Map([
-  // Errors that must not be retried unchanged: agents retry unknown codes.
+  // These errors must not be retried unchanged, and agents retry unknown codes.
   ["invalid_request_error", "invalid_prompt"],
   ["request_too_large", CONTEXT_CODE],
 ]);
@@ -195,7 +195,7 @@ function messageIn(value: unknown, depth: number): string | undefined {
 
 /** Returns the text in a form that is safe to show, or `undefined` if nothing is left of it. */
 function shownText(text: string): string | undefined {
-  // At most as many code units fit as the bound has bytes, so the rest is skipped.
+  // A text within the limit in bytes has at most as many code units, so the rest is skipped.
   const clean = text
     .slice(0, MAX_MESSAGE_BYTES + 1)
     .replaceAll(CONTROLS, " ")

@@ -1,10 +1,10 @@
 /**
  * Translates the list of models, and one model, to the client's dialect. Source: dialects reference, 2 and 5.4.
  *
- * A compat list is complete, and is split into the pages that a messages client asks for. A messages list may be one page; a
- * compat client cannot learn that there are more. The dialects have only a model's id and time in common. Other members that
- * the types of the official clients require get a value for "not known": the id as the display name, the start of 1970, the
- * owner `unknown` (the type does not allow null). Entries without an id are left out.
+ * A compat list is complete, and is split into the pages that a messages client asks for. A messages list may be one page of
+ * several; a compat client cannot learn that there are more. The dialects only have a model's id and time in common. Other
+ * members that the official clients require get a placeholder: the id as the display name, the start of 1970, the owner
+ * `unknown` (the type does not allow null). Entries without an id are left out.
  */
 
 import { numberOf, objectOf, parsedJson, stringOf, type Values } from "../json/json-values.ts";
@@ -50,7 +50,7 @@ export function translateModel(to: Dialect, body: string): string {
   return JSON.stringify(to === "messages" ? messagesModel(model) : compatModel(model));
 }
 
-/** Returns the models. A repeated id is kept once: a page that ends with it could not say where the next one begins. */
+/** Returns the models. A repeated id is kept once, since ids mark where the next page begins. */
 function modelsOf(entries: readonly unknown[]): readonly Model[] {
   const models = new Map<string, Model>();
   for (const entry of entries) {

@@ -33,7 +33,7 @@ const WAYS: Readonly<Record<Way, (source: JsonSource, model: Model, channel: Cha
   },
 };
 
-/** Returns the way between two forms, or `undefined` if they are equal, or there is no translation. */
+/** Returns the direction of the translation between two forms, or `undefined` if they are equal or there is no translation. */
 export function wayOf(from: Form, to: Form): Way | undefined {
   const way = `${from}>${to}`;
   return isWay(way) ? way : undefined;
@@ -43,12 +43,15 @@ function isWay(way: string): way is Way {
   return Object.hasOwn(WAYS, way);
 }
 
-/** Throws `RequestProblem`. */
+/** Translates a request. Throws `RequestProblem`. */
 export function translateRequest(way: Way, source: JsonSource, model: Model, channel: ChannelTerms): Translated {
   return WAYS[way](source, model, channel);
 }
 
-/** Translations of answers for a client: a whole answer, a whole answer as the requested stream, and a stream event by event. */
+/**
+ * Translations of answers for a client: `whole` of a whole answer, `asStream` of a whole answer to the requested stream,
+ * `stream` event by event.
+ */
 interface Answers {
   readonly whole: (body: string, terms: AnswerTerms, stamp: AnswerStamp) => string;
   readonly asStream: (body: string, terms: AnswerTerms, stamp: AnswerStamp) => string;
@@ -58,7 +61,7 @@ interface Answers {
 const CHUNKS: Answers = { whole: messageToChat, asStream: messageAsChunks, stream: openChunkStream };
 const EVENTS: Answers = { whole: chatToMessage, asStream: chatAsEvents, stream: openEventStream };
 
-/** A class, since there is one instance for each request. */
+/** Implemented as a class, since there is one instance for each request. */
 class ReadAnswer implements AnswerReading {
   readonly #terms: AnswerTerms;
   readonly #answers: Answers;

@@ -1,5 +1,5 @@
 /**
- * Interface of translation: the facts about the channel and the request that a translator gets, and what it returns.
+ * Types of the translation: what a translator gets about the channel and the request, and what it returns.
  *
  * Everything here is pure: ids and times are passed in. No error contains text of a prompt or an answer.
  */
@@ -7,7 +7,7 @@ import type { Capability } from "../fidelity/capabilities.ts";
 import type { Loss } from "../fidelity/losses.ts";
 import type { Dialect } from "../routes/routes.ts";
 
-/** Facts about the channel that the request goes to. */
+/** Properties of the channel that the request goes to. */
 export interface ChannelTerms {
   /**
    * Returns whether the channel claims the capability. A channel without a list claims everything that its dialect can express.
@@ -31,7 +31,7 @@ export type SealedBlock =
   | { readonly k: "c"; readonly x: string }
   | { readonly k: "d"; readonly j: unknown };
 
-/** Seal bound to the caller, to the form and the provider of the channel, and to the model as it is sent. */
+/** Encryption of reasoning, bound to the caller, to the form and provider of the channel, and to the model as it is sent. */
 export interface ReasoningSeal {
   seal(blocks: readonly SealedBlock[]): string;
   /**
@@ -78,13 +78,16 @@ export class RequestProblem extends Error {
   }
 }
 
-/** Facts about a request that are needed to read its answer. */
+/** Data about a request that is needed to read its answer. */
 export interface AnswerTerms {
   /** Dialect of the client, in which the answer is written. */
   readonly client: Dialect;
   /** Whether the client asked for a stream. */
   readonly streams: boolean;
-  /** Model that the provider is sent, and model that the client asked for: an answer that names the first shows the second. */
+  /**
+   * Model that the provider is sent, and model that the client asked for. The client is shown the second in place of the
+   * first.
+   */
   readonly model: { readonly sent: string; readonly asked: string };
   /** Client's names of tools by the names that the provider was sent, if they differ. */
   readonly toolNames: ReadonlyMap<string, string>;
@@ -101,15 +104,13 @@ export interface AnswerTerms {
   readonly inputEstimate: () => number;
 }
 
-/** Values that the answer needs and translation cannot produce. */
+/** Values that the answer needs and a translator cannot create itself. */
 export interface AnswerStamp {
-  /** Seconds since 1970. */
+  /** Time at which the answer began, in seconds since 1970. */
   readonly created: number;
   /** Returns the current time in the same unit; without it, an answer counts as complete in the second in which it began. */
   readonly now?: () => number;
-  /**
-   * Seed of the gateway's request for ids that the provider left out. `[A-Za-z0-9_-]`, unique. It may be created on first use.
-   */
+  /** Unique text of `[A-Za-z0-9_-]` from which ids are made that the provider left out. It may be created on first use. */
   readonly seed: string;
   /** Called with each finished item of a `responses` answer, as JSON text. */
   readonly remember?: ((id: string, item: string) => void) | undefined;
@@ -128,8 +129,8 @@ export class EarlyEnd extends AnswerProblem {
 }
 
 /**
- * Translates a stream event by event. It buffers only what the grammar requires: fragments of a tool call that is interleaved
- * with another, since blocks must not interleave.
+ * Translates a stream event by event. It only buffers fragments of a tool call that is interleaved with another, since the
+ * target grammar does not allow interleaved blocks.
  */
 export interface StreamTranslation {
   /**

@@ -47,7 +47,7 @@ export function withoutUnsigned(body: Buffer): Buffer {
       continue;
     }
     isChanged = true;
-    // A turn of thinking alone is left out.
+    // A turn that has only unsigned thinking is left out.
     if (signed.length > 0) kept.push({ ...fields, content: signed.map((block) => source.exact(block)) });
   }
   return isChanged ? replaceValue(body, member, writeJson(kept)) : body;

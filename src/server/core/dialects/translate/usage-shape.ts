@@ -15,7 +15,9 @@ export function compatUsage(usage: Usage): object {
   };
 }
 
-/** Returns the usage of `compatUsage` under the names of a response. All members are present, and the total is their sum. */
+/**
+ * Returns the usage of a response, with the same counts as `compatUsage`. All members are present, and the total is their sum.
+ */
 export function responsesUsage({ inputTokens, outputTokens, ...parts }: Usage): object {
   return {
     input_tokens: inputTokens,

@@ -1,6 +1,6 @@
 /**
  * Reads the top-level member `usage` of a JSON body. Most bodies are short and arrive in one chunk: their usage is read from
- * the end, or the body is parsed whole. Any other body, and one that is not JSON, is scanned as it passes. The result is the
+ * the end, or the body is parsed whole. A longer body, or one that is not JSON, is scanned chunk by chunk. The result is the
  * same.
  */
 
@@ -10,14 +10,20 @@ import type { Usage } from "./usage.ts";
 import { isDoubtful, normaliseUsage } from "./usage-normalise.ts";
 import { type BodyUsage, scanForUsage } from "./usage-scan.ts";
 
-/** Maximum size of a first chunk that is kept until the second one, or the end. It is less than a usage may have. */
+/**
+ * Maximum size of a first chunk that is kept until the second chunk or the end, in bytes. It is below the maximum size of a
+ * usage.
+ */
 const MAX_WHOLE_BYTES = 8 << 10;
 
 export function createBodyUsage(dialect: Dialect): BodyUsage {
   return new PassingUsage(dialect);
 }
 
-/** Returns the usage. Some hosts report it in a member of their own, or within a choice: that is read for a short body only. */
+/**
+ * Returns the value of `usage`. Some hosts report it in a member of their own, or within a choice; that is only read from
+ * short bodies.
+ */
 function usageIn(value: unknown): unknown {
   const body = objectOf(value);
   if (objectOf(body?.["usage"]) !== undefined) return body?.["usage"];
@@ -45,12 +51,12 @@ function lastUsage(body: Buffer): object | undefined {
   if (at < 0 || body.length - at > MAX_TAIL_BYTES) return undefined;
   let before = at - 1;
   while (isSpace(body[before])) before--;
-  // A quote after a comma opens a string in every JSON text: inside a string it would be escaped.
+  // A quote after a comma opens a string: within a string it would be escaped.
   if (body[before] !== COMMA) return undefined;
   return objectOf(objectOf(parsedJson(`{${body.toString("utf8", at)}`))?.["usage"]);
 }
 
-/** A class, since there is one instance for each answer: its methods are created once. */
+/** Implemented as a class, since there is one instance for each answer and closures would have to be created each time. */
 class PassingUsage implements BodyUsage {
   readonly #dialect: Dialect;
   /** The only chunk so far, if it is short. */

@@ -1,8 +1,8 @@
 /**
  * Reads the `usage` member of one JSON event, and detects cheaply that an event has none.
  *
- * Most events of a stream are text; they are not parsed. Of an event that may have usage, only the usage itself is parsed: the
- * rest of the answer is skipped as bytes.
+ * Most events of a stream are text and are not parsed. If an event may have usage, only the usage itself is parsed; the rest
+ * of the answer is skipped as bytes.
  */
 import { type Member, memberValue, scanObject } from "../json/json-scan.ts";
 
@@ -23,7 +23,7 @@ export function mayTellUsage(data: string): boolean {
   return false;
 }
 
-/** Does the same for bytes. */
+/** Returns the same as `mayTellUsage`, for bytes. */
 export function mayTellUsageIn(bytes: Buffer): boolean {
   for (let at = bytes.indexOf(NAME_BYTES); at >= 0; at = bytes.indexOf(NAME_BYTES, at + NAME.length)) {
     if (opensObject((offset) => bytes[offset], at + NAME.length)) return true;
@@ -60,7 +60,7 @@ export function nestedUsage(
   return { usage: usageValue(object, usage), id: stringValue(object, id) };
 }
 
-/** Returns a short string: a type, an id. */
+/** Returns the value of a string member of at most 512 bytes, such as a type or an id; otherwise `undefined`. */
 export function stringValue(bytes: Buffer, member: Member | undefined): string | undefined {
   if (member === undefined || member.valueEnd - member.valueStart > 512) return undefined;
   const value = parsed(bytes, member);

@@ -17,7 +17,7 @@ import type { Usage } from "./usage.ts";
 /** Maximum of a count, far above any request of either dialect; sums of it are exact. */
 export const MAX_COUNT = 1e12;
 
-/** Counts as a provider names them; a count that it does not name is absent. */
+/** Counts that a provider reported; `undefined` for counts that it left out. */
 export interface UsageCounts {
   readonly input: number | undefined;
   readonly output: number | undefined;
@@ -36,7 +36,7 @@ export function normaliseUsage(dialect: Dialect, value: unknown): Usage | undefi
   return counts && usageOf(dialect, counts);
 }
 
-/** Returns the separate counts, for an answer that reports them in several places, or `undefined` if there are none. */
+/** Returns the reported counts, or `undefined` if there are none. Used if an answer reports them in several places. */
 export function countsOf(dialect: Dialect, value: unknown): UsageCounts | undefined {
   const usage = objectOf(value);
   if (usage === undefined) return undefined;
@@ -45,7 +45,7 @@ export function countsOf(dialect: Dialect, value: unknown): UsageCounts | undefi
   return (input ?? output ?? total ?? cached ?? cacheCreation ?? reasoning) === undefined ? undefined : counts;
 }
 
-/** Sets the counts that `news` has and keeps the others. */
+/** Merges counts: those in `news` replace the known ones. */
 export function mergeCounts(known: UsageCounts | undefined, news: UsageCounts): UsageCounts {
   return {
     input: news.input ?? known?.input,

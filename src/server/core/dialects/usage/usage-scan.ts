@@ -1,10 +1,9 @@
 /**
- * Reads the top-level member `usage` of a JSON body as its chunks pass, without holding the body (RFC 8259).
+ * Reads the top-level member `usage` of a JSON body chunk by chunk, without keeping the body (RFC 8259).
  *
- * Equal to `JSON.parse(body).usage` for every JSON text however it is cut into chunks; for a text that is none, or is
- * cut off, the usage that had been complete by then. Depth and strings are all that is tracked: strings are skipped
- * natively, and below the top level only brackets and quotes matter. Bytes of the body that are not the usage are
- * never kept past their chunk.
+ * For every JSON text, the result equals `JSON.parse(body).usage`, wherever the chunks are cut. For a text that is cut off or
+ * is not JSON, it is the usage that was complete until then. Only depth and strings are tracked: strings are skipped natively,
+ * and below the top level only brackets and quotes matter.
  */
 
 import { parsedJson } from "../json/json-values.ts";

@@ -13,20 +13,20 @@ import { RESPONSE_ENDS } from "./usage-stream.ts";
 
 export interface SessionUsage {
   /**
-   * Reads one message of the upstream. Returns the usage of what ended with it, and `undefined` for every other message. Binary
-   * messages are audio.
+   * Reads one message of the upstream. Returns the usage of the response or transcription that ends with it, and `undefined`
+   * for every other message. Binary messages are audio.
    */
   read(message: Buffer, isBinary: boolean): SessionAnswer | undefined;
   /**
-   * Returns the minimum usage of the response in progress: one token for each of its deltas. It serves a session that ends
-   * within a response; `undefined` if there is none.
+   * Returns the minimum usage of the response in progress, one token for each of its deltas, or `undefined` if there is none.
+   * Used for a session that ends within a response.
    */
   untold(): Usage | undefined;
 }
 
 export interface SessionAnswer {
   readonly usage: Usage;
-  /** Whether it reported an impossible count, or no usage although it had output. */
+  /** Whether the answer reported an impossible count, or no usage although it had output. */
   readonly isDoubtful: boolean;
 }
 

@@ -18,15 +18,15 @@ export interface StreamUsage {
   /** Reads the `data` of one event. Returns whether the known usage changed. */
   read(data: string): boolean;
   /**
-   * Usage known so far. Counts that are all zero are valid only when final: a bridge begins its stream with zeros, and a client
-   * that leaves then has still used tokens.
+   * Usage known so far. Counts that are all zero are only trusted once final: a bridge begins its stream with zeros, and if
+   * the client disconnects then, tokens were used anyway.
    */
   readonly usage: Usage | undefined;
   /** Whether the provider has reported the usage of the whole answer. */
   readonly isFinal: boolean;
-  /** Whether it has reported an impossible count; see `isDoubtful`. */
+  /** Whether the provider has reported an impossible count; see `isDoubtful`. */
   readonly isDoubtful: boolean;
-  /** Whether it has reported less than before. */
+  /** Whether a total was lower than an earlier one. */
   readonly hasShrunk: boolean;
 }
 
@@ -48,7 +48,10 @@ export function createStreamUsage(dialect: Dialect, routeName: string): StreamUs
   return new TellingStream(dialect, routeName);
 }
 
-/** A class, since there is one instance for each stream: each literal with getters would get a hidden class of its own. */
+/**
+ * Implemented as a class, since there is one instance for each stream: every object literal with getters would get a hidden
+ * class of its own.
+ */
 class TellingStream implements StreamUsage {
   readonly #dialect: Dialect;
   readonly #told: (data: Buffer) => Told | undefined;
@@ -98,13 +101,13 @@ class TellingStream implements StreamUsage {
   }
 }
 
-/** Compares the totals only: plain input may turn out to have been cached. */
+/** Returns whether a total decreased. Parts are not compared: plain input may turn out to have been cached. */
 const isLess = (now: Usage, before: Usage): boolean =>
   now.inputTokens < before.inputTokens ||
   now.outputTokens < before.outputTokens ||
   now.totalTokens < before.totalTokens;
 
-/** Returns what the value of `usage` reports. */
+/** Returns the counts that the value of `usage` reports. */
 const toldBy = (dialect: Dialect, usage: unknown, isFinal: boolean): Told => ({
   counts: countsOf(dialect, usage),
   isDoubtful: isDoubtful(dialect, usage),
@@ -112,7 +115,8 @@ const toldBy = (dialect: Dialect, usage: unknown, isFinal: boolean): Told => ({
 });
 
 /**
- * Reads a chunk. One with choices may be followed by one with higher counts; one without choices, and a media event, come last.
+ * Reads the usage of a chunk. Usage beside choices may be followed by higher counts; usage without choices, or of a media
+ * event, is final.
  */
 function toldByChunk(data: Buffer): Told | undefined {
   const scan = scanObject(data, ["usage", "choices", "x_groq"]);

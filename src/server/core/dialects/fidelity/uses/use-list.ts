@@ -1,7 +1,7 @@
 /**
- * List of capabilities that a request uses, filled while the request is read. The list tracks the reader's position in the
- * request, so that a place costs nothing until it is needed. A place consists of known names and indexes; of the caller's text
- * it quotes at most the name of an unknown field, truncated and cleaned.
+ * Collects the capabilities that a request uses while it is read. The list tracks the reader's position, so that a place costs
+ * nothing until it is needed. A place consists of known names and indexes. It quotes at most the name of an unknown field from
+ * the request, truncated and cleaned.
  */
 import { objectOf, parsedJson, type Values } from "../../json/json-values.ts";
 import type { Capability } from "../capabilities.ts";
@@ -24,12 +24,15 @@ const cut = (path: string): string =>
 interface CallArguments {
   readonly text: string;
   readonly list: string;
-  /** Indexes of the call; `call` is -1 for the one call of the older form, and for an item that is a call. */
+  /** Indexes of the message and the call. `call` is -1 for the one call of the older form, and for an item that is a call. */
   readonly message: number;
   readonly call: number;
 }
 
-/** Places where a request uses a capability, and places where it uses it in a form that the other dialect cannot express. */
+/**
+ * Places where a request uses a capability (`used`), and where it uses it in a form that the other dialect cannot express
+ * (`lost`).
+ */
 export interface Found {
   readonly used: ReadonlySet<string>;
   readonly lost: ReadonlySet<string>;
@@ -105,9 +108,9 @@ export class UseList implements Uses {
   }
 
   /**
-   * Does the same for an item of a response's input. Clients annotate items for their own use (Codex:
-   * `internal_chat_message_metadata_passthrough`), and the model does not see that: only a member that may hold content counts
-   * as lost.
+   * Records unknown members of an item of a response's input. Clients annotate items for their own use (Codex:
+   * `internal_chat_message_metadata_passthrough`), and the model does not see that. So only a member that may hold content
+   * counts as lost.
    */
   expectOfItem(item: Values, known: ReadonlySet<string>): void {
     for (const name in item) {
@@ -119,7 +122,7 @@ export class UseList implements Uses {
     }
   }
 
-  /** Adds a cache mark. `lostAt` is `undefined` if the other dialect has such marks in this place too. */
+  /** Adds a cache mark. `lostAt` is the field to report as lost; `undefined` if the other dialect has marks in this place too. */
   addCacheMark(mark: unknown, keptTtl: string, lostAt?: string): void {
     const members = objectOf(mark);
     if (members === undefined) return;
@@ -141,7 +144,7 @@ export class UseList implements Uses {
     this.#arguments.push({ text, list: this.#list, message: this.#index, call: this.#part });
   }
 
-  /** Enters a field of the request; an empty name means no field, or several together. */
+  /** Enters a field of the request. An empty name means the request itself, or several fields together. */
   enterField(name: string): void {
     this.#field = name;
   }

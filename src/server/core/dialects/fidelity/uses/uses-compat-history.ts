@@ -13,8 +13,8 @@ interface LatestTurn {
 }
 
 /**
- * Returns the place of the assistant's latest turn if it lacks the thinking that a thinking messages provider expects at its
- * head: the turn calls tools, or is to be continued.
+ * Returns the place of the assistant's latest turn if the turn lacks the thinking with which a messages provider expects it to
+ * begin: it calls tools, or is to be continued.
  */
 export function readChatHistory(messages: readonly unknown[], uses: UseList): string | undefined {
   let hasBegun = false;
@@ -46,7 +46,7 @@ export function readChatHistory(messages: readonly unknown[], uses: UseList): st
 }
 
 /**
- * Returns whether the message is input for the model. A messages provider accepts an instruction only behind such a message,
+ * Returns whether the message is input for the model. A messages provider accepts an instruction only after such a message,
  * and only if the model's answer follows.
  */
 function isSaidToModel(message: unknown): boolean {

@@ -49,7 +49,10 @@ export const SHARED_READINGS = {
   },
 } as const satisfies Readonly<Record<string, Reading>>;
 
-/** Minimum `top_p` of a thinking messages provider, which also accepts no other temperature and no `top_k`. */
+/**
+ * Minimum `top_p` that a messages provider accepts with thinking. It then accepts neither a temperature other than 1 nor
+ * `top_k`.
+ */
 const LEAST_THINKING_TOP_P = 0.95;
 
 export function readSampling({ temperature, top_p, top_k }: Values, uses: UseList): void {

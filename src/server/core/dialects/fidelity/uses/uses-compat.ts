@@ -26,7 +26,7 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
   messages: nothing,
   max_completion_tokens: nothing,
   max_tokens: nothing,
-  // Providers that have this extension disable it for values below one.
+  // Providers with this extension treat values below one as off.
   top_k(value, uses) {
     if (typeof value === "number" && value > 0) uses.add("top_k");
   },
@@ -45,7 +45,7 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
   seed(value, uses) {
     if (typeof value === "number") uses.add("seed");
   },
-  // Padding against eavesdropping is on by default; turning it off asks for a stream without it, which every translation gives.
+  // Padding against eavesdropping is on by default. A client can turn it off, and no translated stream has it.
   stream_options(value, uses) {
     const options = objectOf(value);
     if (options === undefined) return;
@@ -87,7 +87,7 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
     if (typeof value !== "string" || value === "auto" || value === "default") return;
     uses.addLost("service_tier", "service_tier");
   },
-  // The modes control cache marks: those of the other dialect are always explicit, and its provider sets none on its own.
+  // The modes control whether the provider sets cache marks on its own. In the other dialect only clients set them.
   prompt_cache_options(value, uses) {
     const options = objectOf(value);
     if (options === undefined) return;
@@ -112,15 +112,15 @@ const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS
 export function usesOfChat(request: Values, sought: Capability | undefined, to: Form): UseList {
   const uses = readFields(request, READING_OF, sought, to);
   readPairs(request, uses);
-  // A thinking budget is left out for such a turn: bug 24 of the reference's list.
+  // A thinking budget is left out if the turn lacks its thinking (dialects reference, list of bugs, 24).
   const bareTurn = readChatHistory(listOf(request.messages), uses);
   if (bareTurn !== undefined && isByBudget(request, uses)) uses.lose("thinking_budget", bareTurn);
   return uses;
 }
 
 /**
- * Returns whether thinking is translated to a budget: it is requested without an effort, and the model is not to decide on its
- * own.
+ * Returns whether thinking is translated to a budget: it is requested without an effort, and the request does not let the
+ * model decide.
  */
 function isByBudget({ thinking }: Values, { capabilities }: UseList): boolean {
   if (capabilities.has("thinking_budget")) return true;

@@ -211,7 +211,7 @@ function readDocument(block: Values, takesMedia: boolean, uses: UseList): void {
   }
 }
 
-/** Reads a document of blocks. A channel must support its media, although no translation keeps it. */
+/** Reads a document that consists of blocks. A channel must support its media, although no translation keeps it. */
 function readSourceContent(content: unknown, uses: UseList): void {
   for (const item of listOf(content)) {
     const block = objectOf(item);

@@ -52,7 +52,7 @@ function readFlags(tool: Values, uses: UseList): void {
   uses.addCacheMark(tool.cache_control, "5m", "cache_control");
   if (tool.strict === true) uses.add("strict_tools", "strict");
   if (tool.defer_loading === true) uses.add("tool_search", "defer_loading");
-  // The tool is called from code that the provider runs.
+  // This tool can be called from code that the provider runs.
   if (listOf(tool.allowed_callers).some((caller) => caller !== "direct")) uses.add("server_tools", "allowed_callers");
 }
 
@@ -93,7 +93,7 @@ export function readChosen(value: unknown, { hasCustom, typed }: Tools, uses: Us
       return;
     case "tool":
       uses.add("tool_choice", "tool_choice");
-      // A search is the only tool to choose.
+      // The search is the only tool that can be chosen.
       if (!hasCustom && uses.capabilities.has("web_search") && !uses.capabilities.has("server_tools")) return;
       if (!hasCustom || typed.includes(choice.name)) uses.lose("tool_choice", "tool_choice.name");
       return;

@@ -122,7 +122,7 @@ function readPairs(request: Values, uses: UseList): void {
   if (isSampling(request.temperature) && isSampling(request.top_p)) uses.add("top_p_pair", "top_p");
   const { capabilities } = uses;
   if (capabilities.has("thinking") && capabilities.has("tool_choice")) uses.add("thinking_forced_tool", "tool_choice");
-  // Compat has one member for both.
+  // Compat has a single member for thinking and effort.
   const isOff = objectOf(request.thinking)?.type === "disabled";
   if (isOff && capabilities.has("effort")) uses.lose("effort", "output_config.effort");
   const output = objectOf(request.output_config);
@@ -152,8 +152,8 @@ function readFormat(value: unknown, place: string, uses: UseList): void {
 }
 
 /**
- * Returns whether an edit clears thinking. Which of its own thinking a provider keeps does not change the meaning of a
- * conversation, and coding agents request it in every request to any provider.
+ * Returns whether an edit clears thinking. Such an edit does not change the meaning of a conversation, and coding agents send
+ * it in every request to any provider.
  */
 function isOfThinking(edit: unknown): boolean {
   return stringOf(objectOf(edit)?.type)?.startsWith("clear_thinking_") === true;

@@ -29,7 +29,7 @@ const LOST: ReadonlyMap<unknown, Capability> = new Map<unknown, Capability>([
   ["shell_call_output", "builtin_tools"],
   ["apply_patch_call", "builtin_tools"],
   ["apply_patch_call_output", "builtin_tools"],
-  // Results of the provider's own tools: the model's message after them reports what they returned.
+  // Results of the provider's own tools can be dropped: the model's message after them reports what they returned.
   ["web_search_call", "hosted_history"],
   ["file_search_call", "hosted_history"],
   ["code_interpreter_call", "hosted_history"],

@@ -9,11 +9,11 @@ import type { UseList } from "./use-list.ts";
 export interface PartReading {
   readonly uses: UseList;
   readonly to: Form;
-  /** Whether the form that the channel is sent allows more than text in this place. */
+  /** Whether the channel's form allows more than text in this place. */
   readonly takesMedia: boolean;
 }
 
-/** Returns whether there are media among the parts. */
+/** Reads the parts. Returns whether any of them is media. */
 export function readParts(list: "content" | "output", content: unknown, reading: PartReading): boolean {
   const { uses } = reading;
   const parts = listOf(content);

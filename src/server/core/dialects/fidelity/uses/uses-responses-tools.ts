@@ -37,14 +37,14 @@ function readOwn({ kind, tool, place }: OwnTool, to: Form, uses: UseList): void 
     else if (tool.strict === true) uses.add("strict_tools", `${place}.strict`);
   }
   if (tool.async === true) uses.add("async_tools", `${place}.async`);
-  // The tool is loaded at once instead.
+  // A translation loads the tool at once instead of deferring it.
   if (tool.defer_loading === true) uses.lose("hint", `${place}.defer_loading`);
   const callers = listOf(tool.allowed_callers);
   if (callers.length > 0 && !callers.includes("direct")) uses.add("programmatic_tools", `${place}.allowed_callers`);
 }
 
 /**
- * Reads tools of the provider, which are offered and not demanded. A tool that the client runs counts as lost only if there is
+ * Reads tools of the provider that are offered but not required. A tool that the client runs counts as lost only if there is
  * no other tool.
  */
 function readForeign({ own, foreign }: OfferedTools, uses: UseList): void {

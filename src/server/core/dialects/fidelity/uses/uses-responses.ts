@@ -1,7 +1,6 @@
 /**
- * Reads what a `responses` request uses, and what the form that its channel is sent cannot express. Source: responses
- * reference, 2 to 4. A field that asks for nothing beyond what a provider without the route does is not a use: an explicit
- * default refuses nothing.
+ * Reads what a `responses` request uses, and what the channel's form cannot express. Source: responses reference, 2 to 4. A
+ * field with a value that every provider applies anyway is not a use, so an explicit default refuses nothing.
  */
 
 import { listOf, objectOf, type Values } from "../../json/json-values.ts";
@@ -17,7 +16,7 @@ import { readEffort } from "./uses-compat-thinking.ts";
 import { readItems } from "./uses-responses-items.ts";
 import { readOffered } from "./uses-responses-tools.ts";
 
-/** Values that concern stored items, or output that is sent in any case. */
+/** Values of `include` without an effect: they concern stored items, or output that is sent in any case. */
 const IDLE_INCLUDES: ReadonlySet<unknown> = new Set([
   "reasoning.encrypted_content",
   "message.input_image.image_url",
@@ -44,7 +43,7 @@ const READINGS: Readonly<Record<(typeof RESPONSE_FIELDS)[number], Reading>> = {
   tool_choice: nothing,
   parallel_tool_calls: nothing,
   max_output_tokens: nothing,
-  // The limit counts calls of tools that the provider runs, of which there are none.
+  // The limit only counts calls of the provider's own tools, which a translated request does not have.
   max_tool_calls: hint((value) => typeof value === "number"),
   reasoning: readReasoning,
   text: readText,

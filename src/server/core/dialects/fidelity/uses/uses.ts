@@ -1,8 +1,8 @@
 /**
- * Reads what a request uses, of everything that a channel can lack. Source: dialects reference, section 7.
+ * Reads which capabilities a request uses. Source: dialects reference, section 7.
  *
- * One pass over the parsed request accepts any JSON: a member of a wrong type is not a use, since its provider refuses it.
- * Neither is null, or a provider's default.
+ * One pass over the parsed request accepts any JSON. A member of a wrong type is not a use, since its provider refuses it.
+ * Null and a provider's default are not uses either.
  */
 
 import { objectOf, type Values } from "../../json/json-values.ts";
@@ -14,7 +14,10 @@ import { usesOfChat } from "./uses-compat.ts";
 import { usesOfMessages } from "./uses-messages.ts";
 import { usesOfResponses } from "./uses-responses.ts";
 
-/** `to` is the form that the channel would be sent, which matters for some requests only. `sought` is explained at `UseList`. */
+/**
+ * Reader of a form's requests. `to` is the form that the channel would be sent, which matters for some requests only. `sought`
+ * is explained at `UseList`.
+ */
 type Reader = (fields: Values, sought: Capability | undefined, to: Form) => UseList;
 
 const READERS: Readonly<Record<Form, Reader>> = {
@@ -24,8 +27,8 @@ const READERS: Readonly<Record<Form, Reader>> = {
 };
 
 /**
- * Returns the uses of a parsed request: a chat completion, a message, a token count, or a response. A `responses` request
- * passes to a channel that serves the route, whatever the channel claims.
+ * Returns the uses of a parsed request: a chat completion, a message, a token count, or a response. A `responses` request that
+ * is not translated has no uses: it passes whatever the channel claims.
  */
 export function usesOf(form: Form, request: unknown, to: Form): Uses {
   if (form === "responses" && to === form) return NO_USES;
