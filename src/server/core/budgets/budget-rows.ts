@@ -1,43 +1,43 @@
 /**
- * Rows of the admin list `budgets`: a bucket in its current window, from what is replicated and what only this node
- * knows. Source: decisions, section 3 (columns); `admin-api/columns.ts`.
+ * Rows of the admin list `budgets`: a bucket in its current window, from replicated usage and from what only this node knows.
+ * Source: decisions, section 3 (columns); `admin-api/columns.ts`.
  */
 
 import { formatDuration } from "../../../base/index.ts";
 import { resetsAt, windowAt } from "./budget-windows.ts";
 import type { Ledger, Share } from "./ledger.ts";
 
-/** Replicated usage of the bucket in its window; see the state's `UsageRow`. */
+/** Replicated usage of a bucket in a window; see the state's `UsageRow`. */
 export interface ReplicatedUsage {
   readonly limit: number;
   readonly limit_rev: number;
-  /** Charged to holders that are closed. */
+  /** Units charged to closed holders. */
   readonly used: number;
-  /** Granted to current holders and not returned. */
+  /** Units granted to current holders and not returned. */
   readonly granted: number;
-  /** Reported as spent by current holders. */
+  /** Units reported as spent by current holders. */
   readonly spent: number;
-  /** Part of `used` for which nobody reported whether it was spent. */
+  /** Part of `used` for which no report says whether it was spent. */
   readonly untold?: number;
 }
 
-/** A node's share of a bucket; see the state's `HoldingRow`. */
+/** Share of a bucket on one node; see the state's `HoldingRow`. */
 export interface ReplicatedHolding {
   readonly node: string;
   readonly inc: number;
   readonly granted: number;
   readonly returned: number;
   readonly spent: number;
-  /** Units that it may have spent by now if it is silent. `heard`: its last report, in log time. */
+  /** Maximum units that it may have spent without reporting it. `heard` is its last report, in log time. */
   readonly pledge?: number;
   readonly heard?: number;
 }
 
 export interface BucketQuestion {
   readonly budget: string;
-  /** Name of the bucket, as `bucketName` gives it. */
+  /** Name of the bucket, as returned by `bucketName`. */
   readonly name: string;
-  /** Id and name of the key that has the bucket for itself; undefined for a shared one. */
+  /** Id and name of the key that owns the bucket; `undefined` for a shared one. */
   readonly key?: { readonly id: string; readonly name: string } | undefined;
   readonly windowMs: number;
   readonly limit: number;
@@ -91,7 +91,7 @@ export function budgetRow(ledger: Ledger, question: BucketQuestion, now: number)
   };
 }
 
-/** For a share with loans, what requests of the borrowers hold; their pledges are larger. */
+/** Returns the reserved units. For a share with loans these are the reservations of the borrowers, not their larger pledges. */
 function reservedIn({ loans, reserved }: Share): number {
   if (loans.size === 0) return reserved;
   let sum = 0;
@@ -99,16 +99,19 @@ function reservedIn({ loans, reserved }: Share): number {
   return sum;
 }
 
-/** Returns whether its grant is taken back, except what it may have spent; see the command `usage.report`. */
+/** Returns true if its unspent grant is taken back, except what it may have spent; see the command `usage.report`. */
 const isSilent = ({ heard }: ReplicatedHolding, now: number): boolean =>
   heard !== undefined && now - heard >= SILENT_MS;
 const SILENT_MS = 60_000;
 
-/** Returns what it may have spent without a report. */
+/** Returns the units that it may have spent without a report. */
 const pledgedBy = ({ granted, returned, spent, pledge = Number.POSITIVE_INFINITY }: ReplicatedHolding): number =>
   Math.max(0, Math.min(granted - returned, pledge) - spent);
 
-/** Summed a holder at a time: one that spent above its grant takes nothing from what others hold. */
+/**
+ * Sums what holders were granted and have not spent. Summed per holder, so that one that spent above its grant does not reduce
+ * what others hold.
+ */
 function grantedUnspent(
   holdings: readonly ReplicatedHolding[],
   unreported: number,

@@ -1,6 +1,6 @@
 /**
- * A budget of the deployment document, compiled: what a limit is, how usage is priced, and which bucket pays.
- * Source: document 3, `budgets[]`; cluster reference, 7.2 (bucket ids).
+ * Compiles a budget of the deployment document: its limit, the price of usage, and the bucket that pays. Source: document 3,
+ * `budgets[]`; cluster reference, 7.2 (bucket ids).
  */
 
 import { windowLength } from "./budget-windows.ts";
@@ -14,7 +14,7 @@ import {
 } from "./cost-expression.ts";
 import { MAX_UNITS } from "./cost-units.ts";
 
-/** Configuration as in the document, with defaults. */
+/** Budget as in the document, with defaults. */
 export interface BudgetConfig {
   readonly name: string;
   readonly cost?: { readonly type: CostType; readonly cel?: string | undefined } | undefined;
@@ -26,11 +26,11 @@ export interface BudgetConfig {
 /** Part of a budget that the ledger enforces. */
 export interface Limit {
   readonly windowMs: number;
-  /** Cost units in a window. */
+  /** Maximum cost units in a window. */
   readonly limit: number;
   /**
    * Revision of the configuration with this limit. Equal on every node, and higher with every configuration, even if an older
-   * document is restored: a limit of a lower revision does not replace one of a higher.
+   * document is restored. A limit never replaces one of a higher revision.
    */
   readonly limitRev: number;
 }
@@ -40,13 +40,13 @@ export interface BudgetRule extends Limit {
   readonly isShared: boolean;
   readonly costType: CostType;
   readonly cost: CostOf;
-  /** Cost of any request, whatever it uses; absent if that depends on usage. */
+  /** Cost of every request, if it does not depend on usage; otherwise absent. */
   readonly constantCost?: number;
 }
 
 export type CompiledBudget =
   | { readonly kind: "rule"; readonly rule: BudgetRule }
-  /** `key`: key of `budgets[]` with the problem. */
+  /** `key` is the key of `budgets[]` that has the problem. */
   | { readonly kind: "invalid"; readonly key: "window" | "cost"; readonly message: string };
 
 export function compileBudget(config: BudgetConfig, limitRev: number, compileCost: CompileCost): CompiledBudget {
@@ -70,14 +70,14 @@ export function compileBudget(config: BudgetConfig, limitRev: number, compileCos
 }
 
 /**
- * Returns the bucket's name: one for everybody with a shared budget, otherwise one per principal. A principal is the id of a
- * virtual key, or a digest of a token's issuer and subject, which may have any length and any character. Call it once per
- * caller, not per request.
+ * Returns the bucket's name: one bucket for all callers if the budget is shared, otherwise one per principal. A principal is the
+ * id of a virtual key, or a digest of a token's issuer and subject, which may have any length and any character. Call it once
+ * per caller, not per request.
  */
 export function bucketName(budget: string, isShared: boolean, principal: string): string {
   const shared = `b/${segment(budget)}`;
   return isShared ? shared : `${shared}/k/${segment(principal)}`;
 }
 
-/** Without a slash, so that no name of a budget makes the bucket of another. */
+/** Escapes slashes, so that no budget's name can equal the bucket of another. */
 const segment = (name: string): string => name.replaceAll("%", "%25").replaceAll("/", "%2F");

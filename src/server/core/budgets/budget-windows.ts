@@ -1,9 +1,9 @@
 /**
  * Windows: fixed periods, counted from the Unix epoch in UTC. Times and lengths are whole milliseconds.
  *
- * Window `w` of length `n` contains the instants of `[w * n, (w + 1) * n)`: the end belongs to the next window. The epoch was a
- * Thursday, so a `week` begins on Thursdays at 00:00 UTC, `12h` at 00:00 and 12:00, and a length that does not divide a day
- * drifts against midnight. Source: document 3, `budgets[].window`; cluster reference, 7.2; decisions, section 8.
+ * Window `w` of length `n` is `[w * n, (w + 1) * n)`: the end belongs to the next window. The epoch was a Thursday, so a `week`
+ * begins on Thursdays at 00:00 UTC, `12h` at 00:00 and 12:00, and a length that does not divide a day drifts against midnight.
+ * Source: document 3, `budgets[].window`; cluster reference, 7.2; decisions, section 8.
  */
 
 import { parseDuration } from "../../../base/index.ts";
@@ -15,9 +15,9 @@ const NAMED: ReadonlyMap<string, number> = new Map([
   ["week", 604_800_000],
 ]);
 
-/** Nodes report twice a second: a shorter window would be over before a grant in it could be used. */
+/** Minimum length of a window. Nodes report twice a second, so a shorter window would end before a grant in it could be used. */
 export const MIN_WINDOW_MS = 1_000;
-/** Ten years, as the replicated rows have it. */
+/** Maximum length of a window: ten years, the maximum in replicated rows. */
 export const MAX_WINDOW_MS = 315_576_000_000;
 
 export type WindowLength =
@@ -37,8 +37,8 @@ const invalid = (message: string): WindowLength => ({ kind: "invalid", message }
 
 export const windowAt = (nowMs: number, windowMs: number): number => Math.floor(nowMs / windowMs);
 
-/** Returns the end of the window, where the next begins. */
+/** Returns the end of the window, which is the start of the next. */
 export const resetsAt = (window: number, windowMs: number): number => (window + 1) * windowMs;
 
-/** Returns whole seconds for `retry-after`, never 0, after which the next window has certainly begun. */
+/** Returns whole seconds for `retry-after`, at least 1, after which the next window has certainly begun. */
 export const secondsUntil = (thenMs: number, nowMs: number): number => Math.max(1, Math.ceil((thenMs - nowMs) / 1_000));

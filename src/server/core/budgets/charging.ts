@@ -1,12 +1,12 @@
 /**
- * Charges a request during and after its run: what it used, once, to the window of its admission.
+ * Charges a request during and after its run: its usage, once, to the window of its admission.
  *
- * Usage is reported as a running total of the attempt, never as a difference, so repeated calls change nothing. Charges come
- * out of the request's reservation; only beyond that do they take free units, which may become negative. Three cases leave the
- * share of the admission:
- * - a session whose window has ended: its reservation is charged there, later usage where it occurs
- * - a share too old to be reported: later usage goes to the present window, since it would count nowhere otherwise
- * - a share of an earlier incarnation: its grant is charged in full and pays, as far as it goes, for what was reserved from it
+ * Usage is reported as a running total of the attempt, never as a difference, so repeated calls change nothing. Charges come out
+ * of the request's reservation; only beyond that do they take free units, which may become negative. In three cases a charge
+ * leaves the share of the admission:
+ * - a session whose window has ended: its reservation is charged there, later usage in the window where it occurs
+ * - a share too old to be reported: later usage goes to the current window, since it would not be counted otherwise
+ * - a share of an earlier incarnation: its grant is charged in full, and covers what was reserved from it as far as it can
  * Source: cluster reference, 7.2 rule 4 and "Window roll"; decisions, section 6 (a client that leaves).
  */
 
@@ -14,12 +14,12 @@ import { wholeUnits } from "./cost-units.ts";
 import { claimOf, freeOf, isGone, type Ledger, noteLeast, type Reservation, type Share, shareAt } from "./ledger.ts";
 import { askWhenLow, decideQueue } from "./reserving.ts";
 
-/** A stream is to be charged about this often; each time costs a pricing of its usage. */
+/** Approximate number of tokens between two charges of a stream; each charge prices the usage again. */
 export const STREAM_CHARGE_TOKENS = 256;
 
 /**
- * Charges while an answer flows. `used`: total of the attempt so far. Returns false if the bucket is overdrawn: a session must
- * then `reserve` a demand of 1 and continue only if admitted; a request continues, since it was admitted.
+ * Charges while an answer is streamed. `used` is the total of the attempt so far. Returns false if the bucket is overdrawn: a
+ * session must then `reserve` a demand of 1 and continue only if that is admitted; a request continues, since it was admitted.
  */
 export function spend(ledger: Ledger, reservation: Reservation, used: number, now: number): boolean {
   if (reservation.state !== "held") return true;
@@ -32,8 +32,8 @@ export function spend(ledger: Ledger, reservation: Reservation, used: number, no
 }
 
 /**
- * Ends an attempt that another one follows: its usage stays charged, and the reservation is filled up again. Returns false if
- * that does not fit; the caller may continue, and usage is charged either way.
+ * Ends an attempt that is followed by another: its usage stays charged, and the reservation is refilled. Returns false if that
+ * does not fit; the caller may continue, and usage is charged either way.
  */
 export function nextAttempt(ledger: Ledger, reservation: Reservation, now: number): boolean {
   if (reservation.state !== "held") return false;
@@ -53,7 +53,7 @@ export function nextAttempt(ledger: Ledger, reservation: Reservation, now: numbe
   return isHeld;
 }
 
-/** The request is complete: `used` is what its last attempt used, and replaces what was charged for it as it flowed. */
+/** Ends a complete request. `used` is the usage of its last attempt, and replaces what was charged while it was streamed. */
 export function settle(ledger: Ledger, reservation: Reservation, used: number, now: number): void {
   if (reservation.state !== "held") return;
   const difference = reservation.before + wholeUnits(used) - reservation.spent;
@@ -63,8 +63,8 @@ export function settle(ledger: Ledger, reservation: Reservation, used: number, n
 }
 
 /**
- * The request broke off after it went upstream: what is known of its usage is charged, else what it had reserved.
- * Never nothing, unless nothing was reserved: the upstream bills for what it made.
+ * Ends a request that broke off after it went upstream: charges the known usage, or else the whole reservation. It charges
+ * nothing only if nothing was reserved, since the upstream bills for what it generated.
  */
 export function abort(ledger: Ledger, reservation: Reservation, used: number | undefined, now: number): void {
   if (reservation.state === "held") {
@@ -76,7 +76,7 @@ export function abort(ledger: Ledger, reservation: Reservation, used: number | u
   release(ledger, reservation, now);
 }
 
-/** The request ended without reaching an upstream, or its client left while it waited: nothing more is charged. */
+/** Ends a request that did not reach an upstream, or whose client left while it waited. Nothing more is charged. */
 export function release(ledger: Ledger, reservation: Reservation, now: number): void {
   if (reservation.state === "held") {
     end(ledger, reservation, now);
@@ -117,7 +117,7 @@ function charge(ledger: Ledger, reservation: Reservation, units: number, now: nu
   put(ledger, reservation, isOver ? move(reservation, now) : share, units - covered);
 }
 
-/** How much of what was reserved the closed grant pays for: all, unless others had overdrawn it. */
+/** Charges reserved units to the closed grant and returns how many it covers: all, unless others had overdrawn it. */
 function cover(share: Share, reserved: number): number {
   const covered = Math.min(reserved, Math.max(0, share.granted - share.returned - share.spent));
   share.spent += covered;
@@ -133,8 +133,8 @@ function put(ledger: Ledger, reservation: Reservation, share: Share, units: numb
 }
 
 /**
- * The final count is below what was charged on the way. What was reported already only grows, so that the cluster's
- * count is above ours until later requests have used the difference up.
+ * Corrects the charge if the final usage is lower. Reported totals only grow, so the cluster's count stays above this node's
+ * until later requests use up the difference.
  */
 function credit(ledger: Ledger, reservation: Reservation, units: number): void {
   const { share } = reservation;

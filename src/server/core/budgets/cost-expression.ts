@@ -1,14 +1,14 @@
 /**
  * Cost of usage by the type of a budget: one class of tokens, or an expression over all of them.
  *
- * The expression engine is passed in as a function (`CompileCost`) by the module that compiles budgets. Source: document 3,
+ * The module that compiles budgets passes in the expression engine as a function (`CompileCost`). Source: document 3,
  * `budgets[].cost`; decisions, section 6 (`cost.cel` variables).
  */
 
 import type { Usage } from "../dialects/index.ts";
 import { MAX_UNITS } from "./cost-units.ts";
 
-/** A class of tokens counts as it is. */
+/** Token count of each cost type. */
 const CLASSES = {
   InputToken: (usage) => usage.inputTokens,
   OutputToken: (usage) => usage.outputTokens,
@@ -21,7 +21,7 @@ const CLASSES = {
 export type TokenClass = keyof typeof CLASSES;
 export type CostType = TokenClass | "CEL";
 
-/** Variables of an expression, under their names. Counts are CEL ints. */
+/** Variables of a cost expression, by name. Counts are CEL ints. */
 export interface CostVariables {
   readonly model: string;
   /** Name of the provider. */
@@ -34,20 +34,20 @@ export interface CostVariables {
   readonly reasoning_tokens: number;
 }
 
-/** A value that is not a number is an error of the expression. `message` must not repeat anything of the request. */
+/** Result of an expression; a value that is not a number is an error. `message` must not quote anything of the request. */
 export type CostValue =
   | { readonly kind: "value"; readonly value: number | bigint }
   | { readonly kind: "error"; readonly message: string };
 export type EvaluateCost = (variables: CostVariables) => CostValue;
 
 export type CompiledCost =
-  /** `constant`: value that does not depend on usage; absent if it does. */
+  /** `constant` is the value if it does not depend on usage; otherwise absent. */
   | { readonly kind: "compiled"; readonly evaluate: EvaluateCost; readonly constant?: number }
   | { readonly kind: "invalid"; readonly message: string };
-/** The port to the CEL engine: type-checks against `CostVariables`, bounds what an evaluation may cost. */
+/** Port to the CEL engine: checks types against `CostVariables` and limits the cost of an evaluation. */
 export type CompileCost = (expression: string) => CompiledCost;
 
-/** In units; if the cost cannot be computed, the reserved amount is charged. */
+/** Cost in units, or an error; then the reserved amount is charged. */
 export type Cost =
   | { readonly kind: "units"; readonly units: number }
   | { readonly kind: "error"; readonly message: string };
@@ -80,13 +80,15 @@ export function expressionCost(evaluate: EvaluateCost): CostOf {
   };
 }
 
-/** Units of a cost that is the same whatever is used. */
+/** Returns the units of a cost that does not depend on usage. */
 export function constantUnits(value: number | undefined): number | undefined {
   const cost = value === undefined ? undefined : unitsOf(value);
   return cost?.kind === "units" ? cost.units : undefined;
 }
 
-/** A fraction is rounded up. A negative cost would hand budget out, and one beyond all bounds is a mistake. */
+/**
+ * Converts a cost to units. Rounds up, and rejects negative costs, which would add to the budget, and values that are too large.
+ */
 function unitsOf(value: number): Cost {
   if (!(value >= 0)) return { kind: "error", message: "the cost is negative or not a number" };
   if (value > MAX_UNITS) return { kind: "error", message: "the cost is larger than a budget can count" };

@@ -1,10 +1,9 @@
 /**
- * Estimates what to reserve before a request, when only bounds of its tokens are known.
+ * Estimates what to reserve for a request when only bounds of its tokens are known.
  *
  * `hard` is an upper bound of the cost, `soft` the recent cost of similar requests. For a class of tokens the bound is exact.
  * For an expression it is the largest cost at the corners of the possible usage (cached, newly cached or plain input, reasoning
- * or plain output), which bounds every expression that is linear in the counts, or convex. Source: cluster reference, 7.2 rule
- * 1.
+ * or plain output), which bounds every expression that is linear or convex in the counts. Source: cluster reference, 7.2 rule 1.
  */
 
 import { FifoMap } from "../../../base/index.ts";
@@ -16,15 +15,15 @@ import { MAX_UNITS, wholeUnits } from "./cost-units.ts";
 export interface TokenBounds {
   /** Upper bound of the tokens of the request. A text has no more tokens than bytes. */
   readonly input: number;
-  /** `max_tokens` of the request, else the most that the model gives. */
+  /** `max_tokens` of the request, or else the maximum output of the model. */
   readonly output: number;
-  /** The request itself bounds its output. */
+  /** True if the request itself bounds its output. */
   readonly isOutputStated: boolean;
 }
 
 /**
- * Units to hold: `hard` when little of the budget is left, `soft` otherwise; `soft <= hard`. `least`: for requests without a
- * bound, the amount with which one may run alone if `hard` is more than is left; absent if `hard` is the bound.
+ * Units to reserve: `hard` when little of the budget is left, `soft` otherwise; `soft <= hard`. `least` is for requests without
+ * a bound: the amount with which one may run alone if less than `hard` is left. It is absent if the request states its bound.
  */
 export interface Demand {
   readonly hard: number;
@@ -32,7 +31,7 @@ export interface Demand {
   readonly least?: number;
 }
 
-/** A cost that is known beforehand: of a call, of a session. */
+/** Returns the demand of a call or session whose cost is known beforehand. */
 export const flatDemand = (units: number): Demand => ({ hard: units, soft: units });
 
 export type Estimate =
@@ -40,10 +39,11 @@ export type Estimate =
   | { readonly kind: "error"; readonly message: string };
 
 /**
- * `average`: recent cost of similar requests; `undefined` if none has ended, and then the bound is held, so that the first use
- * of a bucket does not exceed it. A request that does not bound its output counts with the usual maximum of models, or with
- * what the window can bear: the whole budget, or all that is left, if that is no less than the cost of similar requests;
- * without any, no less than a text of four bytes a token.
+ * Estimates the demand of a request. `average` is the recent cost of similar requests. It is `undefined` before the first one
+ * has ended; then the bound is reserved, so that the first use of a bucket does not exceed it. The bound of a request that does
+ * not state its output is the usual maximum of models, but at most the whole limit. Such a request may run alone with all that
+ * is left, if that is at least the cost of similar requests, or without any, at least the cost of its text at four bytes per
+ * token.
  */
 export function estimate(
   { cost, costType, limit }: Pick<BudgetRule, "cost" | "costType" | "limit">,
@@ -67,7 +67,7 @@ export function estimate(
 
 const BYTES_A_TOKEN = 4;
 
-/** Maximum of each class by itself; no usage has all of it. */
+/** Returns the maximum of each class by itself; no single usage reaches all of them. */
 function mostOf({ input, output }: TokenBounds): Usage {
   const inputTokens = wholeUnits(input);
   const outputTokens = wholeUnits(output);
@@ -81,7 +81,7 @@ function mostOf({ input, output }: TokenBounds): Usage {
   };
 }
 
-/** The largest usages within the bounds: each part of the input, with and without reasoning. */
+/** Returns the largest usages within the bounds: all input as plain, cached or newly cached, each with and without reasoning. */
 function cornersOf(bounds: TokenBounds): readonly Usage[] {
   const { inputTokens, outputTokens, totalTokens } = mostOf(bounds);
   const corner = (cachedInputTokens: number, cacheCreationInputTokens: number, reasoningTokens: number): Usage => ({
@@ -102,14 +102,14 @@ function cornersOf(bounds: TokenBounds): readonly Usage[] {
   ];
 }
 
-/** Moving averages of cost, each under a key of its own, such as profile and model. */
+/** Moving averages of cost, by key, such as profile and model. */
 export interface Averages {
   readonly of: FifoMap<string, number>;
 }
 
-/** Past this, the average that was begun first is forgotten: a key may hold a model's name, which callers choose. */
+/** Maximum number of averages; beyond it the oldest is dropped. A key may contain a model's name, which callers choose. */
 const MAX_AVERAGES = 10_000;
-/** Weight of the newest cost: about the last sixteen count. */
+/** Weight of the newest cost; about the last 16 costs matter. */
 const WEIGHT = 1 / 16;
 
 export const createAverages = (): Averages => ({ of: new FifoMap() });

@@ -1,11 +1,11 @@
 /**
  * Budgets: windows, costs, and a node's ledger that works from allowances. Pure.
  *
- * A request calls `bucketOf`, `estimate`, `reserve`; then `spend` as the answer flows, `nextAttempt` between attempts, and one
- * of `settle`, `abort` and `release`. The owner of the ledger passes the same notion of `now` to every call, the later of its
- * clock and log time, and does three things after each call and every `TICK_MS`, after `tick`: it hands on what `takeDecided`
- * returns; sends what `takeReport` returns as a `usage.report`, each to `answered` or `lost`; and calls `restart` when its
- * process has a new incarnation number. At its end it calls `giveAllBack` and reports once more.
+ * A request calls `bucketOf`, `estimate` and `reserve`; then `spend` while the answer is streamed, `nextAttempt` between
+ * attempts, and one of `settle`, `abort` and `release`. The owner of the ledger passes `now` to every call, the later of its
+ * clock and log time. After each call, and every `TICK_MS` after `tick`, it forwards what `takeDecided` returns, and sends what
+ * `takeReport` returns as a `usage.report`, whose result goes to `answered` or `lost`. It calls `restart` when its process gets
+ * a new incarnation number. At the end it calls `giveAllBack` and reports once more.
  */
 
 export { addUsage, NO_USAGE, type Usage } from "../dialects/index.ts";

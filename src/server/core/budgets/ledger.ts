@@ -1,61 +1,61 @@
 /**
- * A node's ledger: what its process was granted of each bucket, and what it did with it. No other thread touches it.
+ * A node's ledger: what its process was granted of each bucket, and how it used that. Only one thread uses it.
  *
- * A bucket is one limit for one payer; a share is what this node holds of a bucket in one window. Of each share:
- *   granted, returned   only grow; `granted - returned` is what the node may spend in all
- *   spent               charged by requests, whether they go on or not
- *   reserved            held by requests under way, above what they are charged so far
+ * A bucket is one limit for one payer; a share is this node's part of a bucket in one window. Fields of a share:
+ *   granted, returned   only grow; `granted - returned` is what the node may spend in total
+ *   spent               charged by requests, running or ended
+ *   reserved            held by running requests, above what they are charged so far
  *   risk                what these may still cost above that, by their bounds
- *   pledged             what `spent + reserved` may come to before the next answer: what the cluster charges should this
- *                       process end, and so never more than is needed for the moment
- *   claim = granted - returned - spent - reserved, and free is as much of it as is pledged; a request is admitted when
- *   `free >= amount`, so that free is negative only where a request was charged more than it had reserved
- * Times are milliseconds since the epoch and come in as `now`; they may go back (a clock that is set), which moves no
- * unit, since a window is named by its number. A lease is counted in `elapsed`, which only goes on. Source: cluster
- * reference, 7.2; decisions, section 8 (leases).
+ *   pledged             maximum of `spent + reserved` before the next answer. If this process ends, the cluster charges
+ *                       it, so it is kept as small as currently possible
+ *   claim = granted - returned - spent - reserved; free is the pledged part of it. A request is admitted if
+ *   `free >= amount`, so free is negative only if a request was charged more than it had reserved.
+ * Times are milliseconds since the epoch, passed in as `now`. They may go back (a clock that is set); that moves no unit, since
+ * a window is identified by its number. Leases use `elapsed`, which never goes back. Source: cluster reference, 7.2; decisions,
+ * section 8 (leases).
  */
 
 import type { Limit } from "./budget-rules.ts";
 import { windowAt } from "./budget-windows.ts";
 
-/** Fraction of a chunk at which the next request is sent, so that the answer arrives before the rest is spent. */
+/** Fraction of a chunk at which more units are requested, so that the answer arrives before the rest is spent. */
 export const LOW_WATERMARK = 1 / 4;
-/** A grant that could not be renewed for this long is not spent any more; see `SILENT_MS` of the command. */
+/** Time after which a grant that could not be renewed is no longer spent; see `SILENT_MS` of the command. */
 export const LEASE_MS = 45_000;
-/** Windows that the replicated usage keeps after the one they follow on. */
+/** Number of windows for which the replicated usage keeps a window's rows after its end. */
 const KEPT_WINDOWS = 2;
-/** A share is given up this long before the cluster drops its row: a report needs time to be committed. */
+/** Time before the cluster drops a share's row at which the share is given up, since a report takes time to be committed. */
 const LAST_REPORT_MS = 500;
-/** About 150 MB. Keys are the operator's, subjects of tokens are not. */
+/** Maximum number of buckets, about 150 MB. Operators create keys, but not the subjects of tokens. */
 export const MAX_BUCKETS = 200_000;
 
 export type ReservationState = "waiting" | "held" | "exhausted" | "unavailable" | "closed";
 
-/** Reservation of one request and its charges. Its fields belong to the ledger; others read `state` and `spent`. */
+/** Reservation of one request and its charges. Only the ledger writes it; other code reads `state` and `spent`. */
 export interface Reservation {
   state: ReservationState;
-  /** Charged so far, in all windows and attempts. */
+  /** Units charged so far, in all windows and attempts. */
   spent: number;
   share: Share;
   hard: number;
   soft: number;
-  /** Amount with which it may run alone, if `hard` is more than is left. */
+  /** Amount with which it may run alone if less than `hard` is left. */
   least: number;
-  /** Amount held at admission. */
+  /** Amount reserved at admission. */
   amount: number;
-  /** Part of `amount` that is not charged yet. */
+  /** Part of `amount` that is not yet charged. */
   left: number;
-  /** Units that it may cost above `amount` by its bound, not charged yet. */
+  /** Units that it may cost above `amount`, by its bound, and that are not yet charged. */
   risk: number;
-  /** Charged by finished attempts. */
+  /** Units charged by finished attempts. */
   before: number;
-  /** Part of `spent` in the present share. */
+  /** Part of `spent` in the current share. */
   spentHere: number;
-  /** A session's later usage is charged in the window in which it flows. */
+  /** True for a session: its later usage is charged in the window in which it occurs. */
   readonly isSession: boolean;
-  /** Whether a report that includes this waiting request was sent, and whether that report was answered. */
+  /** State of the first report that includes this waiting request. */
   question: "unsent" | "sent" | "answered";
-  /** Start of the wait, while it waits. */
+  /** Start of the wait. */
   since: number;
 }
 
@@ -74,63 +74,63 @@ export interface Share {
   seq: number;
   /** Sending time of the newest answered report, in elapsed time: the lease begins there. */
   renewedAt: number;
-  /** Reservations that are held. */
+  /** Number of held reservations. */
   open: number;
-  /** Units of the limit left for others by the last answer; `undefined` before the first. */
+  /** Units of the limit left for others according to the last answer; `undefined` before the first. */
   remaining: number | undefined;
   answeredAt: number;
-  /** Value in the last answered report. */
+  /** Value of `spent` in the last answered report. */
   ackedSpent: number;
   ackedReturned: number;
-  /** Reserved amount last reported to a lender. */
+  /** Reserved amount that was last reported to a lender. */
   toldReserved: number;
-  /** Id of the report under way; 0 if there is none. */
+  /** Id of the running report; 0 if there is none. */
   reportId: number;
-  /** No request is sent before this time: the last one brought nothing although units were left. */
+  /** Time before which no request is sent, since the last one granted nothing although units were left. */
   quietUntil: number;
-  /** Least of `spareOf` since `leastSince`. */
+  /** Minimum of `spareOf` since `leastSince`. */
   least: number;
   leastSince: number;
-  /** Waiting requests, first come first served. Entries that no longer wait are skipped. */
+  /** Waiting requests in order of arrival. Entries that no longer wait are skipped. */
   queue: Reservation[];
-  /** Whether it belongs to an earlier incarnation: its grant is charged in full, whatever happens. */
+  /** True if it belongs to an earlier incarnation; then its grant is charged in full in any case. */
   isClosed: boolean;
   /** Loans to other processes of this node; see `lending.ts`. */
   readonly loans: Set<Loan>;
-  /** Requests of borrowers that wait, first come first served. */
+  /** Waiting requests of borrowers, in order of arrival. */
   asks: Ask[];
 }
 
-/** Part of a share that a borrower holds, with totals as it last reported them. */
+/** Part of a share that a borrower has, with the totals of its last report. */
 export interface Loan {
   readonly borrower: object;
   readonly share: Share;
   granted: number;
   returned: number;
   spent: number;
-  /** Units that it may have spent before its next report is answered. */
+  /** Maximum units that it may have spent before its next report is answered. */
   pledge: number;
   seq: number;
-  /** Units that nothing there may come to need. */
+  /** Units that no request of the borrower can need. */
   spare: number;
-  /** Units held by requests there. */
+  /** Units held by the borrower's requests. */
   reserved: number;
-  /** Whether the borrower left the last recall unanswered, so that nobody knows how much of the loan it does not use. */
+  /** True if the borrower did not answer the last recall, so that the unused part of the loan is unknown. */
   isSilent: boolean;
 }
 
-/** Request of a borrower that waits. */
+/** Waiting request of a borrower. */
 export interface Ask {
   readonly loan: Loan;
-  /** Still to be lent, or its requests wait on. */
+  /** Units still to be lent before its requests can continue. */
   need: number;
-  /** To be lent beyond that. */
+  /** Units that it would like beyond that. */
   wish: number;
-  /** To be pledged. */
+  /** Units to be pledged. */
   held: number;
-  /** The cluster was asked to take a larger pledge. */
+  /** True once the cluster was asked to accept a larger pledge. */
   isPledging: boolean;
-  /** Other borrowers were asked for what they do not use. */
+  /** True once other borrowers were asked for their unused units. */
   isRecalled: boolean;
   isDecided: boolean;
 }
@@ -140,46 +140,46 @@ export interface Bucket {
   readonly windowMs: number;
   limit: number;
   limitRev: number;
-  /** The share that was used last. */
+  /** Share that was used last. */
   latest: Share | undefined;
   readonly shares: Map<number, Share>;
-  /** Reservations that are held, in all windows. */
+  /** Number of held reservations, in all windows. */
   open: number;
-  /** Units a millisecond that requests were admitted with, lately. */
+  /** Recent rate of admitted units, per millisecond. */
   rate: number;
   rateAt: number;
   rateUnits: number;
   /** Recent admission amount; 0 if no request was admitted for a while. */
   typical: number;
-  /** The risk of such a request. */
+  /** Recent risk of an admitted request. */
   typicalRisk: number;
   admittedAt: number;
 }
 
 /** Counters for metrics; they only grow. */
 export interface LedgerCounts {
-  /** Charged above what the request had reserved: the bound of what can be overspent (cluster reference, 7.3). */
+  /** Units charged above what requests had reserved: the bound of overspending (cluster reference, 7.3). */
   excess: number;
-  /** Spent in a window whose rows were dropped before it could be reported. Anything but 0 calls for a look. */
+  /** Units spent in a window whose rows were dropped before they were reported. Anything but 0 indicates a problem. */
   unreported: number;
   admitted: number;
   exhausted: number;
   unavailable: number;
-  /** Charged for borrowers that are gone, beyond their reported spending. */
+  /** Units charged for ended borrowers, beyond their reported spending. */
   untold: number;
 }
 
 /** Options of a ledger that has only a part of its node's allowance. */
 export interface LedgerOptions {
-  /** Whether it borrows from the node's ledger, which gets more facts with each report. */
+  /** True if it borrows from the node's ledger; then its reports contain more facts. */
   readonly borrows?: boolean;
-  /** Between two reports of what is not urgent; half a second when left out. */
+  /** Interval of reports that are not urgent, in milliseconds; the default is 500. */
   readonly reportMs?: number;
 }
 
 export interface Ledger {
   readonly node: string;
-  /** Number of this process, assigned by the cluster at its start; 0 before, when nothing can be requested. */
+  /** Number of this process, assigned by the cluster at its start; 0 before that, when nothing can be requested. */
   incarnation: number;
   readonly buckets: Map<string, Bucket>;
   /** Shares to report at once. */
@@ -187,33 +187,33 @@ export interface Ledger {
   /** Shares to report at the next interval. */
   readonly dirty: Set<Share>;
   readonly waiting: Set<Reservation>;
-  /** Waited, and are decided now. */
+  /** Reservations that waited and are now decided. */
   decided: Reservation[];
   reportedAt: number;
   lastReportId: number;
-  /** Ids of reports without an outcome yet. */
+  /** Ids of reports without a result yet. */
   readonly underWay: Set<number>;
   sweeping: Iterator<Bucket> | undefined;
-  /** Free in the buckets that the sweep has come by. */
+  /** Free units in the buckets that the current sweep has visited. */
   sweptFree: number;
-  /** Allowance that nothing used, over all buckets, when they were last swept; for a gauge. */
+  /** Unused allowance over all buckets at the last sweep, for a gauge. */
   heldUnused: number;
-  /** Since `restart`, while limits of a lower revision may be those of a restored state; undefined otherwise. */
+  /** Time of `restart`, while limits of a lower revision may be those of a restored state; `undefined` otherwise. */
   unsettledSince: number | undefined;
   readonly counts: LedgerCounts;
-  /** Milliseconds of a monotonic clock, as of the last tick; `undefined` if there is only `now`. */
+  /** Monotonic clock at the last tick, in milliseconds; `undefined` if there is only `now`. */
   elapsed: number | undefined;
-  /** How long answers take, lately. */
+  /** Recent time until an answer, in milliseconds. */
   answerMs: number;
-  /** The cluster takes pledges: every member knows them. */
+  /** True if the cluster accepts pledges, since every member knows them. */
   pledges: boolean;
-  /** A leader is known: an answer that is under way is waited for. */
+  /** True if a leader is known; then waiting requests wait for a running answer. */
   hasLeader: boolean;
   readonly borrows: boolean;
   readonly reportMs: number;
-  /** For a borrower: shares of which it has nothing left, to be reported to the lender. */
+  /** Shares of which a borrower has nothing left, to be reported to the lender. */
   forgotten: Share[];
-  /** Shares that a borrower waits for. */
+  /** Shares that borrowers wait for. */
   readonly asked: Set<Share>;
   /** Number of borrowers. */
   borrowers: number;
@@ -254,14 +254,13 @@ export function createLedger(
   };
 }
 
-/** Names that replicated rows accept: one invalid name would have whole reports refused. */
+/** Matches names that replicated rows accept; one invalid name would make a whole report refused. */
 const NAME = /^[^\u0000-\u001f\u007f]{1,512}$/;
 
 /**
- * The bucket of this name, with the newest limit that it was asked for with since `restart`; for a minute from there,
- * with the last one, since a restored state counts its revisions from before. Undefined when the ledger is full or the
- * name is none, and to be refused as `budget_unavailable` then. Not to be kept over requests: idle buckets are
- * dropped.
+ * Returns the bucket of this name, with the newest limit since `restart`. For a minute after a restart the limit of the last
+ * call counts instead, since a restored state has lower revisions. Returns `undefined` if the ledger is full or the name is
+ * invalid; refuse with `budget_unavailable` then. Do not keep the result over requests: idle buckets are dropped.
  */
 export function bucketOf(ledger: Ledger, name: string, limit: Limit): Bucket | undefined {
   const known = ledger.buckets.get(name);
@@ -293,7 +292,7 @@ function addBucket(ledger: Ledger, name: string, { windowMs, limit, limitRev }: 
   return made;
 }
 
-/** The length of the window changed: the bucket of before is kept aside, until what it spent is reported. */
+/** Replaces a bucket whose window length has changed. The old one is kept aside until its spending is reported. */
 function swapBucket(ledger: Ledger, known: Bucket, limit: Limit): Bucket | undefined {
   const aside = (windowMs: number): string => `${known.name}\u0000${windowMs}`;
   const back = ledger.buckets.get(aside(limit.windowMs));
@@ -309,14 +308,14 @@ function swapBucket(ledger: Ledger, known: Bucket, limit: Limit): Bucket | undef
 const isNewer = ({ unsettledSince }: Ledger, { limitRev }: Bucket, limit: Limit): boolean =>
   unsettledSince === undefined ? limit.limitRev > limitRev : limit.limitRev !== limitRev;
 
-/** Answers about the old limit are not valid for the new one. */
+/** Sets a new limit. Answers about the old limit are not valid for it. */
 function changeLimit(bucket: Bucket, { limit, limitRev }: Limit): void {
   bucket.limit = limit;
   bucket.limitRev = limitRev;
   for (const share of bucket.shares.values()) share.remaining = undefined;
 }
 
-/** The share of the window that `now` is in. */
+/** Returns the share of the window that contains `now`. */
 export function shareAt(bucket: Bucket, now: number): Share {
   const { latest } = bucket;
   if (latest !== undefined && now >= latest.startsAt && now < latest.endsAt) return latest;
@@ -363,7 +362,7 @@ function addShare(bucket: Bucket, window: number, now: number): Share {
   return share;
 }
 
-/** Handed to this node and not used, whether it may be used at once or not. */
+/** Returns units that were granted to this node and are not used, whether or not they may be used now. */
 export const claimOf = (share: Share): number => share.granted - share.returned - share.spent - share.reserved;
 
 export const freeOf = (share: Share): number =>
@@ -372,23 +371,23 @@ export const freeOf = (share: Share): number =>
 export const isLeased = ({ elapsed }: Ledger, { renewedAt }: Share, now: number): boolean =>
   (elapsed ?? now) - renewedAt <= LEASE_MS;
 
-/** Returns units that nothing under way may come to need. */
+/** Returns units that no running request can need. */
 export const spareOf = (share: Share): number => claimOf(share) - share.risk;
 
-/** Call after the spare amount has decreased. */
+/** Updates the minimum. Call it after the spare amount has decreased. */
 export function noteLeast(share: Share): void {
   const spare = spareOf(share);
   if (spare < share.least) share.least = spare;
 }
 
-/** Too late to report: what is charged now would be counted nowhere. */
+/** Returns true if it is too late to report the share, so that later charges to it would not be counted. */
 export const isGone = (share: Share, now: number): boolean =>
   now >= share.endsAt + KEPT_WINDOWS * share.bucket.windowMs - LAST_REPORT_MS;
 
-/** Past `then + ms`, also where the clock was set back by more than that in between. */
+/** Returns true after `then + ms`, and also if the clock was set back by more than `ms` since `then`. */
 export const isPast = (then: number, ms: number, now: number): boolean => now >= then + ms || now < then - ms;
 
-/** The bucket of this name and length of window, be it put aside or not; nothing of it changes. */
+/** Returns the bucket of this name and window length, also one that is kept aside. Changes nothing. */
 export function knownBucket(ledger: Ledger, name: string, windowMs: number): Bucket | undefined {
   const known = ledger.buckets.get(name);
   return known?.windowMs === windowMs ? known : ledger.buckets.get(`${name}\u0000${windowMs}`);

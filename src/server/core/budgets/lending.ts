@@ -1,15 +1,15 @@
 /**
- * Lending of a node's ledger to those of its other processes. A borrower is to its node what a node is to the cluster, except
- * that the node can also ask for what a borrower does not use.
+ * Lends a node's ledger to the node's other processes. A borrower is to its node what a node is to the cluster, except that the
+ * node can also recall what a borrower does not use.
  *
  * Each share that a borrower reports has a loan, with the running totals of its reports. In the node's share, loans count like
- * requests: what was spent as spent, what is pledged above it as reserved, what is lent above that as risk. So the rules for
+ * requests: their spending as spent, what is pledged above it as reserved, what is lent above that as risk. So the rules for
  * requests on one node apply to loans: all of them fit into the node's grant, what they may have spent is in the node's own
- * pledge before they may spend it, and the lease of a loan begins where the node's begins.
+ * pledge before they may spend it, and the lease of a loan begins when the node's begins.
  *
  * A borrower that needs more than is available waits: first for the cluster, while that may grant more, then for what other
- * borrowers return when the owner of the ledger recalls it. Only after that is it told that nothing is left. The pledge of a
- * borrower that is gone is charged, like that of a node that is gone. Source: cluster reference, 7.2.
+ * borrowers return when the owner of the ledger recalls it. Only then is it told that nothing is left. The pledge of an ended
+ * borrower is charged, like that of a lost node. Source: cluster reference, 7.2.
  */
 
 import { windowAt } from "./budget-windows.ts";
@@ -33,19 +33,19 @@ import type { ReportAnswer, ReportRow } from "./reporting.ts";
 import { askSoon, askWhenLow, isTold } from "./reserving.ts";
 import type { ReturnedShare, ShareName } from "./sweeping.ts";
 
-/** Borrowing process; it reports its rows in order. */
+/** Borrowing process. It reports its rows in order. */
 export interface Borrower {
   readonly loans: Map<Share, Loan>;
 }
 
-/** A row of a report that is not answered yet. */
+/** Row of a report that is not yet answered. */
 export interface LoanAsk extends Ask {
   readonly row: ReportRow;
 }
 
-/** Windows that are reported of, before the present one; earlier ones count nowhere. */
+/** Number of past windows that are still reported; spending in earlier ones is not counted. */
 const LATE_WINDOWS = 2;
-/** An age beyond any lease. */
+/** Age that is longer than any lease. */
 const NOT_LEASED = 1_000_000_000;
 
 export function openBorrower(ledger: Ledger): Borrower {
@@ -53,11 +53,11 @@ export function openBorrower(ledger: Ledger): Borrower {
   return { loans: new Map() };
 }
 
-/** Returns what is lent, and therefore charged. */
+/** Returns the lent units, which count as charged. */
 const lentOf = ({ granted, returned, spent }: Loan): number => Math.max(granted - returned, spent);
 const pledgedOf = (loan: Loan): number => Math.min(lentOf(loan), Math.max(loan.pledge, loan.spent));
 
-/** Changes a loan, and its share with it. */
+/** Changes a loan, and the totals of its share accordingly. */
 function change(loan: Loan, to: Partial<Pick<Loan, "granted" | "returned" | "spent" | "pledge">>): void {
   const { share } = loan;
   const [spent, pledged, lent] = [loan.spent, pledgedOf(loan), lentOf(loan)];
@@ -69,7 +69,7 @@ function change(loan: Loan, to: Partial<Pick<Loan, "granted" | "returned" | "spe
   noteLeast(share);
 }
 
-/** Takes a row of a borrower's report in. Its answer, or an ask: `answerOf` gives the answer once `proceed` has decided it. */
+/** Takes a row of a borrower's report. Returns its answer, or an ask, which `answerOf` answers once `proceed` has decided it. */
 export function borrow(ledger: Ledger, borrower: Borrower, row: ReportRow, now: number): ReportAnswer | LoanAsk {
   const loan = loanOf(ledger, borrower, row, now);
   if (loan === undefined) {
@@ -95,7 +95,7 @@ function loanOf(ledger: Ledger, borrower: Borrower, row: ReportRow, now: number)
   const current = windowAt(now, row.window_ms);
   if (row.w > current + 1 || row.w < current - LATE_WINDOWS) return undefined;
   const { b, window_ms: windowMs, limit, limit_rev: limitRev, want } = row;
-  // A length of window that is only reported of is not put in the place of the one in force.
+  // A row that only reports must not replace the current window length.
   const bucket =
     (want > 0 ? undefined : knownBucket(ledger, b, windowMs)) ?? bucketOf(ledger, b, { windowMs, limit, limitRev });
   if (bucket === undefined) return undefined;
@@ -132,7 +132,7 @@ function tell(ledger: Ledger, loan: Loan, row: ReportRow, now: number): void {
   const more = spent - loan.spent;
   const returned = Math.max(loan.returned, Math.min(row.ret, loan.granted - spent));
   const { pledge = Number.MAX_SAFE_INTEGER, seq = loan.seq + 1, loan: facts } = row;
-  // A larger one is for `lend` to give.
+  // Only `lend` raises the pledge.
   loan.isSilent = false;
   change(loan, { spent, returned, ...(seq > loan.seq && { pledge: Math.min(loan.pledge, pledge) }) });
   loan.seq = Math.max(loan.seq, seq);
@@ -148,11 +148,11 @@ function tell(ledger: Ledger, loan: Loan, row: ReportRow, now: number): void {
   ledger.dirty.add(share);
 }
 
-/** Requests wait for it. */
+/** Returns true if requests of the borrower wait for this ask. */
 const isWaiting = ({ row, loan }: LoanAsk): boolean => (row.need ?? 0) > 0 || floorOf(row) > pledgedOf(loan);
 const floorOf = ({ loan }: ReportRow): number => loan?.floor ?? 0;
 
-/** Gives what is here. The ask is decided when nothing waits for more. */
+/** Lends what is available. The ask is decided when no request waits for more. */
 function lend(ledger: Ledger, ask: LoanAsk, now: number): void {
   const { loan, row } = ask;
   const { share } = loan;
@@ -167,11 +167,13 @@ function lend(ledger: Ledger, ask: LoanAsk, now: number): void {
   ask.isDecided = isOver || (isBegun && ask.need === 0 && ask.held === 0);
 }
 
-/** Grants units to a borrower. Some that nobody waits for are left for others; a shortfall beyond that is recalled. */
+/**
+ * Grants units to a borrower. Leaves part of the units that no request waits for to others; a shortfall beyond that is recalled.
+ */
 function grant(ledger: Ledger, ask: LoanAsk): void {
   const { loan } = ask;
   const { granted, returned, spent } = loan;
-  // Spending above the loan is charged to the node already.
+  // Spending above the loan is already charged to the node.
   const catchUp = Math.min(ask.need + ask.wish, Math.max(0, spent - (granted - returned)));
   const spare = Math.max(0, spareOf(loan.share));
   const needed = Math.max(0, ask.need - catchUp);
@@ -180,7 +182,7 @@ function grant(ledger: Ledger, ask: LoanAsk): void {
   const wish = need < needed ? 0 : Math.min(wished, partOf(spare - need, ledger.borrowers));
   ask.need = needed - need;
   ask.wish = wished - wish;
-  // Counts as spare until the borrower reports its use: others that wait behind it may still get it.
+  // These units count as spare until the borrower reports their use: others that wait behind it may still get them.
   if (ask.need > 0) loan.spare += need;
   if (catchUp + need + wish > 0) change(loan, { granted: granted + catchUp + need + wish });
 }
@@ -195,8 +197,8 @@ function pledge({ loan, row }: LoanAsk): void {
 }
 
 /**
- * Continues with everything that waits. Call it when the ledger, or what borrowers have, has changed. Returns the shares to
- * recall from other borrowers; `recalled` follows.
+ * Continues all waiting asks. Call it when the ledger or the borrowers' holdings have changed. Returns the shares to recall from
+ * other borrowers; call `markRecalled` after that.
  */
 export function proceed(ledger: Ledger, now: number): ReadonlySet<Share> {
   const toRecall = new Set<Share>();
@@ -214,11 +216,11 @@ export function proceed(ledger: Ledger, now: number): ReadonlySet<Share> {
   return toRecall;
 }
 
-/** An answer of the cluster is under way, or will be. */
+/** Returns true if an answer of the cluster is on its way or will be requested. */
 const isAsked = ({ hasLeader, urgent }: Ledger, share: Share): boolean =>
   hasLeader && (share.reportId !== 0 || urgent.has(share));
 
-/** The cluster can grant no more at the moment. */
+/** Takes the next step for an ask when the cluster currently grants no more. */
 function goOn(ledger: Ledger, ask: LoanAsk, now: number, toRecall: Set<Share>): void {
   const { share } = ask.loan;
   if (ask.need === 0 && !ask.isPledging) {
@@ -228,7 +230,7 @@ function goOn(ledger: Ledger, ask: LoanAsk, now: number, toRecall: Set<Share>): 
   else toRecall.add(share);
 }
 
-/** Returns the borrowers to recall from. */
+/** Returns the borrowers to recall units from. */
 export function lenders(share: Share): ReadonlySet<Borrower> {
   const found = new Set<Borrower>();
   for (const loan of share.loans) if (lentOf(loan) > loan.spent) found.add(loan.borrower as Borrower);
@@ -241,7 +243,9 @@ export const nameOfShare = ({ bucket, window }: Share): ShareName => ({
   window_ms: bucket.windowMs,
 });
 
-/** Takes a borrower's answer to a recall: what it returns, `undefined` if it holds nothing, "silent" if it did not answer in time. */
+/**
+ * Takes a borrower's answer to a recall: what it returns, `undefined` if it has nothing, "silent" if it did not answer in time.
+ */
 export function gaveBack(borrower: Borrower, share: Share, given: ReturnedShare | "silent" | undefined): void {
   const loan = borrower.loans.get(share);
   if (loan === undefined) return;
@@ -252,7 +256,7 @@ export function gaveBack(borrower: Borrower, share: Share, given: ReturnedShare 
   change(loan, { spent, returned: Math.max(loan.returned, Math.min(wholeUnits(given.ret), loan.granted - spent)) });
 }
 
-/** Notes that everything that waits was recalled from the others; `proceed` then decides. */
+/** Marks asks whose shares were recalled from the other borrowers; `proceed` then decides them. */
 export function markRecalled(asks: Iterable<Ask>): void {
   for (const ask of asks) ask.isRecalled = true;
 }
@@ -270,7 +274,7 @@ export function answerOf(ledger: Ledger, ask: LoanAsk, now: number): ReportAnswe
     ask.isRecalled && isTold(share, now) && isLeased(ledger, share, now) && !isReturnPossible(share, loan.borrower);
   return {
     ...{ b: row.b, w: row.w, window_ms: row.window_ms, granted: loan.granted, returned: loan.returned },
-    // Reporting that nothing is left refuses the waiting requests.
+    // Reporting 0 would make the borrower refuse its waiting requests.
     remaining: need === 0 || isSure ? left : Math.max(1, left),
     pledge: pledgedOf(loan),
     age: Math.min(NOT_LEASED, Math.max(0, (ledger.elapsed ?? now) - share.renewedAt)),
@@ -280,7 +284,7 @@ export function answerOf(ledger: Ledger, ask: LoanAsk, now: number): ReportAnswe
 const isReturnPossible = (share: Share, asking: object): boolean =>
   [...share.loans].some((loan) => loan.borrower !== asking && loan.isSilent && lentOf(loan) > loan.spent);
 
-/** Ends a loan whose window has ended; nothing more is reported for it. */
+/** Ends a loan whose window has ended and which is not reported any more. */
 export function endLoan(ledger: Ledger, borrower: Borrower, { b, w, window_ms }: ShareName): void {
   const share = knownBucket(ledger, b, window_ms)?.shares.get(w);
   const loan = share && borrower.loans.get(share);
@@ -289,7 +293,7 @@ export function endLoan(ledger: Ledger, borrower: Borrower, { b, w, window_ms }:
   remove(ledger, borrower, loan);
 }
 
-/** Ends a borrower: what it may have spent is charged. */
+/** Ends a borrower and charges what it may have spent. */
 export function endBorrower(ledger: Ledger, borrower: Borrower): void {
   ledger.borrowers -= 1;
   for (const loan of borrower.loans.values()) {
@@ -300,7 +304,7 @@ export function endBorrower(ledger: Ledger, borrower: Borrower): void {
   }
 }
 
-/** Call after `restart`: borrowers start again too, with the same incarnation number. */
+/** Drops the loans of a borrower. Call it after `restart`: borrowers start again too, with the same incarnation number. */
 export function forgetLoans(ledger: Ledger, borrower: Borrower): void {
   for (const loan of borrower.loans.values()) remove(ledger, borrower, loan);
 }

@@ -1,10 +1,10 @@
-/** How fast a bucket is used, and how much of it is to be had at a time. Times as in `ledger.ts`. */
+/** Rate at which a bucket is used, and amounts to request and pledge at a time. Times as in `ledger.ts`. */
 
 import type { Bucket, Ledger } from "./ledger.ts";
 
-/** A chunk: what the node admits in this time at its present rate, or in several times of what an answer takes. */
+/** Time whose usage one chunk covers at the current rate, in milliseconds; longer if answers are slow. */
 const CHUNK_MS = 2_000;
-/** A pledge reaches so far ahead, or several times of what an answer takes. */
+/** Time whose usage a pledge covers in advance, in milliseconds; longer if answers are slow. */
 const AHEAD_MS = 500;
 const ANSWERS_AHEAD = 4;
 const MAX_AHEAD_MS = 8_000;
@@ -12,7 +12,7 @@ const MAX_AHEAD_MS = 8_000;
 const RATE_MS = 500;
 const RATE_MEMORY_MS = 1_000;
 
-/** Notes that a request was admitted with this many units, and may cost `risk` more. */
+/** Notes that a request was admitted with `units`, and may cost `risk` more. */
 export function noteAdmitted(
   bucket: Bucket,
   { units, risk }: { readonly units: number; readonly risk: number },
@@ -24,12 +24,12 @@ export function noteAdmitted(
   noteRate(bucket, units, now);
 }
 
-/** Notes that `units` were admitted; 0: that time went by. */
+/** Notes admitted units; 0 only updates the rate as time passes. */
 export function noteRate(bucket: Bucket, units: number, now: number): void {
   bucket.rateUnits += units;
   const elapsed = now - bucket.rateAt;
   if (elapsed >= 0 && elapsed < RATE_MS) return;
-  // The first interval and one in which the clock was set have no useful length.
+  // The first interval, and one in which the clock was set, have no usable length.
   const isKnown = elapsed > 0 && elapsed < Number.POSITIVE_INFINITY;
   if (isKnown) bucket.rate += (bucket.rateUnits / elapsed - bucket.rate) * Math.min(1, elapsed / RATE_MEMORY_MS);
   bucket.rateAt = now;
@@ -39,19 +39,19 @@ export function noteRate(bucket: Bucket, units: number, now: number): void {
 const aheadMs = (ledger: Ledger, least: number): number =>
   Math.min(MAX_AHEAD_MS, Math.max(least, ANSWERS_AHEAD * ledger.answerMs));
 
-/** Returns how much to request from the cluster at a time. */
+/** Returns the units to request from the cluster at a time. */
 export const chunkOf = (ledger: Ledger, bucket: Bucket): number =>
   bucket.rate === 0 ? 0 : Math.floor(usedIn(bucket, aheadMs(ledger, CHUNK_MS)));
 
 /**
- * Returns how much to request beyond that, for two more requests at a time than now; a small part of the limit, which others
- * need too.
+ * Returns the units to request beyond that, for the risks of two more concurrent requests; at most a small part of the limit,
+ * since other nodes need it too.
  */
 export const risksOf = ({ rate, limit, typicalRisk }: Bucket): number =>
   rate === 0 ? 0 : Math.floor(Math.min(2 * typicalRisk, limit / 16));
 
-/** Returns how much to pledge beyond what is held. */
+/** Returns the units to pledge beyond what is reserved. */
 export const aheadOf = (ledger: Ledger, bucket: Bucket): number => Math.ceil(usedIn(bucket, aheadMs(ledger, AHEAD_MS)));
 
-/** A request like those before it is not to wait, be they ever so few. */
+/** Returns the expected usage in a period; at least two typical requests, so that a rare request need not wait. */
 const usedIn = ({ rate, typical }: Bucket, ms: number): number => Math.max(rate * ms, 2 * typical);

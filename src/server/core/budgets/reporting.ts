@@ -1,11 +1,11 @@
 /**
  * Reports of spending, requests for more units, and their answers.
  *
- * A report contains running totals of this incarnation, never differences, so lost, repeated or late ones do no harm. A share
- * is in at most one report under way, and so has at most one request outstanding. A grant is reported as the total ever
- * granted, so the next answer repairs a lost one. Only `want` is not a total: the sender of a report must resend it under the
- * same command sequence until its outcome is known. Otherwise a grant may be made twice, which blocks units until they are
- * returned but never hands out too many. Source: cluster reference, 7.2.
+ * A report contains running totals of this incarnation, never differences, so lost, repeated or late reports do no harm. A share
+ * is in at most one running report, and so has at most one outstanding request. A grant is reported as the total ever granted,
+ * so the next answer repairs a lost one. Only `want` is not a total: the sender of a report must resend it under the same
+ * command sequence until its outcome is known. Otherwise a grant may be made twice, which blocks units until they are returned
+ * but never hands out too many. Source: cluster reference, 7.2.
  */
 
 import { windowAt } from "./budget-windows.ts";
@@ -24,18 +24,18 @@ import {
 } from "./reserving.ts";
 
 const MAX_ROWS = 500;
-/** Maximum length of a report as JSON, in characters; a row has at most `ROW_LENGTH` beside its name. */
+/** Maximum length of a report as JSON, in characters. `ROW_LENGTH` is the maximum of a row without its name. */
 const MAX_LENGTH = 65_536;
 const ROW_LENGTH = 200;
-/** While a lost one is waited for, others still get through. */
+/** Maximum number of running reports, so that others get through while a lost one is waited for. */
 const MAX_REPORTS_UNDER_WAY = 4;
-/** Answers that take longer are believed sooner than those that take less. */
+/** Weights of a new answer time in the moving average, if it is longer or shorter than the average. */
 const RISING = 1 / 2;
 const FALLING = 1 / 16;
-/** Pause after an answer that granted nothing although units were left: the clock here is behind the leader's. */
+/** Pause after an answer that granted nothing although units were left, since the clock here is behind the leader's. */
 const QUIET_MS = 50;
 
-/** A row of the command `usage.report`. */
+/** Row of the command `usage.report`. */
 export interface ReportRow {
   readonly b: string;
   readonly w: number;
@@ -44,22 +44,22 @@ export interface ReportRow {
   readonly limit_rev: number;
   readonly spent: number;
   readonly want: number;
-  /** Part of `want` for which requests are waiting now; absent if there are none. */
+  /** Part of `want` that waiting requests need; absent if none wait. */
   readonly need?: number;
   readonly ret: number;
-  /** Total that `spent` will not exceed before a later report is answered; absent if some members do not know it. */
+  /** Maximum of `spent` before a later report is answered; absent if some members do not know this field. */
   readonly pledge?: number;
   /** Sequence number of this bucket's reports; sent with `pledge`. */
   readonly seq?: number;
-  /** Sent only to a lender. */
+  /** Facts for a lender; absent in reports to the cluster. */
   readonly loan?: LoanFacts;
 }
 
-/** Facts about a share that only a lender gets. */
+/** Facts about a share that only a lender receives. */
 export interface LoanFacts {
-  /** Units that nothing here may come to need. */
+  /** Units that no request of this process can need. */
   readonly spare: number;
-  /** Held by requests under way, above their charges. */
+  /** Units held by running requests, above their charges. */
   readonly reserved: number;
   /** Recent admission amount of requests. */
   readonly typical: number;
@@ -67,13 +67,13 @@ export interface LoanFacts {
   readonly floor: number;
 }
 
-/** Fields of the command `usage.report`, and what the ledger needs when it is answered. */
+/** Fields of the command `usage.report`, and what the ledger needs when the report is answered. */
 export interface Report {
   readonly node: string;
   readonly inc: number;
   readonly rows: readonly ReportRow[];
   readonly id: number;
-  /** In elapsed time: the lease of what it renews begins here. */
+  /** Sending time, in elapsed time; leases that it renews begin then. */
   readonly sentAt: number;
   readonly shares: readonly Share[];
 }
@@ -85,15 +85,15 @@ export interface ReportAnswer {
   readonly window_ms: number;
   readonly granted: number;
   readonly remaining: number;
-  /** Units returned or taken back; only if a pledge was reported. */
+  /** Units returned or taken back; present only if a pledge was reported. */
   readonly returned?: number;
-  /** From a lender, which may pledge less than requested. */
+  /** Pledge accepted by a lender, which may be less than requested. */
   readonly pledge?: number;
-  /** From a lender: time since its own lease began, in milliseconds. */
+  /** Time since the lender's own lease began, in milliseconds; sent only by a lender. */
   readonly age?: number;
 }
 
-/** Makes spending due for a report at once, and also what requests hold if a lender needs to know. */
+/** Makes all spending due for a report now, and for a lender also what requests hold. */
 export function reportSoon(ledger: Ledger): void {
   ledger.reportedAt = Number.NEGATIVE_INFINITY;
   if (!ledger.borrows) return;
@@ -105,8 +105,8 @@ export function reportSoon(ledger: Ledger): void {
 }
 
 /**
- * Returns the next report to send, or `undefined`. Call it until it returns `undefined`: at every tick, and as soon as
- * `isAsking`. Each report must be passed to `answered` or `lost`.
+ * Returns the next report to send, or `undefined` if none is due. Call it until it returns `undefined`: at every tick, and as
+ * soon as `isAsking`. Each report must be passed to `answered` or `lost`.
  */
 export function takeReport(ledger: Ledger, now: number): Report | undefined {
   if (ledger.incarnation === 0 || ledger.underWay.size >= MAX_REPORTS_UNDER_WAY) return undefined;
@@ -139,7 +139,7 @@ export function takeReport(ledger: Ledger, now: number): Report | undefined {
   return { node, inc, rows, id, sentAt: elapsed ?? now, shares };
 }
 
-/** Returns whether something waits or runs low, so that `takeReport` has a report before its interval is over. */
+/** Returns true if a request waits or units run low, so that `takeReport` has a report before the interval ends. */
 export const isAsking = (ledger: Ledger): boolean =>
   ledger.urgent.size > 0 && ledger.incarnation !== 0 && ledger.underWay.size < MAX_REPORTS_UNDER_WAY;
 
@@ -173,7 +173,10 @@ function factsOf(share: Share): LoanFacts {
   };
 }
 
-/** A smaller pledge is effective at once, since it may be known before its answer arrives; a larger one with its answer. */
+/**
+ * Returns the pledge to report. A smaller pledge takes effect now, since the cluster may apply it before the answer arrives; a
+ * larger one takes effect with its answer.
+ */
 function pledged(ledger: Ledger, share: Share, now: number): Pick<ReportRow, "pledge" | "seq"> {
   const pledge = pledgeOf(ledger, share, now);
   share.pledged = Math.min(share.pledged, pledge);
@@ -182,8 +185,8 @@ function pledged(ledger: Ledger, share: Share, now: number): Pick<ReportRow, "pl
 }
 
 /**
- * Takes the answer to a report. `logNow`: log time as last seen here, which tells a clock that runs ahead from an exhausted
- * budget. A repeated answer, or one to an earlier incarnation, changes nothing; one without rows (a repeated command whose
+ * Takes the answer to a report. `logNow` is the last known log time, and distinguishes a clock that runs ahead from an exhausted
+ * budget. A repeated answer, or one to an earlier incarnation, changes nothing. An answer without rows (a repeated command whose
  * answer was too long to be remembered) counts as `lost`.
  */
 export function answered(
@@ -223,7 +226,7 @@ function settleRow(
 ): void {
   share.reportId = 0;
   share.pledged = answer.pledge ?? row.pledge ?? Number.POSITIVE_INFINITY;
-  // Less than was granted before: the row was passed over, as of a window too far from the leader's.
+  // A grant below the previous one means that the row was skipped, for example because its window is too far from the leader's.
   if (answer.granted >= share.granted) {
     share.ackedSpent = Math.max(share.ackedSpent, row.spent);
     share.ackedReturned = row.ret;
@@ -241,9 +244,9 @@ function settleRow(
 }
 
 /**
- * Gives up a report: it is unknown whether it was applied, and it is not resent. Its totals are in the next one. A later answer
- * is still useful. A refused report is lost too; after a refusal for a stale incarnation or an unknown member, the node starts
- * again and calls `restart`.
+ * Gives up a report that may or may not have been applied, and is not resent. The next report contains its totals; a later
+ * answer is still used. A refused report counts as lost too; if it was refused for a stale incarnation or an unknown member, the
+ * node starts again and calls `restart`.
  */
 export function lost(ledger: Ledger, report: Report, now: number): void {
   finish(ledger, report, now);
@@ -262,8 +265,8 @@ function finish(ledger: Ledger, report: Report, now: number): void {
 
 /**
  * Restarts with a new incarnation number: the process started, the state was replaced, or its reports are refused as stale.
- * What it had pledged is charged there and not used any more; it pays for what is reserved from it. Waiting requests keep
- * waiting. Revisions of limits are forgotten, since those of a restored state are lower.
+ * Earlier pledges are charged by the cluster and not used any more, except for what is reserved from them. Waiting requests
+ * continue to wait. Revisions of limits are forgotten, since those of a restored state are lower.
  */
 export function restart(ledger: Ledger, incarnation: number, now: number): void {
   ledger.incarnation = incarnation;
@@ -278,8 +281,8 @@ export function restart(ledger: Ledger, incarnation: number, now: number): void 
     bucket.limitRev = 0;
     for (const share of closed) {
       share.isClosed = true;
-      // No more of the grant is charged than was pledged. Usage above that, of requests that cost more than they had reserved,
-      // is charged to nobody.
+      // At most the pledge is charged of the grant. Usage above it, of requests that cost more than they had reserved, is
+      // charged to nobody.
       share.granted = Math.min(share.granted, share.returned + share.pledged);
       share.pledged = Number.POSITIVE_INFINITY;
       const paid = Math.max(share.ackedSpent, share.granted - share.returned);

@@ -1,20 +1,20 @@
 /**
- * Admission before a request: reserves what it may cost, lets it wait for an answer of the leader, or refuses it.
+ * Admission of a request: reserves what it may cost, lets it wait for an answer of the leader, or refuses it.
  *
- * A refusal relies on an answer that is at most half a second old: `exhausted` means that what was left of the limit then,
- * together with what is or will be free here, is less than the request needs. Every other refusal is `unavailable`. Later
- * requests wait behind earlier ones, so that small requests do not starve a large one; none waits longer than `WAIT_MS` for an
- * answer, or `MAX_WAIT_MS` while one is under way.
+ * A refusal relies on an answer that is at most half a second old: `exhausted` means that the units left of the limit then,
+ * together with what is or will be free here, are less than the request needs. Every other refusal is `unavailable`. Later
+ * requests wait behind earlier ones, so that small requests do not starve a large one. No request waits longer than `WAIT_MS`
+ * for an answer, or `MAX_WAIT_MS` while answers keep arriving.
  *
  * The bound: a request reserves its bound, or the recent cost of similar requests (an estimate, while more than a fifth of the
- * limit is left); what it may cost above that is a risk. Every admitted request fits, by its bound, beside all risks of this
- * node into the node's grant, and all grants fit into the limit. So the charges of a window are at most the limit, plus:
- * - for a request without a bound, its cost above 16,384 tokens of output; and for one that ran alone with less, because that
- *   was all that was left, its cost above that: one at a time in each process of the data plane
- * - for sessions, the cost of answers under way when the bucket was overdrawn
- * - for requests under way on a node that died or is silent for a minute, or in a process of it that died, their risks
- * Requests that state their output are bounded by it, on any number of nodes. Source: cluster reference, 7.2 rules 2 and 3,
- * 7.3; decisions, sections 2 and 8.
+ * limit is left); what it may cost above that is a risk. Every admitted request fits, by its bound and with all risks of this
+ * node, into the node's grant, and all grants fit into the limit. So the charges of a window are at most the limit, plus:
+ * - for a request without a bound, its cost above 16,384 tokens of output; and for one that ran alone with less, because only
+ *   that was left, its cost above that: one at a time in each process of the data plane
+ * - for sessions, the cost of running answers when the bucket was overdrawn
+ * - for running requests on a node that died or is silent for a minute, or in a process of it that died, their risks
+ * Requests that state their output are bounded by it, on any number of nodes. Source: cluster reference, 7.2 rules 2 and 3, 7.3;
+ * decisions, sections 2 and 8.
  */
 
 import { secondsUntil } from "./budget-windows.ts";
@@ -38,25 +38,25 @@ import { aheadOf, chunkOf, noteAdmitted, risksOf } from "./rates.ts";
 
 export const WAIT_MS = 250;
 /**
- * Maximum wait while answers keep arriving and leave something: the leader is then reachable, but a small limit is granted a
- * unit or two at a time, each with a commit.
+ * Maximum wait while answers keep arriving and units are left, in milliseconds: the leader is then reachable, but grants a small
+ * limit one or two units at a time, each with a commit.
  */
 export const MAX_WAIT_MS = 2_000;
-/** How long an answer's word on what is left is taken to refuse by. */
+/** Maximum age of an answer that a refusal may rely on, in milliseconds. */
 const TOLD_MS = 500;
-/** More than a node admits at a time: further ones are refused as unavailable. */
+/** Maximum number of waiting requests; further ones are refused as unavailable. */
 const MAX_WAITING = 10_000;
 /** Fraction of the limit below which a request reserves its bound instead of its probable cost. */
 const TIGHT = 1 / 5;
 
 export interface ReserveOptions {
-  /** A WebSocket session: what it uses later is charged in the window in which it does. */
+  /** True for a WebSocket session: its later usage is charged in the window in which it occurs. */
   readonly isSession?: boolean;
 }
 
 /**
- * Reserves units. If the state is `held`, also after `waiting`, one of `settle`, `abort` and `release` must follow.
- * `takeDecided` returns reservations that waited.
+ * Reserves units. If the state is `held`, now or after `waiting`, call one of `settle`, `abort` and `release`. `takeDecided`
+ * returns reservations that waited.
  */
 export function reserve(
   ledger: Ledger,
@@ -95,16 +95,16 @@ export function reserve(
   return reservation;
 }
 
-/** Returns whether little is left as far as this node knows; before the first answer it knows nothing. */
+/** Returns true if little is left as far as this node knows; before the first answer it knows nothing. */
 const isTight = (share: Share): boolean =>
   share.remaining !== undefined && roomOf(share, share.remaining) <= TIGHT * share.bucket.limit;
 
-/** Returns the amount to hold: the bound if little is left. */
+/** Returns the amount to reserve: the bound if little is left. */
 const amountOf = ({ share, hard, soft }: Reservation): number => (isTight(share) ? hard : soft);
 
 /**
- * Returns the units that requests here may get, given that the leader reported `remaining`. That excludes everything that this
- * node spent, including spending above its grant, for which the claim is negative: catching up takes nothing of it.
+ * Returns the units that requests here can get if the leader reported `remaining`. Spending of this node above its grant, which
+ * makes the claim negative, is already excluded from `remaining` and is not subtracted again.
  */
 function roomOf(share: Share, remaining: number): number {
   const overdrawn = Math.max(0, share.ackedSpent - (share.granted - share.returned));
@@ -137,16 +137,14 @@ function hold(ledger: Ledger, reservation: Reservation, now: number): boolean {
   return true;
 }
 
-/**
- * Returns whether a request without a bound may run alone: nothing else is under way here, and everything that is left is here.
- */
+/** Returns true if a request without a bound may run alone: no other request is running here, and all that is left is here. */
 const mayGoAlone = ({ share, hard, least }: Reservation, now: number): boolean =>
   least < hard && share.open === 0 && freeOf(share) >= least && isTold(share, now) && share.remaining === 0;
 
 /**
- * Returns whether the budget certainly has no room for the request. A worker process relies only on the answer to a report
- * that included this very request: since an earlier answer, other processes of its node may have released units, and asking
- * the node costs no commit.
+ * Returns true if the budget certainly has no room for the request. A worker process relies only on the answer to a report that
+ * included this request: since an earlier answer, other processes of its node may have released units, and asking the node costs
+ * no commit.
  */
 function isExhausted(ledger: Ledger, { share, hard, least, question }: Reservation, now: number): boolean {
   if (least > share.bucket.limit && least > freeOf(share)) return true;
@@ -163,7 +161,7 @@ function refuse(ledger: Ledger, reservation: Reservation, as: "exhausted" | "una
   ledger.counts[as] += 1;
 }
 
-/** Ends waits, in their order, as far as what is free and what is known allow. To be called when either changed. */
+/** Decides waiting requests in their order, as far as free units and known answers allow. Call it when either changed. */
 export function decideQueue(ledger: Ledger, share: Share, now: number): void {
   if (now >= share.endsAt || now < share.startsAt || share.isClosed) {
     moveQueue(ledger, share, now);
@@ -186,7 +184,7 @@ export function decideQueue(ledger: Ledger, share: Share, now: number): void {
   if (queue.length > 0) askSoon(ledger, share, now);
 }
 
-/** Ends waits that have timed out, and moves those whose window has ended into the next. */
+/** Ends waits that have timed out, and moves those whose window has ended to the next. */
 export function endWaits(ledger: Ledger, now: number): void {
   let share: Share | undefined;
   for (const waiting of ledger.waiting) {
@@ -204,13 +202,16 @@ export function endWaits(ledger: Ledger, now: number): void {
 
 function isWaitOver(ledger: Ledger, { since, share }: Reservation, now: number): boolean {
   if (isPast(since, MAX_WAIT_MS, now)) return true;
-  // A question is under way and the leader seems reachable, so the machine is only busy.
+  // A request for units is on its way and the leader seems reachable, so the machine is only busy.
   if (ledger.hasLeader && (share.reportId !== 0 || ledger.urgent.has(share))) return false;
   const from = share.remaining === undefined ? since : Math.max(since, share.answeredAt);
   return isPast(from, WAIT_MS, now);
 }
 
-/** A request that was not admitted yet is charged to the window of its admission. It goes before later ones. */
+/**
+ * Moves waiting requests to the current window, since a request is charged to the window of its admission. They go before later
+ * ones.
+ */
 function moveQueue(ledger: Ledger, from: Share, now: number): void {
   if (from.queue.length === 0) return;
   const share = shareAt(from.bucket, now);
@@ -225,7 +226,7 @@ export function askSoon(ledger: Ledger, share: Share, now: number): void {
   if (share.reportId === 0 && now >= share.quietUntil) ledger.urgent.add(share);
 }
 
-/** Asks before the share runs dry, so that in the steady state no request waits. */
+/** Requests units before the share is empty, so that normally no request waits. */
 export function askWhenLow(ledger: Ledger, share: Share, now: number): void {
   const mayClaim = !(isTold(share, now) && share.remaining === 0);
   if ((mayClaim && isClaimLow(ledger, share)) || isPledgeLow(ledger, share)) askSoon(ledger, share, now);
@@ -234,13 +235,13 @@ export function askWhenLow(ledger: Ledger, share: Share, now: number): void {
 const isClaimLow = (ledger: Ledger, share: Share): boolean =>
   spareOf(share) < Math.max(LOW_WATERMARK * chunkOf(ledger, share.bucket), risksOf(share.bucket) / 2);
 
-/** Returns whether there is more than is pledged, and the pledge will soon be used. */
+/** Returns true if the pledge will soon be used up although more is granted. */
 function isPledgeLow(ledger: Ledger, share: Share): boolean {
   const free = freeOf(share);
   return free < aheadOf(ledger, share.bucket) / 2 && free < claimOf(share);
 }
 
-/** Sums what waiting requests will hold, what they may cost with everything under way, and what borrowers wish beyond that. */
+/** Sums what waiting requests will hold, their bounds plus all current risks, and what borrowers wish beyond that. */
 function waitingIn(share: Share): { readonly held: number; readonly bounds: number; readonly wished: number } {
   let held = 0;
   let bounds = share.risk;
@@ -260,31 +261,31 @@ function waitingIn(share: Share): { readonly held: number; readonly bounds: numb
 
 export const heldByWaiting = (share: Share): number => waitingIn(share).held;
 
-/** Notes that the report that is taken now includes all waiting requests. */
+/** Notes that the report that is now created includes all waiting requests. */
 export function noteAsked({ queue }: Share): void {
   for (const next of queue) if (next.question === "unsent") next.question = "sent";
 }
 
-/** Notes that the answer to that report came; requests that joined the queue since are not part of it. */
+/** Notes that the answer to that report arrived; requests that joined the queue since are not part of it. */
 export function noteAnswered({ queue }: Share): void {
   for (const next of queue) if (next.question === "sent") next.question = "answered";
 }
 
-/** Notes that the report was lost, so that its requests are in the next one. */
+/** Notes that the report was lost, so that its requests go into the next one. */
 export function noteUnanswered({ queue }: Share): void {
   for (const next of queue) if (next.question === "sent") next.question = "unsent";
 }
 
-/** Returns what is missing here for waiting requests, by their bounds and with all risks. */
+/** Returns the units missing here for waiting requests, by their bounds and with all risks. */
 const shortOf = (share: Share): number => waitingIn(share).bounds - claimOf(share);
 
-/** Returns what waiting requests need above what is free, to be granted before any chunk for later use. */
+/** Returns what waiting requests need above the claim. It is granted before any chunk for later use. */
 export function needOf(share: Share, now: number): number {
   if (now >= share.endsAt || share.isClosed || share.queue.length + share.asks.length === 0) return 0;
   return Math.min(wholeUnits(shortOf(share)), share.bucket.limit);
 }
 
-/** How much to ask for: what waits, and a chunk beyond it. */
+/** Returns how much to request: what waiting requests need, plus a chunk. */
 export function wantOf(ledger: Ledger, share: Share, now: number): number {
   if (now >= share.endsAt || share.isClosed) return 0;
   const mayGetMore = !(isTold(share, now) && share.remaining === 0);
@@ -294,8 +295,8 @@ export function wantOf(ledger: Ledger, share: Share, now: number): number {
 }
 
 /**
- * Returns what this process may have spent before its next answer: what it spent and holds, what waits, and a little ahead of
- * that.
+ * Returns the maximum that this process may spend before its next answer: spent and reserved units, what waits, and a small
+ * advance.
  */
 export function pledgeOf(ledger: Ledger, share: Share, now: number): number {
   const used = share.spent + share.reserved;
@@ -313,11 +314,11 @@ export function takeDecided(ledger: Ledger): readonly Reservation[] {
 export interface BudgetRefusal {
   readonly code: "budget_exhausted" | "budget_unavailable";
   readonly retryAfterSeconds: number;
-  /** Units that the request would have had to hold. `undefined` for `budget_unavailable`. */
+  /** Units that the request would have had to reserve; `undefined` for `budget_unavailable`. */
   readonly needed?: number;
-  /** Units that were left for it, beside what requests under way may still cost. */
+  /** Units that were left for it, after what running requests may still cost. */
   readonly left?: number;
-  /** The request does not bound its output, so that what it needs is a guess of the most. */
+  /** True if the request does not bound its output, so that the required amount is an estimated maximum. */
   readonly isUnbounded?: boolean;
 }
 

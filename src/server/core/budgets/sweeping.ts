@@ -1,10 +1,10 @@
 /**
- * Effects of time on a ledger: waits end, unused allowance is returned, windows that have ended are forgotten.
+ * Effects of time on a ledger: waits end, unused allowance is returned, ended windows are dropped.
  *
- * Units unused for five seconds are returned, down to where more would be requested at once. They are first removed from the
- * node's own view and never used again, even if the report is lost. Buckets are visited in slices, so that a tick costs the
- * same with a hundred thousand of them. A bucket in use requests its next window before that begins, and renews its leases in
- * time. Source: cluster reference, 7.2 rule 6; decisions, section 8 (leases).
+ * Units unused for five seconds are returned, except as many as would be requested again at once. They are first removed from
+ * the node's own view and never used again, even if the report is lost. Buckets are visited in slices, so that a tick costs the
+ * same with 100,000 of them. A bucket in use requests its next window before that begins, and renews its leases in time. Source:
+ * cluster reference, 7.2 rule 6; decisions, section 8 (leases).
  */
 
 import {
@@ -24,18 +24,21 @@ import { chunkOf, noteRate, risksOf } from "./rates.ts";
 import { askWhenLow, endWaits } from "./reserving.ts";
 
 export const UNUSED_MS = 5_000;
-/** How often `tick` is to be called; a wait ends with at most this delay. */
+/** Interval at which to call `tick`, in milliseconds; a wait ends with at most this delay. */
 export const TICK_MS = 50;
-/** A hundred thousand buckets are gone through in five seconds. */
+/** Number of buckets visited per tick: 100,000 buckets take five seconds. */
 const SLICE = 1_000;
-/** Longer than it takes to compile what a restored state configures, and than most requests of before take to arrive. */
+/**
+ * Time after a restart in which limits of lower revisions are accepted, in milliseconds. Longer than compiling a restored
+ * configuration takes, and than most requests under an earlier one.
+ */
 const SETTLING_MS = 60_000;
 /** Interval of renewal, in milliseconds; several times within a lease. */
 const RENEW_MS = 15_000;
 /** Time before a window begins at which its share is requested, in milliseconds; half of a short window. */
 const PREPARE_MS = 2_000;
 
-/** `elapsed`: milliseconds of a monotonic clock; absent if there is only `now`. */
+/** Advances the ledger. `elapsed` is a monotonic clock in milliseconds; absent if there is only `now`. */
 export function tick(ledger: Ledger, now: number, elapsed?: number): void {
   ledger.elapsed = elapsed;
   endWaits(ledger, now);
@@ -69,7 +72,7 @@ function sweepBucket(ledger: Ledger, bucket: Bucket, now: number): void {
   if (bucket.shares.size === 0 && bucket.open === 0) ledger.buckets.delete(keyOf(ledger, bucket));
 }
 
-/** A bucket that was put aside is stored under another key than its name. */
+/** Returns the key of a bucket in the map, which differs from its name if it is kept aside. */
 const keyOf = (ledger: Ledger, bucket: Bucket): string =>
   ledger.buckets.get(bucket.name) === bucket ? bucket.name : `${bucket.name}\u0000${bucket.windowMs}`;
 
@@ -99,7 +102,7 @@ function giveBack(ledger: Ledger, share: Share, now: number): void {
   share.leastSince = now;
 }
 
-/** Shares without reports would be taken back. */
+/** Makes a report due that renews the lease. Shares without reports would be taken back. */
 function renew(ledger: Ledger, share: Share, now: number): void {
   const isHeld = claimOf(share) + share.reserved > 0;
   const isOld = isPast(share.renewedAt, RENEW_MS, ledger.elapsed ?? now);
@@ -115,8 +118,8 @@ function prepare(ledger: Ledger, bucket: Bucket, now: number): void {
 }
 
 /**
- * Ends the ledger: everything that is not reserved is returned for others to spend, and all spending is due for a report.
- * Nothing may be reserved after this.
+ * Ends the ledger: returns all units that are not reserved, and makes all spending due for a report. Nothing may be reserved
+ * after this.
  */
 export function giveAllBack(ledger: Ledger, now: number): void {
   ledger.reportedAt = Number.NEGATIVE_INFINITY;
@@ -134,15 +137,15 @@ export function giveAllBack(ledger: Ledger, now: number): void {
 }
 
 /**
- * Returns what nothing here may come to need at once, because the lender needs it elsewhere. Returns the totals to report, or
- * `undefined` if nothing of the share is here.
+ * Returns unneeded units at once because the lender needs them elsewhere. Returns the totals to report, or `undefined` if
+ * nothing of the share is here.
  */
 export function giveBackNow(ledger: Ledger, { b, w, window_ms }: ShareName, now: number): ReturnedShare | undefined {
   const share = knownBucket(ledger, b, window_ms)?.shares.get(w);
   if (share === undefined || share.isClosed || now >= share.endsAt) return undefined;
   share.returned += Math.max(0, spareOf(share));
   noteLeast(share);
-  // The last answer included these units.
+  // The last answer counted these units as available here.
   share.remaining = undefined;
   ledger.dirty.add(share);
   return { b, w, window_ms, spent: share.spent, ret: share.returned };

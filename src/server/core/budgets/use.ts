@@ -1,7 +1,7 @@
 /** Usage as the data plane reports it and the usage ledger stores it. */
 import type { Usage } from "../dialects/index.ts";
 
-/** Names are as their owners wrote them: whatever they hold, and however long they are. */
+/** Usage of one or more requests. Names are as configured or sent, with any length and characters. */
 export interface Use {
   readonly hop: "llm" | "mcp" | "a2a";
   /** Empty if no caller was recognized. */
@@ -10,14 +10,14 @@ export interface Use {
   /** Provider, server or agent. */
   readonly provider: string;
   readonly model: string;
-  /** `media`: images, sound and video, which providers report in other counters than tokens. */
+  /** `media`: images, audio and video, which providers report in other counters than tokens. */
   readonly kind: "tokens" | "media";
-  /** 1, or 0 of a part of a request. */
+  /** Number of requests: 1, or 0 for a part of a request. */
   readonly requests: number;
   readonly failed: number;
-  /** `undefined` if the answer reported none. For several uses reported as one, the sum. */
+  /** Token counts, summed over the answers; `undefined` if no answer reported any. */
   readonly tokens: Omit<Usage, "totalTokens"> | undefined;
-  /** Streams that ended before they had reported all usage. */
+  /** Number of streams that ended before they had reported all usage. */
   readonly unmeasured: number;
   /** Number of answers that reported `tokens`; absent means one. */
   readonly answers?: number;

@@ -1,7 +1,7 @@
 /**
- * Committed entries on their way through the state machine: handed out in order, in bounded amounts.
+ * Delivers committed entries to the state machine, in order and in batches of limited size.
  *
- * Only durable entries are handed out: a state machine that ran ahead of its own log could not restart from it.
+ * Only durable entries are delivered: a state machine that ran ahead of its own log could not restart from it.
  */
 
 import { durableIndex, entriesBetween, firstIndex, type RaftLog, sizeOf } from "./raft-log.ts";
@@ -10,12 +10,12 @@ import type { Entry } from "./types.ts";
 export interface Applying {
   readonly maxBytes: number;
   applied: number;
-  /** Handed out up to here. */
+  /** Index of the last delivered entry. */
   handedOut: number;
-  /** Handed out and not acknowledged. */
+  /** Batches that were delivered and not acknowledged. */
   readonly batches: { readonly lastIndex: number; readonly bytes: number }[];
   bytes: number;
-  /** The last hand-out was cut by the bound: wait for the next acknowledgement, not for crumbs of room. */
+  /** True if the size limit cut the last batch: the next one waits for an acknowledgement instead of filling small gaps. */
   isPaused: boolean;
 }
 
@@ -28,7 +28,7 @@ export function hasEntriesToApply(applying: Applying, log: RaftLog): boolean {
     applying.handedOut < Math.min(log.committed, durableIndex(log)) &&
     !applying.isPaused &&
     applying.bytes < applying.maxBytes &&
-    // A snapshot was installed in the log, and the state machine has not confirmed it yet.
+    // Otherwise a snapshot was installed in the log, and the state machine has not confirmed it yet.
     applying.applied >= firstIndex(log) - 1
   );
 }
@@ -45,7 +45,7 @@ export function handOutCommitted(applying: Applying, log: RaftLog): readonly Ent
   return entries;
 }
 
-/** Everything before the snapshot is not handed out any more. */
+/** Skips everything up to the snapshot. */
 export function skipToSnapshot(applying: Applying, index: number): void {
   applying.handedOut = Math.max(applying.handedOut, index);
 }

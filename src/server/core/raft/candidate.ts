@@ -1,4 +1,4 @@
-/** Candidates and pre-candidates: count votes, and follow a leader of their term if there is one. */
+/** Handles messages on candidates and pre-candidates: counts votes, and follows a leader of the same term. */
 
 import { becomeFollower, type Core } from "./core.ts";
 import { countVote } from "./election.ts";

@@ -1,19 +1,19 @@
 /**
- * A configuration change as the bytes of an entry: JSON, with the context in base64.
+ * Encodes a configuration change as the bytes of an entry: JSON, with the context in base64.
  *
- * Bounds: MAX_CHANGES changes in one entry. Decoding is strict, since a change that nodes understood differently would
- * give them different quorums.
+ * An entry has at most `MAX_CHANGES` changes. Decoding is strict, since nodes that understood a change differently would have
+ * different quorums.
  */
 
 import { Buffer } from "node:buffer";
 import type { ConfChange, NodeId } from "./types.ts";
 
-/** Far above any cluster that votes well. */
+/** Maximum number of changes in an entry, far above any practical cluster size. */
 export const MAX_CHANGES = 256;
 
 type SingleChange = ConfChange["changes"][number];
 
-/** Change that the leader proposes to leave a joint configuration. */
+/** Change by which the leader leaves a joint configuration. */
 export const LEAVE_JOINT: ConfChange = { transition: "auto", changes: [], context: new Uint8Array(0) };
 
 export function encodeConfChange({ transition, changes, context }: ConfChange): Uint8Array {
@@ -25,7 +25,7 @@ export function encodeConfChange({ transition, changes, context }: ConfChange): 
   return new TextEncoder().encode(text);
 }
 
-/** Throws a TypeError or a SyntaxError on anything but what `encodeConfChange` writes. */
+/** Decodes a change. Throws a `TypeError` or `SyntaxError` on anything that `encodeConfChange` does not write. */
 export function decodeConfChange(data: Uint8Array): ConfChange {
   const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(data));
   const { transition, changes, context } = fieldsOf(value, ["changes", "context", "transition"]);

@@ -1,10 +1,10 @@
 /**
  * Changes of the configuration: one voter at a time, or through a joint configuration.
  *
- * Source: dissertation, 4.1 and 4.3; rules as in etcd's confchange. Pure: a configuration goes in, another comes out,
- * or the reason why there is none. Every node computes the same from the same entry, so a leader that has applied all
- * earlier changes knows before proposing whether a change will be refused. Invariants of every configuration stand in
- * `brokenInvariant`.
+ * Source: dissertation, 4.1 and 4.3; rules as in etcd's confchange. Pure: takes a configuration, and returns another one or the
+ * reason of the refusal. Every node computes the same result from the same entry, so a leader that has applied all earlier
+ * changes knows before proposing whether a change will be refused. `brokenInvariant` checks the invariants of every
+ * configuration.
  */
 
 import type { ConfChange, Configuration, NodeId } from "./types.ts";
@@ -33,7 +33,7 @@ export function isVoter(configuration: Configuration, id: NodeId): boolean {
   return configuration.voters.includes(id) || configuration.votersOutgoing.includes(id);
 }
 
-/** Voters of either list and learners, sorted, each once. */
+/** Returns the voters of both lists and the learners, sorted, each once. */
 export function membersOf(configuration: Configuration): readonly NodeId[] {
   const { voters, votersOutgoing, learners } = configuration;
   return sorted(new Set([...voters, ...votersOutgoing, ...learners]));
@@ -47,7 +47,7 @@ export function applyChange(configuration: Configuration, change: ConfChange): C
   return changeSimply(configuration, change.changes);
 }
 
-/** Changes without a joint configuration; refused if more than one voter is added or removed. */
+/** Makes changes without a joint configuration; refuses if more than one voter is added or removed. */
 export function changeSimply(configuration: Configuration, changes: readonly SingleChange[]): ChangeOutcome {
   if (isJoint(configuration)) return refused("already-joint");
   const draft = draftOf(configuration);
@@ -112,7 +112,8 @@ function make(draft: Draft, change: SingleChange): void {
       return;
     case "add-learner":
       draft.voters.delete(nodeId);
-      // A learner that still votes in the outgoing list would count twice, so it becomes a learner when that list is dropped.
+      // A learner that still votes in the outgoing list would be in both roles, so it becomes a learner when that list is
+      // dropped.
       if (draft.votersOutgoing.has(nodeId)) draft.learnersNext.add(nodeId);
       else draft.learners.add(nodeId);
       return;
@@ -162,7 +163,7 @@ function sorted(ids: Iterable<NodeId>): readonly NodeId[] {
   return [...ids].sort(compareIds);
 }
 
-/** Compares by code units, or by number: the same on every node, whatever its locale. */
+/** Compares by code units or by number, so that the order is the same on every node, whatever its locale. */
 function compareIds(a: NodeId, b: NodeId): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

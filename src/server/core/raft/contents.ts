@@ -1,11 +1,11 @@
 /**
- * Whether two logs that name the same entries hold the same ones. Raft concludes it from index and term, since a term has
- * one leader; a majority with old copies of their disks can elect a second one in a term that has passed. So a leader that
- * begins to replicate to a member shows what its last entries hold, and so does a member that refuses, or answers with
- * what it knows to be committed.
+ * Compares the contents of entries in two logs. Raft concludes that entries with the same index and term are equal, since a term
+ * has one leader. But a majority with old copies of their disks can elect a second leader in a past term. So a leader that
+ * begins to replicate to a member sends digests of its last entries, and so does a member that refuses an append or answers with
+ * its commit index.
  *
- * They are shown in the context of MsgApp and MsgAppResp, eight bytes of SHA-256 an entry, the last of which is the entry
- * at the message's place. Earlier versions send no context there and pass it over.
+ * The digests are in the context of MsgApp and MsgAppResp: eight bytes of SHA-256 per entry; the last one belongs to the entry
+ * at the message's index. Earlier versions send no context there and ignore it.
  */
 
 import { hash } from "node:crypto";
@@ -14,11 +14,11 @@ import type { Entry } from "./types.ts";
 
 const DIGEST_BYTES = 8;
 const MAX_ENTRIES = 32;
-/** Hashed at most, beyond the last entry: a probe is answered between others. */
+/** Maximum bytes to hash besides the last entry, so that a probe does not delay other messages. */
 const MAX_BYTES = 64 * 1024;
 const HEAD_BYTES = 17;
 
-/** Digests the entry at `index` and some before it; `undefined` if the log does not contain it. */
+/** Returns digests of the entry at `index` and some entries before it; `undefined` if the log does not contain it. */
 export function contentsUpTo(log: RaftLog, index: number): Uint8Array | undefined {
   const digests: Uint8Array[] = [];
   let bytes = 0;
@@ -45,7 +45,7 @@ export function differingAt(log: RaftLog, index: number, shown: Uint8Array | und
   return undefined;
 }
 
-/** Returns whether this log has an entry of that index and term with other contents. */
+/** Returns true if this log has an entry with the same index and term but other contents. */
 export function holdsOther(log: RaftLog, entry: Entry): boolean {
   if (entry.index > lastIndex(log) || termAt(log, entry.index) !== entry.term) return false;
   const own = entryAt(log, entry.index);

@@ -1,8 +1,8 @@
 /**
- * The state of one node and the steps every role takes: sending, changing term, becoming follower.
+ * State of one node, and the steps that all roles share: sending, changing the term, becoming a follower.
  *
- * Source: dissertation, chapter 3; cluster reference, section 2. The state is one mutable object that only this folder
- * sees. Invariant: `term` never falls.
+ * Source: dissertation, chapter 3; cluster reference, section 2. The state is one mutable object that is private to this folder.
+ * Invariant: `term` never decreases.
  */
 
 import { type Applying, createApplying } from "./applying.ts";
@@ -36,41 +36,43 @@ export interface Core {
   role: Role;
   lead: NodeId | undefined;
   configuration: Configuration;
-  /** Taken and not applied yet: like an entry's, its configuration is in force when it is applied. */
+  /**
+   * Snapshot that was received and is not applied yet. Its configuration is in force when it is applied, like that of an entry.
+   */
   restoring: SnapshotMeta | undefined;
-  /** Progress of every member, including this node. Kept in all roles, meaningful while leading. */
+  /** Progress of every member, including this node. Kept in all roles, but only meaningful while leading. */
   readonly progress: Map<NodeId, Progress>;
-  /** Created once, since every acknowledgement uses it. */
+  /** Stored function, to avoid creating one for every acknowledgement. */
   readonly matchOf: (id: NodeId) => number;
   /** Votes of the current campaign. */
   readonly votes: Map<NodeId, boolean>;
 
-  /** Ticks. A leader uses `electionElapsed` for its quorum checks. */
+  /** Elapsed time in ticks. A leader uses `electionElapsed` for its quorum checks. */
   electionElapsed: number;
   heartbeatElapsed: number;
   randomizedElectionTimeout: number;
-  /** Leaves leading to others for as long as one of them may. */
+  /** True if the node leaves leadership to others as long as one of them can lead. */
   isReluctant: boolean;
 
   leadTransferee: NodeId | undefined;
-  /** Set on a leader that lost its vote: it steps down once this entry is committed. */
+  /** Index of the entry after whose commit a leader that lost its vote steps down. */
   stepsDownAt: number | undefined;
-  /** No configuration change may be proposed until this index is applied. */
+  /** Index up to which entries must be applied before a configuration change may be proposed. */
   pendingConfIndex: number;
-  /** Bytes of entries that this leader appended and has not handed out for applying. */
+  /** Bytes of entries that this leader appended and that were not delivered for applying. */
   uncommittedBytes: number;
-  /** Entries or a commit index wait to be sent; gathered, so that many proposals leave in one message. */
+  /** True if entries or a commit index wait to be sent; they are collected, so that many proposals share one message. */
   isBroadcastDue: boolean;
 
-  /** Loss of entries that this node detected or its leader reported. */
+  /** Lost entries that this node detected or its leader reported. */
   loss: Loss | undefined;
 
-  /** The term that is known to be on disk. */
+  /** Term that is known to be on disk. */
   durableTerm: number;
   messages: Message[];
   messagesAfterAppend: Message[];
   readStates: ReadState[];
-  /** State as last handed out. */
+  /** Soft and hard state in the last `Ready`. */
   softState: SoftState;
   hardState: HardState;
 }
@@ -82,7 +84,7 @@ export function createCore(options: RaftOptions): Core {
   if (applied < options.log.firstIndex() - 1) {
     throw new RangeError(`raft: applied is ${applied}, but the log begins at ${options.log.firstIndex()}`);
   }
-  // The commit index is written without fsync, but whatever was applied or is in a snapshot was certainly committed.
+  // The commit index is written without fsync, but whatever was applied or is in a snapshot is certainly committed.
   const commit = Math.max(hardState.commit, applied);
   if (commit > options.log.lastIndex()) {
     throw new RangeError(`raft: commit index ${commit} is beyond the last index ${options.log.lastIndex()}`);
@@ -141,7 +143,7 @@ function checkOptions(options: RaftOptions): void {
   if (!bounds.every((bound) => bound >= 1)) throw new RangeError("raft: every bound is at least 1");
 }
 
-/** Sends a message of this node and term, unless the fields say otherwise. */
+/** Sends a message from this node in its term, unless the fields override that. */
 export function send(core: Core, fields: MessageFields & { readonly term?: number }): void {
   const message = makeMessage({ from: core.id, term: core.term, ...fields });
   const rests = message.type === "MsgHeartbeatResp" ? core.durableTerm < core.term : waitsForAppend(message.type);
@@ -155,7 +157,7 @@ export function becomeFollower(core: Core, term: number, lead: NodeId | undefine
   core.lead = lead;
 }
 
-/** Runs at every change of role, except to pre-candidate, which changes nothing that others rely on. */
+/** Resets state at every change of role, except to pre-candidate, which changes nothing that others rely on. */
 export function reset(core: Core, term: number): void {
   if (term !== core.term) {
     core.term = term;
@@ -177,13 +179,15 @@ export function reset(core: Core, term: number): void {
   }
 }
 
-/** Uniform in [electionTicks, 2 * electionTicks), so that two nodes seldom campaign at once, and not again together. */
+/**
+ * Draws a timeout, uniform in [electionTicks, 2 * electionTicks), so that two nodes rarely campaign at once, or twice in a row.
+ */
 export function redrawElectionTimeout(core: Core): void {
   const { electionTicks, random } = core.options;
   core.randomizedElectionTimeout = electionTicks + Math.floor(random() * electionTicks);
 }
 
-/** Makes the progress of every member, and only of members. */
+/** Sets the configuration, and creates the progress of every member and only of members. */
 export function adoptConfiguration(core: Core, configuration: Configuration): void {
   core.configuration = configuration;
   const members = new Set(membersOf(configuration));
@@ -197,15 +201,15 @@ export function adoptConfiguration(core: Core, configuration: Configuration): vo
       known.isLearner = learners.has(id);
       continue;
     }
-    // Probes with the last entry, not the next one: there is always something to send, so the probe leaves at once.
+    // Probes with the last entry, not the next one: then there is always an entry to send, so the probe leaves at once.
     const progress = createProgress(Math.max(lastIndex(core.log), 1), learners.has(id), core.options);
-    // A check of the quorum must not depose the leader before the new member had the time to answer.
+    // A quorum check must not depose the leader before the new member had time to answer.
     progress.recentActive = true;
     core.progress.set(id, progress);
   }
 }
 
-/** Whether this node may campaign: it votes, and its log is whole. */
+/** Returns whether this node may campaign: it votes, and its log is complete. */
 export function isPromotable(core: Core): boolean {
   return isVoter(core.configuration, core.id) && core.restoring === undefined;
 }

@@ -21,7 +21,7 @@ export function campaignIfAllowed(core: Core, campaign: "pre-election" | "transf
   startCampaign(core, campaign);
 }
 
-/** A node that has not applied a committed change does not know whose votes it needs. */
+/** Returns whether a committed change is not applied. Such a node does not know whose votes it needs. */
 function hasUnappliedChange({ applying, log, options }: Core): boolean {
   let low = applying.applied + 1;
   while (low <= log.committed) {
@@ -35,7 +35,7 @@ function hasUnappliedChange({ applying, log, options }: Core): boolean {
 function startCampaign(core: Core, campaign: Campaign): void {
   const isPreVote = campaign === "pre-election";
   if (isPreVote) {
-    // Neither term nor vote changes: the others are only asked whether they would vote.
+    // Neither term nor vote changes: the others are only asked whether they would vote for this node.
     core.role = "pre-candidate";
     core.lead = undefined;
     core.votes.clear();
@@ -53,7 +53,7 @@ function startCampaign(core: Core, campaign: Campaign): void {
   }
 }
 
-/** Takes a MsgVote or MsgPreVote of this term or, for a pre-vote, of a later one. */
+/** Answers a MsgVote or MsgPreVote of this term or, for a pre-vote, of a later one. */
 export function answerVote(core: Core, message: Message): void {
   const { from, term, index, logTerm } = message;
   const isPreVote = message.type === "MsgPreVote";
@@ -64,7 +64,7 @@ export function answerVote(core: Core, message: Message): void {
     refuseVote(core, type, from);
     return;
   }
-  // A pre-vote is granted in the term asked for, which this node has not reached.
+  // A pre-vote is granted in the requested term, which this node has not reached.
   send(core, { type, to: from, term });
   if (isPreVote) return;
   core.vote = from;
@@ -81,16 +81,16 @@ export function refuseVote(core: Core, type: "MsgVoteResp" | "MsgPreVoteResp", t
   send(core, { type, to, reject: true, commit: committed, logTerm: termAt(core.log, committed) ?? 0 });
 }
 
-/** An entry that is committed anywhere is committed here, where it is the same entry. */
+/** Takes over a commit index: an entry that is committed on any node is committed here too, if this log has the same entry. */
 export function learnCommit(core: Core, { commit, logTerm }: Message): void {
   if (hasEntry(core.log, commit, logTerm)) commitTo(core.log, commit);
 }
 
-/** Counts an answer to the campaign under way. */
+/** Counts an answer to the current campaign. */
 export function countVote(core: Core, { type, from, term, reject }: Message): void {
   const isPreVote = core.role === "pre-candidate";
   if (type !== (isPreVote ? "MsgPreVoteResp" : "MsgVoteResp")) return;
-  // A late grant of an earlier pre-vote is of this term, not the next.
+  // A late grant of an earlier pre-vote has this term, not the next one.
   if (isPreVote && !reject && term !== core.term + 1) return;
   // Only the first answer of a voter counts.
   if (!core.votes.has(from)) core.votes.set(from, !reject);
@@ -116,7 +116,7 @@ function becomeLeader(core: Core): void {
     own.next = lastIndex(core.log) + 1;
     own.recentActive = true;
   }
-  // Any change in the log may still commit; none is proposed before all of it is applied.
+  // Any configuration change in the log may still be committed, so none is proposed before all of it is applied.
   core.pendingConfIndex = lastIndex(core.log);
   appendEntry(core, "normal", new Uint8Array(0));
 }

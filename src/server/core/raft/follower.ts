@@ -28,7 +28,7 @@ export function stepFollower(core: Core, message: Message): void {
       if (message.snapshot !== undefined) receiveSnapshot(core, message, message.snapshot);
       return;
     case "MsgTimeoutNow":
-      // The leader asks for it, so nobody is disturbed and no pre-vote is needed.
+      // The leader requests it, so no leader is disturbed and no pre-vote is needed.
       campaignIfAllowed(core, "transfer");
       return;
     case "MsgReadIndexResp":
@@ -43,7 +43,7 @@ function hearLeader(core: Core, { from }: Message): void {
   core.lead = from;
 }
 
-/** A loss that this node detected itself stays reported, whatever the leader knows. */
+/** Takes over the leader's report of a loss. A loss that this node detected itself stays reported, whatever the leader knows. */
 function hearOfLoss(core: Core, { reject, hintIndex }: Message): void {
   if (core.loss?.heldBy === core.id) return;
   if (!reject) core.loss = undefined;
@@ -51,8 +51,8 @@ function hearOfLoss(core: Core, { reject, hintIndex }: Message): void {
 }
 
 /**
- * Returns the index at which the leader's log has another entry than one that is committed, or has the same term, here;
- * `undefined` if none is found.
+ * Returns an index at which the logs contradict each other: the leader's entry differs from a committed entry here, or from one
+ * with the same term. Returns `undefined` if none is found.
  */
 function contradictedAt({ log }: Core, { index, logTerm, entries, context }: Message): number | undefined {
   const isOther = (at: number, term: number): boolean => at <= log.committed && (termAt(log, at) ?? term) !== term;
@@ -82,12 +82,12 @@ function receiveAppend(core: Core, message: Message): void {
   const { log } = core;
   const contradicted = contradictedAt(core, message);
   if (contradicted !== undefined) {
-    // Takes and acknowledges nothing: an index alone would look like agreement once the logs are equally long.
+    // Accepts and acknowledges nothing: once the logs are equally long, an index alone would look like agreement.
     refuseContradiction(core, message, contradicted);
     return;
   }
   if (index < log.committed) {
-    // Out of date, or the leader does not know how far this node is.
+    // The message is outdated, or the leader does not know this node's progress.
     const { committed } = log;
     send(core, { type: "MsgAppResp", to: from, index: committed, context: contentsUpTo(log, committed) });
     return;
@@ -98,7 +98,7 @@ function receiveAppend(core: Core, message: Message): void {
     send(core, { type: "MsgAppResp", to: from, index, reject: true, hintIndex: hint.index, hintTerm: hint.term });
     return;
   }
-  // Only up to what this message vouches for: what follows in this log may be another leader's.
+  // Commits only up to the last index that this message covers: later entries in this log may be from another leader.
   commitTo(log, Math.min(commit, agreed));
   send(core, { type: "MsgAppResp", to: from, index: agreed });
 }
@@ -116,7 +116,7 @@ function takeSnapshot(core: Core, snapshot: SnapshotMeta): boolean {
   const { log } = core;
   if (snapshot.index <= log.committed) return false;
   if (hasEntry(log, snapshot.index, snapshot.term)) {
-    // The log has everything already; only the commit index was unknown.
+    // The log already contains everything; only the commit index was unknown.
     commitTo(log, snapshot.index);
     return false;
   }

@@ -1,4 +1,4 @@
-/** Consensus: input in, obligations out. */
+/** Raft consensus core: takes messages and ticks, and returns the actions to take. */
 
 export { decodeConfChange, encodeConfChange } from "./conf-change.ts";
 export { applyChange, type ChangeOutcome, type ChangeRefusal } from "./configuration-change.ts";

@@ -1,14 +1,14 @@
 /**
- * Window of appends sent to one follower and not yet acknowledged, limited in messages and bytes.
+ * Window of appends that were sent to one follower and are not acknowledged, limited in messages and bytes.
  *
- * Source: cluster reference, section 2.5. At most one message exceeds the byte limit, since a window below its limit accepts
- * one more. Indexes ascend.
+ * Source: cluster reference, section 2.5. The byte limit is exceeded by at most one message, since a window below its limit
+ * accepts one more. Indexes ascend.
  */
 
 export interface Inflights {
   readonly maxMessages: number;
   readonly maxBytes: number;
-  /** Oldest first; `index` of the last entry of the message. */
+  /** Messages, oldest first. `index` is that of the last entry of the message. */
   readonly messages: { readonly index: number; readonly bytes: number }[];
   bytes: number;
 }
@@ -26,7 +26,7 @@ export function addInflight(inflights: Inflights, index: number, bytes: number):
   inflights.bytes += bytes;
 }
 
-/** Frees every message up to and with `index`: an acknowledgement covers all before it. */
+/** Removes every message up to and including `index`: an acknowledgement covers all before it. */
 export function freeUpTo(inflights: Inflights, index: number): void {
   let freed = 0;
   for (const message of inflights.messages) {

@@ -53,32 +53,32 @@ export function stepLeader(core: Core, message: Message): void {
 function receiveRefusal(core: Core, progress: Progress, message: Message): void {
   const { from, index, hintIndex, hintTerm, commit, logTerm, context } = message;
   if (commit > 0) {
-    // Refused because of an entry up to that index.
+    // The append was refused because of an entry at or before that index.
     const { log } = core;
     const isShorter = commit > lastIndex(log) || (termAt(log, commit) ?? logTerm) !== logTerm;
     if (isShorter || differingAt(log, hintIndex, context) !== undefined) noteLoss(core, commit, from);
     return;
   }
-  // The follower named the last entry of its log that may agree; this log may rule out more, a whole term at once.
+  // The follower named the last entry of its log that may agree; this log may exclude more, a whole term at a time.
   const hint = hintTerm > 0 ? findConflictByTerm(core.log, hintIndex, hintTerm).index : hintIndex;
   if (stepBack(progress, index, hint)) sendAppend(core, from, progress, true);
 }
 
 function receiveAcknowledgement(core: Core, progress: Progress, { from, index, context }: Message): void {
   if (index > lastIndex(core.log) || differingAt(core.log, index, context) !== undefined) {
-    // The member names its commit index, and this log differs there.
+    // The member sent its commit index, and this log differs there.
     noteLoss(core, index, from);
     return;
   }
   const isNews = acknowledge(progress, index);
-  // An answered probe shows that the logs agree there, even if it brings nothing new.
+  // An answered probe proves that the logs agree there, even if it acknowledges nothing new.
   if (!isNews && !(index === progress.match && progress.state === "StateProbe")) return;
   switch (progress.state) {
     case "StateProbe":
       becomeReplicate(progress);
       break;
     case "StateSnapshot":
-      // Whatever lets replication go on from the log will do, even an index below the snapshot's.
+      // It is enough that replication can continue from the log, even at an index below the snapshot's.
       if (progress.match + 1 >= firstIndex(core.log)) becomeReplicate(progress);
       break;
     case "StateReplicate":
@@ -88,10 +88,10 @@ function receiveAcknowledgement(core: Core, progress: Progress, { from, index, c
       progress.state satisfies never;
   }
   const isCommitted = advanceCommit(core);
-  // The committed entry may be the one at which this leader steps down.
+  // The committed entry may be the one after which this leader steps down.
   if (from === core.id || core.role !== "leader") return;
   if (!isCommitted && canBumpCommit(progress, core.log.committed)) sendAppend(core, from, progress, true);
-  // The window has room again, for more than one message perhaps.
+  // The window has room again, possibly for more than one message.
   sendAllAppends(core, from, progress);
   handOverIfCaughtUp(core, from, progress);
 }
@@ -111,7 +111,7 @@ function handOverIfCaughtUp(core: Core, to: NodeId, progress: Progress): void {
   if (to === core.leadTransferee && progress.match === lastIndex(core.log)) send(core, { type: "MsgTimeoutNow", to });
 }
 
-/** Runs for one election timeout at most. Another target takes the place of one that is not done. */
+/** Starts a leadership transfer of at most one election timeout. A new target replaces that of an unfinished transfer. */
 export function startTransfer(core: Core, to: NodeId): void {
   const progress = core.progress.get(to);
   if (core.role !== "leader" || progress === undefined || progress.isLearner || to === core.leadTransferee) return;
@@ -132,7 +132,7 @@ export function propose(core: Core, kind: EntryKind, data: Uint8Array): ProposeO
   return { kind: "appended", index, term };
 }
 
-/** One entry is always accepted when nothing else is uncommitted, whatever its size. */
+/** Returns true if too much is uncommitted. One entry of any size is accepted if nothing else is uncommitted. */
 function isBusy(core: Core, bytes: number): boolean {
   const { maxUncommittedBytes, maxUncommittedEntries } = core.options;
   if (lastIndex(core.log) - core.log.committed >= maxUncommittedEntries) return true;
@@ -140,8 +140,8 @@ function isBusy(core: Core, bytes: number): boolean {
 }
 
 /**
- * A change is appended only when no other is pending and an entry of this term is committed: otherwise two leaders
- * could each change one server on top of the same base and end with quorums that do not meet.
+ * Proposes a configuration change. It is appended only if no other is pending and an entry of this term is committed. Otherwise
+ * two leaders could each change one server of the same base and end with quorums that do not overlap.
  */
 export function proposeChange(core: Core, change: ConfChange): ProposeOutcome {
   if (core.role !== "leader") return { kind: "not-leader", lead: core.lead };
@@ -161,11 +161,14 @@ export function proposeChange(core: Core, change: ConfChange): ProposeOutcome {
 
 export function reportUnreachable(core: Core, id: NodeId): void {
   const progress = core.progress.get(id);
-  // Appends sent ahead are probably lost.
+  // Appends that were sent ahead are probably lost.
   if (core.role === "leader" && progress?.state === "StateReplicate" && id !== core.id) becomeProbe(progress);
 }
 
-/** The next append waits for an acknowledgement or a heartbeat's response: the follower may need a while. */
+/**
+ * Continues after a snapshot. The next append waits for an acknowledgement or a heartbeat response, since the follower may need
+ * time.
+ */
 export function reportSnapshot(core: Core, id: NodeId, isInstalled: boolean): void {
   const progress = core.progress.get(id);
   if (core.role !== "leader" || progress?.state !== "StateSnapshot") return;

@@ -1,24 +1,24 @@
-/** A log in memory, for scripted cases, simulations and tests. What is appended is there at once. */
+/** Log in memory, for scripted cases, simulations and tests. Appended entries are durable at once. */
 
 import { EMPTY_CONFIGURATION } from "./configuration-change.ts";
 import type { Configuration, Entry, HardState, LogReader, SnapshotMeta } from "./types.ts";
 
 export interface MemoryLog extends LogReader {
-  /** The entry at index i replaces everything at i and above. Throws when it would leave a gap. */
+  /** Appends entries; the entry at index i replaces everything at i and above. Throws if this would leave a gap. */
   append(entries: readonly Entry[]): void;
   setHardState(hardState: HardState): void;
   /** Configuration as of the applied index, which `initialState` returns at the next start. */
   setConfiguration(configuration: Configuration): void;
   /** Replaces the whole log. */
   installSnapshot(snapshot: SnapshotMeta): void;
-  /** Makes the snapshot that is sent from now on. */
+  /** Creates the snapshot that is sent from now on. */
   createSnapshot(index: number, of: Configuration): void;
-  /** Forgets entries up to and with `index`. */
+  /** Removes entries up to and including `index`. */
   compact(index: number): void;
 }
 
 export interface MemoryLogOptions {
-  /** Beginning of the log; defaults to index 0 without members. */
+  /** Snapshot before the first entry; by default index 0 without members. */
   readonly snapshot?: SnapshotMeta;
 }
 
@@ -26,7 +26,7 @@ export function createMemoryLog(options: MemoryLogOptions = {}): MemoryLog {
   let snapshot: SnapshotMeta = options.snapshot ?? { index: 0, term: 0, configuration: EMPTY_CONFIGURATION };
   let hardState: HardState = { term: snapshot.term, vote: undefined, commit: snapshot.index };
   let configuration = snapshot.configuration;
-  /** Index and term before the first entry. */
+  /** Index and term directly before the first entry. */
   let before = { index: snapshot.index, term: snapshot.term };
   let entries: Entry[] = [];
 

@@ -1,27 +1,27 @@
 /**
- * A leader's view of one member's log, and how eagerly it sends to it.
+ * A leader's knowledge of one member's log, and how fast it sends to it.
  *
- * Source: cluster reference, sections 2.3 and 2.5; states as in etcd's raft. In StateProbe one append leaves for each
- * heartbeat until the follower's log is located; in StateReplicate appends are sent ahead of acknowledgements, as far
- * as the window allows; in StateSnapshot nothing is sent. Invariants: `match` never falls within a term, `next > match`.
+ * Source: cluster reference, sections 2.3 and 2.5; states as in etcd's raft. In StateProbe one append per heartbeat is sent
+ * until the matching point of the follower's log is found; in StateReplicate appends are sent ahead of acknowledgements, as far
+ * as the window allows; in StateSnapshot nothing is sent. Invariants: `match` never decreases within a term, `next > match`.
  */
 
 import { addInflight, clearInflights, createInflights, freeUpTo, type Inflights, isFull } from "./inflights.ts";
 import type { ProgressState, ProgressStatus } from "./types.ts";
 
 export interface Progress {
-  /** Known to be durable there. */
+  /** Highest index that is known to be durable on the member. */
   match: number;
   /** Index of the next entry to send. */
   next: number;
-  /** The highest commit index sent; nothing above it needs telling as long as it covers all that was sent. */
+  /** Highest commit index sent. A higher one need not be sent if this one covers all entries that were sent. */
   sentCommit: number;
   state: ProgressState;
-  /** Index of the snapshot under way, in StateSnapshot. */
+  /** Index of the snapshot that is being sent, in StateSnapshot. */
   pendingSnapshot: number;
-  /** Heard from since the last check of the quorum. */
+  /** True if the member was heard from since the last quorum check. */
   recentActive: boolean;
-  /** Sends nothing more until an acknowledgement or a heartbeat's response arrives. */
+  /** True if nothing is sent until an acknowledgement or a heartbeat response arrives. */
   isPaused: boolean;
   isLearner: boolean;
   readonly inflights: Inflights;
@@ -57,7 +57,7 @@ function enter(progress: Progress, state: ProgressState): void {
   clearInflights(progress.inflights);
 }
 
-/** Resets for a new term, in which nothing is known of the member. */
+/** Resets the progress for a new term, in which nothing is known of the member. */
 export function resetProgress(progress: Progress, match: number, next: number): void {
   enter(progress, "StateProbe");
   progress.match = match;
@@ -72,7 +72,7 @@ function setNext(progress: Progress, next: number): void {
 }
 
 export function becomeProbe(progress: Progress): void {
-  // If the snapshot was installed, probing continues after it; otherwise the probe is refused and the right index is found
+  // If the snapshot was installed, probing continues after it. Otherwise the probe is refused and the right index is searched
   // again.
   const after = Math.max(progress.match, progress.pendingSnapshot);
   enter(progress, "StateProbe");
@@ -91,7 +91,7 @@ export function becomeSnapshot(progress: Progress, index: number): void {
   progress.sentCommit = index;
 }
 
-/** Takes an acknowledgement. Returns false if it brings nothing new. */
+/** Takes an acknowledgement. Returns false if it contains nothing new. */
 export function acknowledge(progress: Progress, index: number): boolean {
   if (index <= progress.match) return false;
   progress.match = index;
@@ -101,8 +101,8 @@ export function acknowledge(progress: Progress, index: number): boolean {
 }
 
 /**
- * Takes a refusal of an append after `refused`; `hint` is where the logs may agree. False when it is out of date: a
- * later acknowledgement, or another probe, overtook it.
+ * Takes a refusal of an append after `refused`; `hint` is the index up to which the logs may agree. Returns false if it is
+ * outdated because a later acknowledgement or another probe overtook it.
  */
 export function stepBack(progress: Progress, refused: number, hint: number): boolean {
   switch (progress.state) {
@@ -122,7 +122,7 @@ export function stepBack(progress: Progress, refused: number, hint: number): boo
   }
 }
 
-/** Records a MsgApp that leaves now. */
+/** Records a MsgApp that is being sent. */
 export function sentAppend(progress: Progress, entries: number, bytes: number, commit: number): void {
   if (progress.state === "StateReplicate") {
     if (entries > 0) {
@@ -140,7 +140,7 @@ export function freeInflights(progress: Progress, index: number): void {
   freeUpTo(progress.inflights, index);
 }
 
-/** Whether telling `commit` can move the follower's commit index; it cannot pass what was sent. */
+/** Returns whether sending `commit` can advance the follower's commit index, which cannot pass what was sent. */
 export function canBumpCommit(progress: Progress, commit: number): boolean {
   return commit > progress.sentCommit && progress.sentCommit < progress.next - 1;
 }

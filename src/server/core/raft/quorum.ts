@@ -1,8 +1,8 @@
 /**
  * Majorities, and majorities of both lists while a configuration is joint.
  *
- * Source: dissertation, 4.3. An empty list agrees with everything: a configuration that is not joint has an empty
- * outgoing list, and its incoming list decides alone.
+ * Source: dissertation, 4.3. An empty list agrees with everything: a configuration that is not joint has an empty outgoing list,
+ * so its incoming list decides alone.
  */
 
 import type { Configuration, NodeId } from "./types.ts";
@@ -10,8 +10,8 @@ import type { Configuration, NodeId } from "./types.ts";
 export type VoteResult = "won" | "lost" | "pending";
 
 /**
- * The greatest index that a majority of `voters` has reached. Counts instead of sorting: a handful of voters, and no
- * allocation for each acknowledgement.
+ * Returns the greatest index that a majority of `voters` has reached. Counts instead of sorting, since there are few voters and
+ * this allocates nothing for each acknowledgement.
  */
 export function majorityIndex(voters: readonly NodeId[], indexOf: (id: NodeId) => number): number {
   if (voters.length === 0) return Number.POSITIVE_INFINITY;
@@ -31,7 +31,7 @@ export function quorumIndex(configuration: Configuration, indexOf: (id: NodeId) 
   return Math.min(majorityIndex(configuration.voters, indexOf), majorityIndex(configuration.votersOutgoing, indexOf));
 }
 
-/** `voteOf` is undefined for a voter that has not answered. */
+/** Returns the result of a vote. `voteOf` returns `undefined` for a voter that has not answered. */
 export function majorityVote(voters: readonly NodeId[], voteOf: (id: NodeId) => boolean | undefined): VoteResult {
   if (voters.length === 0) return "won";
   const quorum = Math.floor(voters.length / 2) + 1;

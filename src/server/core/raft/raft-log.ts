@@ -1,7 +1,7 @@
 /**
- * The log as the algorithm sees it: what is durable, read through `LogReader`, and what is not yet.
+ * Log as the algorithm sees it: the durable part, read through `LogReader`, and the part that is not durable yet.
  *
- * Source: dissertation, 3.5; cluster reference, section 2.3. Invariants: `committed` never falls, committed entries are
+ * Source: dissertation, 3.5; cluster reference, section 2.3. Invariants: `committed` never decreases, committed entries are
  * never replaced.
  */
 
@@ -26,12 +26,12 @@ export function lastIndex({ unstable }: RaftLog): number {
   return unstable.offset + unstable.entries.length - 1;
 }
 
-/** The last index known to be durable here. */
+/** Returns the last index that is known to be durable here. */
 export function durableIndex({ unstable }: RaftLog): number {
   return unstable.snapshot === undefined ? unstable.offset - 1 : 0;
 }
 
-/** Returns `undefined` for compacted entries and beyond the end; known for `firstIndex - 1`. */
+/** Returns the term of an entry, also for `firstIndex - 1`. Returns `undefined` for compacted entries and beyond the end. */
 export function termAt(log: RaftLog, index: number): number | undefined {
   const { storage, unstable } = log;
   if (index >= unstable.offset) return unstable.entries[index - unstable.offset]?.term;
@@ -48,14 +48,15 @@ export function hasEntry(log: RaftLog, index: number, term: number): boolean {
 }
 
 /**
- * Returns whether a log with this end contains everything that this log can have committed. The term counts before the length.
+ * Returns whether a log with this last entry contains everything that this log can have committed. Compares terms before
+ * lengths.
  */
 export function isUpToDate(log: RaftLog, index: number, term: number): boolean {
   const ownTerm = lastTerm(log);
   return term > ownTerm || (term === ownTerm && index >= lastIndex(log));
 }
 
-/** Entries in [low, high), at least one if the range is not empty, cut by the bytes of their data. */
+/** Returns the entries in [low, high), limited by the bytes of their data, but at least one if the range is not empty. */
 export function entriesBetween(log: RaftLog, low: number, high: number, maxBytes: number): readonly Entry[] {
   if (low >= high) return [];
   const { offset, entries } = log.unstable;
@@ -96,12 +97,12 @@ export function appendAfter(log: RaftLog, index: number, term: number, entries: 
   return index + entries.length;
 }
 
-/** Appends a leader's own entries, which follow the last. */
+/** Appends a leader's own entries, which follow the last entry. */
 export function appendOwn(log: RaftLog, entries: readonly Entry[]): void {
   truncateAndAppend(log.unstable, entries);
 }
 
-/** Forward only. An index beyond the end is a sender's mistake and is not taken. */
+/** Advances the commit index; returns false if it does not. An index beyond the end is an error of the sender and is ignored. */
 export function commitTo(log: RaftLog, index: number): boolean {
   if (index <= log.committed || index > lastIndex(log)) return false;
   log.committed = index;
@@ -109,8 +110,9 @@ export function commitTo(log: RaftLog, index: number): boolean {
 }
 
 /**
- * The greatest index up to `index` whose term is not above `term`: where two logs may still agree, one probe for each
- * term. Terms do not fall along a log, so the search halves. The term is 0 where the log does not reach.
+ * Returns the greatest index up to `index` whose term is not above `term`: the logs may still agree there, so one probe per term
+ * is enough. Terms do not decrease along a log, so this is a binary search. The returned term is 0 if the log does not reach the
+ * index.
  */
 export function findConflictByTerm(
   log: RaftLog,
@@ -137,7 +139,7 @@ export function findConflictByTerm(
   return { index: low, term: found };
 }
 
-/** From here on the snapshot to install replaces the whole log. */
+/** Replaces the whole log by the snapshot that is to be installed. */
 export function restore(log: RaftLog, snapshot: SnapshotMeta): void {
   log.committed = snapshot.index;
   replaceWithSnapshot(log.unstable, snapshot);

@@ -1,14 +1,14 @@
 /**
- * Messages between nodes, and which of them wait for the disk.
+ * Creates and checks messages between nodes, and decides which of them wait for the disk.
  *
  * Source: cluster reference, section 2.2. Statements of a node about its own log, term or vote must survive a crash: such
- * messages leave after the appends that were handed out with or before them. MsgVote waits too (its index counts entries that
- * may not be durable yet), unlike in etcd's raft. Messages of a leader may leave at once.
+ * messages are sent after the appends of the same or an earlier `Ready` are durable. MsgVote waits too (its index counts entries
+ * that may not be durable yet), unlike in etcd's raft. Messages of a leader may be sent at once.
  */
 
 import type { Message, MessageType } from "./types.ts";
 
-/** The fields that a sender gives; the others are empty. */
+/** Fields that a sender sets; the others are empty. */
 export type MessageFields = Pick<Message, "type" | "to"> & Partial<Message>;
 
 export function makeMessage(fields: MessageFields & Pick<Message, "from" | "term">): Message {
@@ -27,7 +27,7 @@ export function makeMessage(fields: MessageFields & Pick<Message, "from" | "term
   };
 }
 
-/** Whether the message rests on the sender's own log or vote. MsgHeartbeatResp rests on the term only. */
+/** Returns whether the message depends on the sender's own log or vote. MsgHeartbeatResp depends only on the term. */
 export function waitsForAppend(type: MessageType): boolean {
   switch (type) {
     case "MsgAppResp":

@@ -1,5 +1,5 @@
 /**
- * The face of the consensus core over its state and steps, and the passing of time.
+ * Public interface of the consensus core, and the passing of time.
  *
  * Source: dissertation, with pre-vote and check-quorum always on; cluster reference, section 2.
  */
@@ -15,7 +15,7 @@ import { abortTransfer, broadcastHeartbeat, checkQuorum, receiveRead } from "./r
 import { step } from "./step.ts";
 import type { Raft, RaftOptions, RaftStatus } from "./types.ts";
 
-/** Throws when the options or the stored state contradict themselves. */
+/** Creates a raft node. Throws if the options or the stored state are inconsistent. */
 export function createRaft(options: RaftOptions): Raft {
   const core = createCore(options);
   return {
@@ -46,7 +46,7 @@ export function createRaft(options: RaftOptions): Raft {
   };
 }
 
-/** Election timeouts that a node which should not lead leaves to the others; a cluster where no other can has a leader all the same. */
+/** Number of election timeouts that a reluctant node leaves to the others. If no other node can lead, it campaigns after that. */
 const RELUCTANCE = 10;
 
 function tickOther(core: Core): void {
@@ -54,7 +54,7 @@ function tickOther(core: Core): void {
   const timeout = core.randomizedElectionTimeout * (core.isReluctant ? RELUCTANCE : 1);
   if (core.electionElapsed < timeout || !isPromotable(core)) return;
   core.electionElapsed = 0;
-  // Rivals whose timeouts fell together must not meet again in the next round.
+  // Candidates whose timeouts coincided must not collide again in the next round.
   redrawElectionTimeout(core);
   campaignIfAllowed(core, "pre-election");
 }

@@ -1,16 +1,16 @@
 /**
  * Reads on a leader that wait until a quorum confirms that it still leads.
  *
- * Source: dissertation, 6.4; cluster reference, 2.3 rule 14. A read remembers the commit index at its arrival. Rounds
- * of heartbeats carry a counter that only rises; a quorum of answers to round n confirms every read that arrived before
- * round n left. A read that is asked again takes the newer position. Reads on a leader that has not committed in its
- * term wait in `unestablished`. Both queues are bounded; beyond, reads are dropped and asked again.
+ * Source: dissertation, 6.4; cluster reference, 2.3 rule 14. A read remembers the commit index at its arrival. Rounds of
+ * heartbeats carry a counter that only grows; a quorum of answers to round n confirms every read that arrived before round n was
+ * sent. A repeated read takes the newer position. Reads on a leader that has not committed in its term wait in `unestablished`.
+ * Both queues are limited; excess reads are dropped and must be repeated.
  */
 
 import { Buffer } from "node:buffer";
 import type { NodeId } from "./types.ts";
 
-/** Maximum pending reads. Callers batch their reads, so this many mean that no quorum answers. */
+/** Maximum number of pending reads. Callers batch their reads, so this many mean that no quorum answers. */
 export const MAX_PENDING_READS = 1_024;
 const ROUND_BYTES = 8;
 const TWO_TO_32 = 2 ** 32;
@@ -22,19 +22,19 @@ export interface Read {
 
 export interface PendingRead extends Read {
   readonly index: number;
-  /** The first round that can confirm it. */
+  /** First round that can confirm the read. */
   readonly round: number;
 }
 
 export interface ReadOnly {
   readonly unestablished: Read[];
-  /** Reads that wait, by sender and context, in order of arrival. */
+  /** Waiting reads by sender and context, in order of arrival. */
   readonly pending: Map<string, PendingRead>;
-  /** The last round that left. */
+  /** Last round that was sent. */
   round: number;
-  /** A read waits for a round that has not left. */
+  /** True if a read waits for a round that was not sent. */
   isRoundDue: boolean;
-  /** The last round each member answered. */
+  /** Last round that each member answered. */
   readonly acks: Map<NodeId, number>;
 }
 
@@ -42,7 +42,7 @@ export function createReadOnly(): ReadOnly {
   return { unestablished: [], pending: new Map(), round: 0, isRoundDue: false, acks: new Map() };
 }
 
-/** Clears reads for another term. The counter keeps rising. */
+/** Clears the reads for a new term. The counter keeps growing. */
 export function clearReads(reads: ReadOnly): void {
   reads.unestablished.length = 0;
   reads.pending.clear();
@@ -62,14 +62,14 @@ export function addRead(reads: ReadOnly, { from, context }: Read, commit: number
   reads.isRoundDue = true;
 }
 
-/** The context of the heartbeats that leave now; undefined when no read waits. */
+/** Returns the context of the heartbeats that are sent now; `undefined` if no read waits. */
 export function startRound(reads: ReadOnly): Uint8Array | undefined {
   if (reads.isRoundDue) reads.round += 1;
   reads.isRoundDue = false;
   return reads.pending.size === 0 ? undefined : encodeRound(reads.round);
 }
 
-/** Returns false if the answer brings nothing new. */
+/** Takes an answer to a round. Returns false if it contains nothing new. */
 export function acknowledgeRound(reads: ReadOnly, from: NodeId, context: Uint8Array): boolean {
   const round = decodeRound(context);
   if (round === undefined || round > reads.round || round <= (reads.acks.get(from) ?? 0)) return false;
@@ -77,7 +77,7 @@ export function acknowledgeRound(reads: ReadOnly, from: NodeId, context: Uint8Ar
   return true;
 }
 
-/** Removes and gives the reads that `round` confirms. */
+/** Removes and returns the reads that `round` confirms. */
 export function takeConfirmed(reads: ReadOnly, round: number): readonly PendingRead[] {
   const confirmed: PendingRead[] = [];
   for (const [key, read] of reads.pending) {
@@ -89,7 +89,7 @@ export function takeConfirmed(reads: ReadOnly, round: number): readonly PendingR
   return confirmed;
 }
 
-/** Eight bytes, big endian. */
+/** Encodes a round in eight bytes, big endian. */
 function encodeRound(round: number): Uint8Array {
   const bytes = new Uint8Array(ROUND_BYTES);
   const view = new DataView(bytes.buffer);

@@ -1,5 +1,5 @@
 /**
- * Handing out what is to be done, and taking back what was done.
+ * Creates a `Ready`, the actions to take, and takes acknowledgements of finished ones.
  *
  * Source: cluster reference, sections 2.1 and 2.2.
  */
@@ -51,7 +51,7 @@ export function takeReady(core: Core): Ready {
     snapshot,
     committedEntries,
     messages: core.messages,
-    // Entries after a snapshot follow in the next hand-out, together with the messages about them.
+    // Entries after a snapshot are in the next `Ready`, together with the messages about them.
     messagesAfterAppend: areEntriesHeld ? [] : core.messagesAfterAppend,
     readStates: core.readStates,
     mustSync: entries.length > 0 || snapshot !== undefined || isBallotNew,

@@ -26,7 +26,7 @@ import { makeMessage } from "./raft-messages.ts";
 import { addRead, holdRead, type PendingRead, type Read, startRound, takeConfirmed } from "./read-only.ts";
 import type { Entry, EntryKind, NodeId } from "./types.ts";
 
-/** A leader's own entry. It counts for the quorum once it is durable here. */
+/** Appends a leader's own entry. It counts for the quorum once it is durable here. */
 export function appendEntry(core: Core, kind: EntryKind, data: Uint8Array): Entry {
   const entry: Entry = { index: lastIndex(core.log) + 1, term: core.term, kind, data };
   appendOwn(core.log, [entry]);
@@ -36,7 +36,10 @@ export function appendEntry(core: Core, kind: EntryKind, data: Uint8Array): Entr
   return entry;
 }
 
-/** Acknowledges to this node itself, once durable. One message covers all entries that are handed out together. */
+/**
+ * Queues an acknowledgement to this node itself for when the entry is durable. One message covers all entries of the same
+ * `Ready`.
+ */
 function acknowledgeOwn(core: Core, index: number): void {
   const waiting = core.messagesAfterAppend;
   const last = waiting.at(-1);
@@ -46,8 +49,8 @@ function acknowledgeOwn(core: Core, index: number): void {
 }
 
 /**
- * Sends the next entries, or the snapshot that replaces them. Returns false if nothing was sent. A full window lets only empty
- * appends through: if everything in it was lost, the follower's refusal of one restarts replication.
+ * Sends the next entries, or the snapshot that replaces them. Returns false if nothing was sent. With a full window only empty
+ * appends are sent: if everything in it was lost, the follower's refusal of one restarts replication.
  */
 export function sendAppend(core: Core, to: NodeId, progress: Progress, isEmptySent: boolean): boolean {
   if (isSendingPaused(progress)) return false;
@@ -58,7 +61,7 @@ export function sendAppend(core: Core, to: NodeId, progress: Progress, isEmptySe
   const isWindowFull = progress.state === "StateReplicate" && isFull(progress.inflights);
   const entries = isWindowFull ? [] : entriesBetween(log, progress.next, lastIndex(log) + 1, options.maxMessageBytes);
   if (entries.length === 0 && !isEmptySent) return false;
-  // Once the member has agreed, everything that follows comes from this leader.
+  // Needed only while probing: once the member has agreed, all later entries come from this leader.
   const context = progress.state === "StateProbe" ? contentsUpTo(log, index) : undefined;
   send(core, { type: "MsgApp", to, index, logTerm, entries, commit: log.committed, context });
   sentAppend(progress, entries.length, sizeOf(entries), log.committed);
@@ -66,7 +69,7 @@ export function sendAppend(core: Core, to: NodeId, progress: Progress, isEmptySe
 }
 
 function sendSnapshot(core: Core, to: NodeId, progress: Progress): boolean {
-  // A snapshot is costly; one to a member that answers nothing would be sent for ever.
+  // A snapshot is costly; without this check, one would be sent again and again to a member that never answers.
   if (!progress.recentActive) return false;
   const snapshot = snapshotToSend(core.log);
   becomeSnapshot(progress, snapshot.index);
@@ -78,7 +81,7 @@ export function sendAllAppends(core: Core, to: NodeId, progress: Progress): void
   while (sendAppend(core, to, progress, false));
 }
 
-/** Sends what was gathered since the last hand-out: appends, commit indexes and the round of heartbeats of new reads. */
+/** Sends what was collected since the last `Ready`: appends, commit indexes and the heartbeat round of new reads. */
 export function flush(core: Core): void {
   if (core.role !== "leader") return;
   if (core.reads.isRoundDue) broadcastHeartbeat(core);
@@ -94,7 +97,7 @@ export function broadcastHeartbeat(core: Core): void {
   const context = startRound(core.reads);
   for (const [id, progress] of core.progress) {
     if (id === core.id) continue;
-    // Never beyond what that member is known to hold: the rest of its log may not be the leader's.
+    // Never beyond what the member is known to have: the rest of its log may differ from the leader's.
     const commit = Math.min(progress.match, core.log.committed);
     send(core, {
       type: "MsgHeartbeat",
@@ -109,8 +112,8 @@ export function broadcastHeartbeat(core: Core): void {
 }
 
 /**
- * Commits what a quorum has, if it ends in an entry of this term: older entries are committed only together with one of this
- * term.
+ * Commits what a quorum has, if the last of it is an entry of this term: older entries are committed only together with one of
+ * this term.
  */
 export function advanceCommit(core: Core): boolean {
   const index = quorumIndex(core.configuration, core.matchOf);
@@ -140,7 +143,7 @@ export function receiveRead(core: Core, read: Read): void {
   releaseReads(core);
 }
 
-/** A single voter is a quorum and answers at once. */
+/** Answers confirmed reads. A single voter is a quorum and confirms at once. */
 export function releaseReads(core: Core): void {
   if (core.reads.pending.size === 0) return;
   const { acks } = core.reads;
@@ -155,14 +158,14 @@ function answerRead(core: Core, { from, context, index }: PendingRead): void {
   else send(core, { type: "MsgReadIndexResp", to: from, term: 0, index, context });
 }
 
-/** Whether a quorum was heard since the last check; forgets what was heard. */
+/** Returns whether a quorum was heard from since the last check, and resets what was heard. */
 export function checkQuorum(core: Core): boolean {
   const result = quorumVote(core.configuration, (id) => id === core.id || core.progress.get(id)?.recentActive === true);
   for (const [id, progress] of core.progress) progress.recentActive = id === core.id;
   return result === "won";
 }
 
-/** Leaves a joint configuration that asks for it, once it is applied and this leader may propose changes. */
+/** Leaves a joint configuration with `autoLeave`, once it is applied and this leader may propose changes. */
 export function leaveJointIfDue(core: Core): void {
   if (!isJoint(core.configuration) || !core.configuration.autoLeave) return;
   if (!isEstablished(core) || core.leadTransferee !== undefined) return;

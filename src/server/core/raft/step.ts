@@ -1,8 +1,8 @@
 /**
- * The gate for every message: who is heard, and what its term means.
+ * Entry point of every message: decides by sender and term whether it is handled.
  *
- * Source: cluster reference, 2.3 rules 7 to 10 and 16. A node that is not a member is heard only where it must be: a
- * vote may be asked by a member that this node does not know yet, and a new member hears of its leader first.
+ * Source: cluster reference, 2.3 rules 7 to 10 and 16. A node that is not a member is heard only where necessary: a member that
+ * this node does not know yet may ask for its vote, and a new member hears from its leader before it knows it.
  */
 
 import { stepCandidate } from "./candidate.ts";
@@ -66,7 +66,7 @@ function isHeard(core: Core, { type, from }: Message): boolean {
   }
 }
 
-/** Answered where silence would leave the sender stuck in its term, dropped otherwise. */
+/** Answers a message of an earlier term if silence would leave the sender stuck in its term; otherwise drops it. */
 function answerEarlierTerm(core: Core, { type, from }: Message): void {
   if (type === "MsgApp" || type === "MsgHeartbeat") send(core, { type: "MsgAppResp", to: from });
   else if (type === "MsgPreVote") refuseVote(core, "MsgPreVoteResp", from);
@@ -83,7 +83,7 @@ function enterTerm(core: Core, { type, from, term, reject, transfer }: Message):
       return true;
     }
     case "MsgPreVoteResp":
-      // A grant carries the requested term, which no node has reached; a refusal carries the voter's own.
+      // A grant has the requested term, which no node has reached; a refusal has the voter's own.
       if (reject) becomeFollower(core, term, undefined);
       return true;
     case "MsgApp":

@@ -1,14 +1,14 @@
 /**
  * The end of the log that is not known to be durable: entries, or a snapshot that replaces the whole log.
  *
- * Entries below `inProgress` were handed out in a `Ready`; they stay here until their append is acknowledged, since
- * they may be overwritten meanwhile and the disk must not be asked for what it does not hold yet.
+ * Entries below `inProgress` were handed out in a `Ready`. They stay here until their append is acknowledged, since they may be
+ * overwritten meanwhile and must not be read from disk before they are there.
  */
 
 import type { AppendAck, Entry, SnapshotMeta } from "./types.ts";
 
 export interface Unstable {
-  /** Index of `entries[0]`, even without entries: everything below is durable. */
+  /** Index of `entries[0]`, even without entries; everything below is durable. */
   offset: number;
   entries: Entry[];
   /** Index of the first entry that was not handed out. */
@@ -21,7 +21,10 @@ export function createUnstable(offset: number): Unstable {
   return { offset, entries: [], inProgress: offset, snapshot: undefined, isSnapshotInProgress: false };
 }
 
-/** `entries` is not empty and begins at most one above the last; existing entries from its first index on are replaced. */
+/**
+ * Appends entries and replaces existing ones from the first new index on. `entries` is not empty and begins at most one above
+ * the last index.
+ */
 export function truncateAndAppend(unstable: Unstable, entries: readonly Entry[]): void {
   const first = entries[0]!.index;
   const kept = first <= unstable.offset ? [] : unstable.entries.slice(0, first - unstable.offset);
@@ -62,7 +65,7 @@ export function handOutSnapshot(unstable: Unstable): SnapshotMeta | undefined {
   return unstable.snapshot;
 }
 
-/** Names all that was handed out and is not durable yet: an acknowledgement of it covers the earlier ones. */
+/** Returns the acknowledgement of everything that was handed out and is not durable yet; it covers earlier ones. */
 export function ackOf(unstable: Unstable, term: number): AppendAck {
   const last =
     unstable.inProgress > unstable.offset ? unstable.entries[unstable.inProgress - 1 - unstable.offset] : undefined;
@@ -75,8 +78,8 @@ export function ackOf(unstable: Unstable, term: number): AppendAck {
 }
 
 /**
- * Takes an acknowledgement. It is ignored if it has an earlier term, or if the entry was overwritten: in between, the entry may
- * have been replaced and restored, and the disk may have the replacement. A later append then covers it.
+ * Takes an acknowledgement. It is ignored if it has an earlier term, or if the entry was overwritten: the entry may have been
+ * replaced and restored in between, and the disk may have the replacement. A later append then covers it.
  */
 export function acknowledgeAppend(unstable: Unstable, ack: AppendAck, term: number): void {
   if (unstable.isSnapshotInProgress && unstable.snapshot?.index === ack.snapshotIndex) {

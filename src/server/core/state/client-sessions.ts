@@ -2,8 +2,8 @@
  * Exactly-once semantics: a repeated command gets its first answer without being applied again.
  *
  * Rows: `sess/<client>` lists the remembered sequence numbers, `sess/<client>/<seq>` contains each result; a write changes two
- * small rows and removes one. A sequence number below the window may already have been applied, so it is refused. A client
- * silent for an hour of log time is forgotten, beginning with its oldest result (see expiry.ts), so that a half-forgotten
+ * small rows and removes one. A sequence number below the window may already have been applied, so it is refused. A client that
+ * is silent for an hour of log time is forgotten, beginning with its oldest result (see row-expiry.ts), so that a half-forgotten
  * command is refused and never applied twice. `idem/<digest of principal and key>` keeps, for a day, the result of an admin
  * caller's request under its own key. Source: cluster reference, 2.8.
  */
@@ -18,17 +18,17 @@ import type { Command, CommandResult } from "./types.ts";
 const WINDOW = 1_024;
 export const IDEMPOTENCY_MS = 24 * 3_600_000;
 /**
- * A longer result is remembered as done, without its value: only a report of many budgets has one, and its next report
- * repeats all that this one was answered.
+ * Maximum length of a stored result. A longer one is remembered as done, without its value: only a report of many budgets has
+ * one, and the answer to its next report repeats everything.
  */
 const MAX_STORED_RESULT = 4_096;
 
 const seqDigits = (seq: number): string => digits(seq, 16);
 
 const head = object({
-  /** Highest sequence applied. */
+  /** Highest sequence number applied. */
   last: integer(1),
-  /** Sequences below are not remembered any more. */
+  /** Lowest sequence number that is remembered. */
   low: integer(1),
   /** Log time of the last new command. */
   used: integer(),
@@ -37,7 +37,7 @@ export const sessionHeads = rowFormat(head);
 export const sessionKey = (client: string): string => `sess/${client}`;
 export const sessionResultKey = (client: string, seq: number): string => `sess/${client}/${seqDigits(seq)}`;
 
-/** A result as a row keeps it: `{"ok": value}` or `{"no": code}`; the text of a refusal is not state. */
+/** Result as stored in a row: `{"ok": value}` or `{"no": code}`. The text of a refusal is not part of the state. */
 const storedResult: Parser<Readonly<Record<string, unknown>>> = shaped(
   (value) => value as Readonly<Record<string, unknown>>,
   () => ["one of", "ok", "no"],
@@ -71,7 +71,7 @@ export function remembered(draft: Draft, { c, s }: Command): CommandResult | und
   return stored === undefined ? undefined : unpack(resultRows.read(stored));
 }
 
-/** Call once for each new command, whatever its result. */
+/** Remembers the result of a command. Call it once for each new command, whatever its result. */
 export function remember(draft: Draft, { c, s }: Command, result: CommandResult, now: number): void {
   const value = draft.get(sessionKey(c));
   const before = value === undefined ? { last: s, low: 1 } : sessionHeads.read(value);
@@ -95,7 +95,7 @@ export function repeated(draft: Draft, { k, kd }: Command, now: number): Command
   return row.digest === kd ? unpack(row.result) : refused("conflict");
 }
 
-/** Keeps what was applied. A refused request changed nothing: it may be tried again under the same key. */
+/** Keeps the result of an applied request. A refused request changed nothing, so it may be tried again under the same key. */
 export function keepRepeat(draft: Draft, { k, kd }: Command, result: CommandResult, now: number): void {
   if (k === undefined || kd === undefined || result.kind === "refused") return;
   draft.put(

@@ -1,4 +1,4 @@
-/** The envelope of a command: who, once, and what. Source: cluster reference, 6.1. */
+/** Envelope of a command: originator, sequence number and command. Source: cluster reference, 6.1. */
 
 import { integer, label, Malformed, object, optional, type Parser, shaped, text } from "./fields.ts";
 import type { Command } from "./types.ts";
@@ -18,7 +18,7 @@ export const envelopeParts = object({
   p: shaped(((value) => value ?? null) as Parser<NonNullable<unknown> | null>, () => "fields of the command"),
 });
 
-/** Returns `undefined` if `value` is not a command of any version; every replica refuses it alike. */
+/** Parses a command of any version. Returns `undefined` if `value` is not one; every replica refuses it then. */
 export function readCommand(value: unknown): Command | undefined {
   try {
     const command = envelopeParts(value);

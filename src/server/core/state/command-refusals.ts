@@ -1,6 +1,6 @@
 /**
- * Why a command may be refused: code and text. Rows keep the code alone, so that a text may be bettered without two
- * builds in one cluster disagreeing about the state; a code, once released, keeps its meaning.
+ * Reasons for which a command may be refused: code and text. Rows contain only the code, so that a text may be improved without
+ * two builds in one cluster disagreeing about the state. A released code never changes its meaning.
  */
 
 import type { CommandResult } from "./types.ts";

@@ -5,21 +5,21 @@ import { Malformed, type Parser, type Shape, shapeOf } from "./fields.ts";
 import type { Draft } from "./mutation-draft.ts";
 import type { Actor, CommandResult } from "./types.ts";
 
-/** Everything that an effect may read and change. */
+/** Everything that the effect of a command may read and change. */
 export interface Site {
   readonly draft: Draft;
-  /** Log time, milliseconds since 1970. */
+  /** Log time, in milliseconds since 1970. */
   readonly now: number;
   /** Index of the entry being applied. */
   readonly index: number;
   readonly by: Actor;
   /** Digest of the state before the entry. */
   readonly digest: string;
-  /** Makes these rows the whole state in place of the draft; in the order of their keys. */
+  /** Replaces the whole state by these rows, instead of changing the draft. Rows are in key order. */
   replace(rows: readonly (readonly [key: string, value: string])[]): void;
 }
 
-/** A command with its fields, ready to be put into an envelope. */
+/** Command with its fields, ready for its envelope. */
 export interface NamedCommand {
   readonly t: string;
   readonly v: number;
@@ -28,20 +28,20 @@ export interface NamedCommand {
 
 export interface CommandRule {
   readonly name: string;
-  /** The newest version that is understood. */
+  /** Newest supported version of the command. */
   readonly version: number;
-  /** The feature level from which it may be proposed. */
+  /** Minimum feature level at which it may be proposed. */
   readonly level: number;
-  /** Shape of its fields. */
+  /** Returns the shape of its fields. */
   shape(): Shape;
   /**
-   * Refused as `invalid` where the fields are malformed. Rows that do not fit together, as only a forged archive can
-   * bring in, refuse the command too: the same on every replica, while an error would stop them all for good.
+   * Runs the command. Malformed fields are refused as `invalid`. Inconsistent rows, which only a forged archive can contain,
+   * refuse the command too: the result is then the same on every replica, while an error would stop all of them permanently.
    */
   run(fields: unknown, site: Site): CommandResult;
 }
 
-/** A rule together with the one way to make the command. */
+/** Rule of a command, together with the only function that creates the command. */
 export interface Defined<P> extends CommandRule {
   make(fields: P): NamedCommand;
 }

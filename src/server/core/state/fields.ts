@@ -1,9 +1,9 @@
 /**
- * Small parsers for what commands and rows hold. Each takes any JSON value and gives a value that cannot be wrong, or
- * throws `Malformed`; texts, lists and maps are bounded, numbers are safe integers, unknown fields are refused.
+ * Small parsers for commands and rows. Each takes any JSON value and returns a valid value, or throws `Malformed`. Texts, lists
+ * and maps have limits, numbers are safe integers, unknown fields are refused.
  *
- * An object comes out with its fields in the declared order, and a map with its names sorted, so that equal content
- * has equal JSON whatever order it was written in.
+ * A parsed object has its fields in the declared order, and a map has its names sorted, so that equal content has equal JSON
+ * whatever the order in which it was written.
  */
 
 export class Malformed extends Error {
@@ -15,10 +15,10 @@ export class Malformed extends Error {
 
 export type Parser<T> = (value: unknown) => T;
 
-/** Accepted values of a parser, as data. The shapes of commands and rows are recorded, so that changes are noticed. */
+/** Accepted values of a parser, as data. The shapes of commands and rows are recorded, so that tests detect changes. */
 export type Shape = string | readonly Shape[] | { readonly [name: string]: Shape };
 
-/** Built on demand; only tests ask for it. */
+/** Shapes by parser, built on demand; only tests use them. */
 const shapes = new WeakMap<Parser<unknown>, () => Shape>();
 
 /** Attaches a shape to a parser that the functions below do not build. */
@@ -27,7 +27,7 @@ export function shaped<T>(parser: Parser<T>, shape: () => Shape): Parser<T> {
   return parser;
 }
 
-/** Throws a `RangeError` for a parser without a shape. */
+/** Returns the shape of a parser. Throws a `RangeError` if it has none. */
 export function shapeOf(parser: Parser<unknown>): Shape {
   const shape = shapes.get(parser);
   if (shape === undefined) throw new RangeError("a parser without its shape: give it one by `shaped`");
@@ -42,10 +42,13 @@ export type Parsed<F extends Fields> = {
   readonly [K in OptionalName<F>]?: Exclude<ReturnType<F[K]>, undefined>;
 };
 
-/** Names that people choose: not empty, no control characters. */
+/** Matches names that people choose: not empty, no control characters. */
 const LABEL = /^[^\u0000-\u001f\u007f]+$/;
 
-/** A text that matches `pattern`, of at most `max` UTF-16 units. Lone surrogates have no UTF-8 and are refused. */
+/**
+ * Parses a text that matches `pattern`, of at most `max` UTF-16 units. Lone surrogates cannot be encoded in UTF-8 and are
+ * refused.
+ */
 export function text(pattern: RegExp, max: number): Parser<string> {
   const parser: Parser<string> = (value) => {
     if (typeof value !== "string" || value.length > max || !value.isWellFormed() || !pattern.test(value)) {
@@ -57,9 +60,9 @@ export function text(pattern: RegExp, max: number): Parser<string> {
 }
 
 export const label = (max = 128): Parser<string> => text(LABEL, max);
-/** Anything but NUL, empty too. */
+/** Parses any text without NUL, possibly empty. */
 export const prose = (max: number): Parser<string> => text(/^[^\u0000]*$/, max);
-/** Names used in paths and row keys. */
+/** Parses names used in paths and row keys. */
 export const identifier = text(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 128);
 export const sha256Hex = text(/^[0-9a-f]{64}$/, 64);
 export const base64 = (max: number): Parser<string> =>
@@ -123,7 +126,7 @@ export function mapOf<T>(name: Parser<string>, parser: Parser<T>, max: number): 
     const names = Object.keys(recordOf(value)).sort();
     if (names.length > max) throw new Malformed("a map has too many names");
     const source = recordOf(value);
-    // `fromEntries` defines its properties: a name such as `__proto__` stays a name.
+    // `fromEntries` defines own properties, so a name such as `__proto__` is only a name.
     return Object.fromEntries(names.map((each) => [name(each), parser(source[each])]));
   };
   return shaped(map, () => [`map of up to ${max}`, shapeOf(name), shapeOf(parser)]);

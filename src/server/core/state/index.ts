@@ -1,5 +1,5 @@
 /**
- * The replicated state machine: commands in, rows and results out.
+ * The replicated state machine: takes commands, and returns changed rows and results.
  *
  * - `commands/`: a file for each group of commands
  */

@@ -1,4 +1,6 @@
-/** The changes of one entry over the rows as they are: read through, and either committed whole or dropped. */
+/**
+ * Changes of one entry on top of the current rows. Reads see the changes; the draft is either committed completely or dropped.
+ */
 
 import type { Rows } from "./ordered-rows.ts";
 import type { Mutation } from "./types.ts";
@@ -9,10 +11,10 @@ export interface Draft {
   scan(prefix: string): Iterable<readonly [key: string, value: string]>;
   put(key: string, value: string): void;
   delete(key: string): void;
-  /** How many rows are changed. */
+  /** Number of changed rows. */
   readonly size: number;
   drop(): void;
-  /** In key order, without rows that ended up unchanged. */
+  /** Returns the changes in key order, without rows that ended up unchanged. */
   mutations(): readonly Mutation[];
 }
 

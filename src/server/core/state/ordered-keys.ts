@@ -1,14 +1,14 @@
 /**
- * A set of texts in the order of their code units, kept as a list of short sorted lists: adding or removing one moves
- * at most `MAX_CHUNK` neighbours, however many there are. Must not be changed while it is being iterated.
+ * Set of texts in code unit order, stored as a list of short sorted lists: adding or removing a text moves at most `MAX_CHUNK`
+ * neighbors, however many there are. It must not be changed while it is being iterated.
  */
 
 const MAX_CHUNK = 512;
-/** Neighbours are joined when one falls below this, so that removals do not leave a long list of short ones. */
+/** Minimum length of a list; a shorter one is joined with its neighbor, so that removals do not leave many short lists. */
 const MIN_CHUNK = 96;
 
 export interface OrderedKeys {
-  /** The text must not be there yet. */
+  /** Adds a text that is not in the set. */
   add(key: string): void;
   delete(key: string): void;
   /** Iterates from the first key not below `start`, in order. */
@@ -19,7 +19,7 @@ export interface OrderedKeys {
 export function createOrderedKeys(): OrderedKeys {
   let chunks: string[][] = [];
 
-  /** The chunk in which `key` is or belongs: the last one that does not begin behind it. */
+  /** Returns the index of the chunk in which `key` is or belongs: the last one that does not begin after it. */
   function chunkOf(key: string): number {
     let low = 0;
     let high = chunks.length - 1;
@@ -31,7 +31,7 @@ export function createOrderedKeys(): OrderedKeys {
     return low;
   }
 
-  /** Joins the chunk at `at` with the one behind it where both are short. */
+  /** Joins the chunk at `at` with the next one if both are short. */
   function join(at: number): void {
     const [left, right] = [chunks[at], chunks[at + 1]];
     if (left === undefined || right === undefined || left.length + right.length > MAX_CHUNK / 2) return;
@@ -47,7 +47,7 @@ export function createOrderedKeys(): OrderedKeys {
         return;
       }
       chunk.splice(lowerBound(chunk, key), 0, key);
-      // Keys often come in order, so the left part is left nearly full.
+      // Keys are often added in order, so the left part stays nearly full.
       if (chunk.length > MAX_CHUNK) chunks.splice(at + 1, 0, chunk.splice(MAX_CHUNK - MIN_CHUNK));
     },
     delete(key) {
@@ -78,7 +78,7 @@ export function createOrderedKeys(): OrderedKeys {
   };
 }
 
-/** The first position in a sorted list whose text is not below `key`. */
+/** Returns the first position in a sorted list whose text is not below `key`. */
 function lowerBound(sorted: readonly string[], key: string): number {
   let low = 0;
   let high = sorted.length;

@@ -1,6 +1,6 @@
 /**
- * Rows of text in the order of their keys: what the state machine keeps, and what a read-only copy on another thread
- * keeps, fed with the mutations of each applied entry. Must not be changed while a scan is being iterated.
+ * Rows of text in key order. The state machine uses it, and so does a read-only copy on another thread, which gets the mutations
+ * of each applied entry. It must not be changed while a scan is being iterated.
  */
 
 import { createOrderedKeys } from "./ordered-keys.ts";
@@ -11,22 +11,25 @@ export interface Rows {
   /** Sum of the lengths of keys and values, in UTF-16 units. */
   readonly byteLength: number;
   get(key: string): string | undefined;
-  /** Rows whose key begins with `prefix`, in the order of their keys; only those behind the key `after`, if that is given. */
+  /** Returns the rows whose key begins with `prefix`, in key order; only those after the key `after`, if given. */
   scan(prefix: string, after?: string): Iterable<readonly [key: string, value: string]>;
   apply(mutations: Iterable<Mutation>): void;
   clear(): void;
-  /** A growing number that changes whenever a row of the table (`key/`) changes; with an empty text, whenever any does. */
+  /**
+   * Returns a growing number that changes whenever a row of the table (`key/`) changes; for an empty text, whenever any row
+   * does.
+   */
   version(table: string): number;
 }
 
-/** The table of a key or prefix: all up to the first slash, with it. */
+/** Returns the table of a key or prefix: everything up to and including the first slash. */
 const tableOf = (key: string): string => key.slice(0, key.indexOf("/") + 1);
 
 export function createRows(): Rows {
   const values = new Map<string, string>();
   const keys = createOrderedKeys();
   const versions = new Map<string, number>();
-  /** Raised by every change; the version of a table is its value at the table's last change. */
+  /** Number of changes; the version of a table is its value at the table's last change. */
   let changes = 0;
   let clearedAt = 0;
   let byteLength = 0;

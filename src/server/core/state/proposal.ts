@@ -1,22 +1,22 @@
 /**
  * Encoding of a log entry: `u8 1 | u64 now | UTF-8 JSON of a Command`, big endian, `now` in milliseconds since 1970. The
  * proposer encodes the command once; the leader stamps the time when it appends. An entry without data is the first of a leader
- * and only moves the applied index. Source: cluster reference, 6.1.
+ * and only advances the applied index. Source: cluster reference, 6.1.
  */
 
 import type { Command, FeatureRange } from "./types.ts";
 
-/** A command above this is not proposed: what is larger travels in blobs. */
+/** Maximum bytes of a command; larger content is uploaded as a blob. */
 export const MAX_COMMAND_BYTES = 1_048_576;
 
 const FORMAT = 1;
 const HEADER_BYTES = 9;
 
 const encoder = new TextEncoder();
-/** A byte order mark is no JSON: it is kept, so that decoding is one to one. */
+/** Keeps a byte order mark, so that decoding is one-to-one and the JSON parser refuses it. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** A committed entry that this build does not know how to apply. Going on without it would fork the state. */
+/** Committed entry that this build cannot apply. Continuing without it would fork the state. */
 export class UpgradeRequired extends Error {
   constructor(what: string, { min, max }: FeatureRange) {
     super(
@@ -28,14 +28,14 @@ export class UpgradeRequired extends Error {
   }
 }
 
-/** `malformed`: refused alike on every replica. `unknown-format`: written by a newer build. */
+/** `malformed`: refused by every replica. `unknown-format`: written by a newer build. */
 export type DecodedProposal =
   | { readonly kind: "empty" }
   | { readonly kind: "proposal"; readonly nowMs: number; readonly command: unknown }
   | { readonly kind: "malformed"; readonly nowMs: number | undefined }
   | { readonly kind: "unknown-format"; readonly format: number };
 
-/** Whether the result is within `MAX_COMMAND_BYTES` is for the caller to look at. */
+/** Encodes a command. The caller must check the result against `MAX_COMMAND_BYTES`. */
 export function encodeCommand(command: Command): Uint8Array {
   return encoder.encode(JSON.stringify(command));
 }
@@ -50,7 +50,7 @@ export function encodeProposal(nowMs: number, command: Uint8Array): Uint8Array {
   return data;
 }
 
-/** Total: any bytes give one of the kinds. The command is parsed JSON and not looked at further. */
+/** Decodes any bytes to one of the kinds. The command is parsed JSON and not checked further. */
 export function decodeProposal(data: Uint8Array): DecodedProposal {
   if (data.length === 0) return { kind: "empty" };
   const format = data[0] ?? 0;

@@ -1,4 +1,4 @@
-/** Rows as values, for those who read the state. Each throws on a text that is no row of its table. */
+/** Readers of rows. Each throws on a text that is not a row of its table. */
 
 import { acknowledgementRows } from "./commands/acknowledgements.ts";
 import { headConflictRows, headRows } from "./commands/audit.ts";
@@ -12,41 +12,41 @@ import { suspensionRows } from "./commands/suspensions.ts";
 import { holdingRows, usageRows } from "./commands/usage-rows.ts";
 import { meteredRows, usedNamesRows } from "./commands/used-rows.ts";
 
-/** `key/` */
+/** Reads a row of the prefix `key/`. */
 export const readKey = keyRows.read;
-/** `keyid/`: the name of the key that has the id. */
+/** Reads a row of the prefix `keyid/`: the name of the key that has the id. */
 export const readKeyName = keyIdRows.read;
-/** `susp/` */
+/** Reads a row of the prefix `susp/`. */
 export const readSuspension = suspensionRows.read;
-/** `ack/` */
+/** Reads a row of the prefix `ack/`. */
 export const readAcknowledgement = acknowledgementRows.read;
-/** `source/` */
+/** Reads a row of the prefix `source/`. */
 export const readSource = sourceRows.read;
-/** `hist/`, with the text. */
+/** Reads a row of the prefix `hist/`, including the text. */
 export const readRevision = revisionRows.read;
-/** `secret/` */
+/** Reads a row of the prefix `secret/`. */
 export const readSecret = secretRows.read;
-/** `ring/` */
+/** Reads a row of the prefix `ring/`. */
 export const readRing = ringRows.read;
-/** `cert/` */
+/** Reads a row of the prefix `cert/`. */
 export const readCertificate = certificateRows.read;
-/** `acme/` */
+/** Reads a row of the prefix `acme/`. */
 export const readAcme = acmeRows.read;
-/** `member/` */
+/** Reads a row of the prefix `member/`. */
 export const readMember = memberRows.read;
-/** `head/<node>/<kid>` */
+/** Reads a row `head/<node>/<kid>`. */
 export const readHead = headRows.read;
-/** `head/<node>/conflict` */
+/** Reads a row `head/<node>/conflict`. */
 export const readHeadConflict = headConflictRows.read;
-/** `usage/` */
+/** Reads a row of the prefix `usage/`. */
 export const readUsage = usageRows.read;
-/** `alloc/` */
+/** Reads a row of the prefix `alloc/`. */
 export const readHolding = holdingRows.read;
-/** `met/` */
+/** Reads a row of the prefix `met/`. */
 export const readMetered = meteredRows.read;
-/** `used/…/names` */
+/** Reads a row `used/…/names`. */
 export const readUsedNames = usedNamesRows.read;
-/** `rec/` */
+/** Reads a row of the prefix `rec/`. */
 export const readLedger = ledgerRows.read;
-/** Reads `feat/level`; the level is 1 without a row. */
+/** Reads the row `feat/level`; the level is 1 without a row. */
 export const readFeatureLevel = levelOf;

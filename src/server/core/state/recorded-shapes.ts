@@ -1,6 +1,6 @@
 /**
  * Everything that all replicas must agree on, as data: the fields of every command and row. It is recorded, so that a change
- * that members of other builds would not follow is noticed before a release; see CONTRIBUTING, "Versions".
+ * that members with other builds would not follow is noticed before a release; see CONTRIBUTING, "Versions".
  */
 
 import { envelopeParts } from "./command-envelope.ts";
@@ -10,9 +10,9 @@ import { type Shape, shapeOf } from "./fields.ts";
 import { rowShapes } from "./state-tables.ts";
 
 export interface ReplicatedShape {
-  /** `command key.create`, `rows key`, the command envelope, and the context of membership changes. */
+  /** Name of the shape: `command key.create`, `rows key`, the command envelope, or the context of membership changes. */
   readonly name: string;
-  /** Feature level from which it may be written, if there is one. */
+  /** Feature level from which it may be written; absent if any. */
   readonly level?: number;
   readonly shape: Shape;
 }

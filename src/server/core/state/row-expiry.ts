@@ -14,10 +14,10 @@ import { digits } from "./row-format.ts";
 
 const SESSION_IDLE_MS = 3_600_000;
 const BLOB_IDLE_MS = 3_600_000;
-/** An ended suspension stays to be looked at. */
+/** Time for which an ended suspension stays visible. */
 const SUSPENSION_KEPT_MS = 24 * 3_600_000;
 
-/** Returns when the row expires; `undefined` if it does not. Rows below a head expire with it. */
+/** Returns when the row expires; `undefined` if it does not. Rows below a session or blob row expire with it. */
 function dueOf(key: string, value: string): number | undefined {
   const parts = key.split("/");
   switch (parts[0]) {
@@ -41,7 +41,7 @@ function dueOf(key: string, value: string): number | undefined {
   }
 }
 
-/** Removes at most `budget` rows; a head goes after everything below it. Returns the number of rows touched. */
+/** Removes at most `budget` rows: those below the row first, then the row itself. Returns the number of rows touched. */
 function remove(draft: Draft, key: string, budget: number): number {
   let touched = 0;
   if (key.startsWith("sess/") || key.startsWith("blob/")) {
@@ -59,7 +59,8 @@ function remove(draft: Draft, key: string, budget: number): number {
 }
 
 /**
- * Marks removed parts of a session that is deleted in slices, so that they are refused should the client come back in between.
+ * Raises the lowest remembered sequence of a session that is deleted in slices, so that removed ones are refused if the client
+ * returns in between.
  */
 function forgetBelow(draft: Draft, key: string, next: string): void {
   const value = draft.get(key);
@@ -69,9 +70,9 @@ function forgetBelow(draft: Draft, key: string, next: string): void {
 }
 
 export interface ExpiryIndex {
-  /** Call for every change of a row, with its new value. */
+  /** Updates the index. Call it for every changed row, with its new value. */
   changed(key: string, value: string | undefined): void;
-  /** Removes what is due at `now`, touching at most about `budget` rows. */
+  /** Removes rows due at `now`, touching at most about `budget` rows. */
   expire(draft: Draft, now: number, budget: number): void;
   clear(): void;
 }
@@ -100,7 +101,7 @@ export function createExpiryIndex(): ExpiryIndex {
         const key = place.slice(17);
         const value = draft.get(key);
         const due = value === undefined ? undefined : dueOf(key, value);
-        // The entry itself may have used or removed what was due before it.
+        // The entry itself may have used or removed a row that was due before it.
         left -= due !== undefined && due <= now ? remove(draft, key, left) : 1;
       }
     },

@@ -1,6 +1,6 @@
 /**
- * A kind of row: how its value is written and read. A value is one schema character, now always `1`, and JSON with a
- * fixed order of fields. Keys are made of parts that hold no slash, so that a prefix that ends in one is exact.
+ * Format of one kind of row. A value is one schema character, now always `1`, and JSON with a fixed order of fields. Parts of
+ * keys contain no slash, so that a prefix that ends in one is exact.
  */
 
 import { Buffer } from "node:buffer";
@@ -10,9 +10,9 @@ import { Malformed, type Parser, type Shape, shapeOf } from "./fields.ts";
 const SCHEMA = "1";
 
 export interface RowFormat<T> {
-  /** Writes what `read` gives, in the declared order of fields. Throws `Malformed` on what `read` would refuse. */
+  /** Writes a value as `read` returns it, in the declared order of fields. Throws `Malformed` on what `read` would refuse. */
   write(row: T): string;
-  /** Throws `Malformed`. Only commands make rows, so an invalid one is a bug or a disk fault. */
+  /** Reads a value. Throws `Malformed`: only commands write rows, so an invalid one is a bug or a disk fault. */
   read(value: string): T;
   shape(): Shape;
 }
@@ -34,10 +34,10 @@ export function rowFormat<T>(parser: Parser<T>): RowFormat<T> {
   };
 }
 
-/** Longest part as it is; a longer one is cut and made unique by its digest. */
+/** Maximum length of an unchanged part; a longer one is cut and made unique by its digest. */
 const MAX_PART = 160;
 
-/** A name as part of a row's key: letters, digits and `._:@-` as they are, every other byte of its UTF-8 as `%XX`. */
+/** Encodes a name as part of a row's key: letters, digits and `._:@-` unchanged, every other byte of its UTF-8 as `%XX`. */
 export function keyPart(name: string): string {
   if (/^[A-Za-z0-9._:@-]{1,160}$/.test(name)) return name;
   let part = "";
@@ -50,5 +50,5 @@ export function keyPart(name: string): string {
   return `${part.slice(0, MAX_PART - digest.length - 1)}~${digest}`;
 }
 
-/** A number as part of a key, so that the order of keys is that of the numbers. */
+/** Formats a number as part of a key, so that keys are in the order of the numbers. */
 export const digits = (value: number, width: number): string => String(value).padStart(width, "0");

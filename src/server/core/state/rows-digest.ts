@@ -1,14 +1,14 @@
 /**
- * The digest of a set of rows: XOR over them of the first 16 bytes of SHA-256(key 0x00 value). It does not depend on
- * order, and a change of one row changes it without looking at the others. Source: cluster reference, 6.2.
+ * Digest of a set of rows: XOR of the first 16 bytes of SHA-256(key 0x00 value) of each row. It does not depend on the order,
+ * and a change of one row updates it without reading the others. Source: cluster reference, 6.2.
  */
 
 import { hash } from "node:crypto";
 
 export interface RowDigest {
-  /** Adds the row, or takes it away again: XOR is its own inverse. */
+  /** Adds a row, or removes it again: XOR is its own inverse. */
   toggle(key: string, value: string): void;
-  /** 32 hex digits. */
+  /** Returns the digest as 32 hex digits. */
   hex(): string;
   reset(): void;
 }

@@ -14,12 +14,12 @@ export const MAX_VALUE_BYTES = 8 * 1_048_576;
 
 const MAGIC = Buffer.from("GWSTATE1", "latin1");
 const END_MARK = 0xffff_ffff;
-/** `u64 rows | 16-byte digest`, behind the mark. */
+/** Length of the trailer after the mark: `u64 rows | 16-byte digest`. */
 const TRAILER_BYTES = 24;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The bytes are not a state file, or not a whole one. The message names no row's content. */
+/** The bytes are not a complete state file. The message contains no row's content. */
 export class StateFormatError extends Error {
   constructor(message: string) {
     super(message);
@@ -29,13 +29,13 @@ export class StateFormatError extends Error {
 
 export interface StateSummary {
   readonly rows: number;
-  /** 32 hex digits. */
+  /** Digest as 32 hex digits. */
   readonly digest: string;
 }
 
 export interface StateEncoder {
   header(): Uint8Array;
-  /** Rows are given in the order of their keys; throws `StateFormatError` where they are not, or over the limits. */
+  /** Encodes a row; rows must be in key order. Throws `StateFormatError` if they are not, or if a limit is exceeded. */
   row(key: string, value: string): Uint8Array;
   end(): Uint8Array;
   /** Summary of the rows so far. */
@@ -43,9 +43,9 @@ export interface StateEncoder {
 }
 
 export interface StateDecoder {
-  /** The rows that `chunk` completes. Throws `StateFormatError`; the decoder is of no use afterwards. */
+  /** Returns the rows that `chunk` completes. Throws `StateFormatError`; do not use the decoder after that. */
   push(chunk: Uint8Array): readonly (readonly [key: string, value: string])[];
-  /** Throws `StateFormatError` unless everything up to the trailer was there and agrees with it. */
+  /** Ends decoding. Throws `StateFormatError` unless everything up to the trailer was read and matches it. */
   end(): StateSummary;
 }
 
@@ -102,7 +102,7 @@ export function createStateDecoder(): StateDecoder {
   let rows = 0;
   let summary: StateSummary | undefined;
 
-  /** The record at `at`, or how many bytes from there on it needs at least. */
+  /** Returns the record at `at`, or the minimum number of bytes that it needs from there. */
   function recordAt(bytes: Buffer, at: number): DecodedRow | number {
     const left = bytes.length - at;
     if (left < 4) return 4;
@@ -167,7 +167,7 @@ export function createStateDecoder(): StateDecoder {
         found.push([record.key, record.value]);
       }
       wanted = record;
-      // A copy: the caller may reuse its chunk.
+      // Copied, since the caller may reuse its chunk.
       held = [Buffer.from(bytes.subarray(at))];
       heldBytes = bytes.length - at;
       return found;

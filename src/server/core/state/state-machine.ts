@@ -1,6 +1,6 @@
 /**
- * The machine itself: entries in, rows and results out. An entry is a draft over the rows that is committed whole; the
- * digest and the index of due times follow each changed row. Source: cluster reference, section 6.
+ * The state machine: takes entries, and returns changed rows and results. An entry is a draft over the rows that is committed
+ * completely; the digest and the expiry index are updated with each changed row. Source: cluster reference, section 6.
  */
 
 import { keepRepeat, remember, remembered, repeated } from "./client-sessions.ts";
@@ -29,20 +29,20 @@ import type {
 } from "./types.ts";
 
 /**
- * An entry that is stamped further behind the time of the log than two leaders may differ by shows that the log is ahead
- * of the members' clocks. In milliseconds: a leader stamps within two seconds of the median, before or behind.
+ * Maximum difference between log time and an entry's stamp that two leaders can cause, in milliseconds: a leader stamps within
+ * two seconds of the median. A larger one means that the log is ahead of the members' clocks.
  */
 export const MAX_STAMP_LAG_MS = 5_000;
 
-/** Rows that expiry touches at each entry, at least; an entry that changes many pays for as many again. */
+/** Minimum number of rows that expiry touches at each entry; an entry that changes more rows expires as many. */
 const EXPIRY_ROWS = 64;
 
 const NOTHING: Applied = { index: 0, term: 0, now: 0 };
 
 export interface StateOptions {
-  /** Members of a cluster at its bootstrap: every node that begins it must give the same. */
+  /** Members of a cluster at its bootstrap; every founding node must pass the same. */
   readonly members?: readonly Member[];
-  /** Beginning of the log; a bootstrap counts as an entry. */
+  /** Position before the first entry; a bootstrap counts as an entry. */
   readonly applied?: Applied;
   /** Commands and feature range of another build, for tests; defaults to those of this build. */
   readonly rules?: ReadonlyMap<string, CommandRule>;
@@ -51,7 +51,7 @@ export interface StateOptions {
 
 export interface LoadOptions extends Omit<StateOptions, "members" | "applied"> {
   readonly applied: Applied;
-  /** In any order, each key once. */
+  /** Rows in any order, each key once. */
   readonly rows: Iterable<readonly [key: string, value: string]>;
 }
 
@@ -60,14 +60,14 @@ export function createState({ members = [], applied = NOTHING, ...options }: Sta
   return loadState({ applied, rows, ...options });
 }
 
-/** Creates a state machine that continues from `rows`, of a snapshot or the disk, as of `applied`. */
+/** Creates a state machine that continues from the rows of a snapshot or the disk, as of `applied`. */
 export function loadState(options: LoadOptions): State {
   const { rules = COMMAND_RULES, feature = FEATURE_RANGE } = options;
   const rows = createRows();
   const digest = createRowDigest();
   const expiry = createExpiryIndex();
   let applied = options.applied;
-  /** Time by which the last entry was decided. */
+  /** Time at which the last entry was decided. */
   let decidedAt = applied.now;
 
   function load(all: Iterable<readonly [string, string]>): void {
@@ -78,7 +78,7 @@ export function loadState(options: LoadOptions): State {
     }
   }
 
-  /** A level above ours means commands and rows that we would get wrong. */
+  /** Throws if the level is above this build's: it would misread commands and rows. */
   function assertLevel(row: string | undefined): void {
     const level = levelOf(row);
     if (level > feature.max) throw new UpgradeRequired(`is of feature level ${level}`, feature);
@@ -94,7 +94,7 @@ export function loadState(options: LoadOptions): State {
     rows.apply(mutations);
   }
 
-  /** Moves on and gives the outcome. Nothing has changed before this, so that an error leaves the state as it was. */
+  /** Commits the draft and returns the outcome. Nothing is changed before this, so an error leaves the state as it was. */
   function finish(entry: CommittedEntry, now: number, result: CommandResult | undefined, draft: Draft): ApplyOutcome {
     const mutations = draft.mutations();
     assertLevel(draft.get(featureRowKey));
@@ -145,7 +145,7 @@ export function loadState(options: LoadOptions): State {
     return { ...finish(entry, now, result, draft), mutations: [], replaced: true };
   }
 
-  /** A refused command leaves nothing behind. */
+  /** Runs a command. A refused one changes nothing. */
   function evaluate(command: Command, rule: CommandRule, site: Site): CommandResult {
     if (rule.level > levelOf(site.draft.get(featureRowKey))) return refused("feature_level");
     const result = rule.run(command.p, site);
@@ -153,7 +153,7 @@ export function loadState(options: LoadOptions): State {
     return result;
   }
 
-  /** Returns the time by which an entry with this stamp is decided: log time, which never goes back, or the stamp. */
+  /** Returns the time at which an entry with this stamp is decided: log time, which never goes back, or the stamp. */
   function timeOf(stamp: number): number {
     const isAhead = applied.now - stamp > MAX_STAMP_LAG_MS;
     return isAhead && levelOf(rows.get(featureRowKey)) >= LOG_TIME_LEVEL ? stamp : Math.max(applied.now, stamp);
@@ -203,7 +203,7 @@ export function loadState(options: LoadOptions): State {
   };
 }
 
-/** A left out entry would fork the state in silence. */
+/** Throws if the entry does not follow the applied one. A missing entry would silently fork the state. */
 function assertNext(applied: Applied, entry: CommittedEntry): void {
   const isNext = entry.index === applied.index + 1 && entry.term >= applied.term;
   if (!isNext)
@@ -218,7 +218,7 @@ function parseContext(context: Uint8Array): unknown {
   }
 }
 
-/** The digest that `rows` must have: what a store or an archive is checked with. */
+/** Returns the digest that `rows` must have, for checking a store or an archive. */
 export function digestOf(rows: Iterable<readonly [key: string, value: string]>): string {
   const digest = createRowDigest();
   for (const [key, value] of rows) digest.toggle(key, value);

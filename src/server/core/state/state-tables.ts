@@ -1,4 +1,4 @@
-/** All kinds of rows by key prefix, for checking rows from outside, such as an archive. */
+/** All kinds of rows by key prefix, for checking rows from outside, such as those of an archive. */
 
 import { idempotencyRows, resultRows, sessionHeads } from "./client-sessions.ts";
 import { acknowledgementRowKey, acknowledgementRows } from "./commands/acknowledgements.ts";
@@ -51,7 +51,7 @@ const table = <T>(format: RowFormat<T>, keyOf: (row: T) => string): Table => ({
   shape: format.shape,
 });
 
-/** Rows of two kinds in one table: those whose key ends with `ending`, and the others. */
+/** Returns a table with two kinds of rows: those whose key ends with `ending`, and the others. */
 const either = (ending: string, those: Table, others: Table): Table => ({
   fits: (key, value) => (key.endsWith(ending) ? those : others).fits(key, value),
   shape: () => ({ [`…${ending}`]: those.shape(), others: others.shape() }),
@@ -88,7 +88,7 @@ const TABLES: Readonly<Record<string, Table>> = {
   used: either("/names", usedNames, usedChunk),
 };
 
-/** Belong to processes that run, and are left behind with the state they were part of. */
+/** Tables that belong to running processes; a restore drops them. */
 const PASSING: Readonly<Record<string, () => Shape>> = {
   blob: () => ({ "<sha256>": blobHeads.shape(), "<sha256>/<part>": blobParts.shape() }),
   idem: idempotencyRows.shape,
@@ -98,12 +98,12 @@ const PASSING: Readonly<Record<string, () => Shape>> = {
 
 const tableName = (key: string): string => key.slice(0, Math.max(0, key.indexOf("/")));
 
-/** Content of a row under a cluster secret: a data key, or a value and the data key that it is sealed under. */
+/** Row that the cluster secret protects: a data key, or a value with the data key that sealed it. */
 export type SealedRow =
   | { readonly kind: "ring"; readonly name: string }
   | { readonly kind: "secret" | "cert" | "acme"; readonly name: string; readonly dataKey: string };
 
-/** Reads a row that needs the cluster secret; `undefined` for every other row. Throws where the row is malformed. */
+/** Reads a row that needs the cluster secret; `undefined` for every other row. Throws if the row is malformed. */
 export function sealedRow(key: string, value: string): SealedRow | undefined {
   switch (tableName(key)) {
     case "ring":
@@ -125,7 +125,7 @@ export function sealedRow(key: string, value: string): SealedRow | undefined {
   }
 }
 
-/** Whether the row is one that a command could have made, as far as it can be seen without the others. */
+/** Returns true if a command could have written the row, as far as that can be checked without other rows. */
 export function isWellFormedRow(key: string, value: string): boolean {
   const name = tableName(key);
   if (Object.hasOwn(PASSING, name)) return true;
@@ -151,7 +151,7 @@ export function rowShapes(): Readonly<Record<string, Shape>> {
   return Object.fromEntries([...kept, ...Object.entries(PASSING).map(([name, shape]) => [name, shape()] as const)]);
 }
 
-/** The row by which the key of a `key/` row is found by its id. */
+/** Returns the row that maps the id of a `key/` row to its name. */
 export function keyIdRowOf(value: string): readonly [key: string, value: string] {
   const { id, name } = keyRows.read(value);
   return [keyIdRowKey(id), keyIdRows.write(name)];

@@ -5,14 +5,14 @@
  * number, does not await, and iterates only in key order. Source: cluster reference, section 6.
  */
 
-/** A row: one schema character, then JSON. Keys are ASCII, at most 512 bytes, compared by code unit. */
+/** Change of a row. Keys are ASCII, at most 512 bytes, compared by code unit. A value is one schema character, then JSON. */
 export interface Mutation {
   readonly key: string;
   /** `undefined` removes the row. */
   readonly value: string | undefined;
 }
 
-/** Position of the state machine. `now`: highest time stamped so far, in milliseconds since 1970. */
+/** Position of the state machine. `now` is the highest time stamped so far, in milliseconds since 1970. */
 export interface Applied {
   readonly index: number;
   readonly term: number;
@@ -24,7 +24,7 @@ export type CommandResult =
   | { readonly kind: "ok"; readonly value: unknown }
   | { readonly kind: "refused"; readonly code: string; readonly message: string };
 
-/** A committed entry of the log, without what only consensus needs. */
+/** Committed entry of the log, without fields that only consensus needs. */
 export interface CommittedEntry {
   readonly index: number;
   readonly term: number;
@@ -33,24 +33,24 @@ export interface CommittedEntry {
 }
 
 export interface ApplyOutcome {
-  /** `undefined` for an entry without a command. */
+  /** Result of the command; `undefined` for an entry without one. */
   readonly result: CommandResult | undefined;
-  /** In key order, at most one per key. */
+  /** Changed rows in key order, at most one per key. */
   readonly mutations: readonly Mutation[];
-  /** The whole state was replaced (a restore): rows of before are gone, `mutations` are not listed. */
+  /** True if the whole state was replaced (a restore): earlier rows are gone, and `mutations` are not listed. */
   readonly replaced: boolean;
 }
 
-/** Originator, for audit: `{"iss":"local","sub":"unix:0"}`. */
+/** Originator, for audit records: `{"iss":"local","sub":"unix:0"}`. */
 export interface Actor {
   readonly iss: string;
   readonly sub: string;
 }
 
 /**
- * Command as its proposer encodes it, once: `t` is its name, `p` its fields, `v` its version. `c` and `s` make it exactly-once:
- * a process draws `c` at its start and counts `s` up from 1. `k`: idempotency key of an admin caller, `<principal>/<key>`, with
- * `kd` the digest of the request, so that another request under the key is refused.
+ * Command, encoded once by its proposer: `t` is its name, `p` its fields, `v` its version. `c` and `s` make it exactly-once: a
+ * process draws `c` at its start and counts `s` up from 1. `k` is the idempotency key of an admin caller, `<principal>/<key>`,
+ * and `kd` the digest of the request, so that another request under the key is refused.
  */
 export interface Command {
   readonly v: number;
@@ -70,18 +70,20 @@ export interface FeatureRange {
   readonly max: number;
 }
 
-/** The machine. One owner; methods are synchronous. */
+/** State machine with one owner; methods are synchronous. */
 export interface State {
   readonly applied: Applied;
-  /** 32 hex digits: XOR over all rows of the first 16 bytes of SHA-256(key 0x00 value). Equal on all at equal index. */
+  /**
+   * 32 hex digits: XOR over all rows of the first 16 bytes of SHA-256(key 0x00 value). Equal on all replicas at the same index.
+   */
   readonly digest: string;
-  /** Time by which the last entry was decided; behind `applied.now` where the log is ahead of the members' clocks. */
+  /** Time at which the last entry was decided; behind `applied.now` if the log is ahead of the members' clocks. */
   readonly decidedAt: number;
   readonly rowCount: number;
-  /** Sum of the lengths of keys and values. */
+  /** Sum of the lengths of keys and values, in UTF-16 units. */
   readonly byteLength: number;
   get(key: string): string | undefined;
-  /** Rows whose key begins with `prefix`, in the order of their keys; only those behind the key `after`, if that is given. */
+  /** Returns the rows whose key begins with `prefix`, in key order; only those after the key `after`, if given. */
   scan(prefix: string, after?: string): Iterable<readonly [key: string, value: string]>;
   /**
    * Applies an entry. Entries must follow each other without gaps; otherwise a `RangeError` is thrown. Throws `UpgradeRequired`
@@ -89,11 +91,11 @@ export interface State {
    * an error the state is unchanged.
    */
   apply(entry: CommittedEntry): ApplyOutcome;
-  /** Same as `apply`, for an entry that changed the configuration. `context`: context of the change, JSON of `MembersChange`. */
+  /** Applies an entry that changed the configuration. `context` is the context of the change, JSON of `MembersChange`. */
   applyConfiguration(entry: CommittedEntry, context: Uint8Array, memberIds: readonly string[]): ApplyOutcome;
 }
 
-/** A member as the cluster knows it, row `member/<id>`. */
+/** Member as the cluster knows it, row `member/<id>`. */
 export interface Member {
   readonly id: string;
   /** Identity of its data directory, 32 hex digits; empty until the member first reported it. */
@@ -103,11 +105,11 @@ export interface Member {
   readonly version: string;
   readonly proto: readonly [min: number, max: number];
   readonly feature: readonly [min: number, max: number];
-  /** Raised at every start of its process. */
+  /** Number that grows at every start of its process. */
   readonly incarnation: number;
 }
 
-/** Context of a configuration change: what is known of those who are added. */
+/** Context of a configuration change: facts about added members. */
 export interface MembersChange {
   readonly added: readonly Member[];
 }

@@ -1,6 +1,6 @@
 /**
  * Operators' acknowledgements of alerts: rows `ack/<name>`. Each has an end and is removed by the first entry after it
- * (expiry.ts). They only affect what operators are shown.
+ * (row-expiry.ts). They only affect what operators see.
  */
 
 import { define } from "../command.ts";
@@ -13,13 +13,13 @@ import { ACKNOWLEDGEMENTS_LEVEL } from "./feature.ts";
 const PREFIX = "ack/";
 const SINCE = { level: ACKNOWLEDGEMENTS_LEVEL };
 
-/** Maximum at one time: names are free, and nobody looks at more. */
+/** Maximum number of acknowledgements at a time, since names are not checked. */
 export const MAX_ACKNOWLEDGEMENTS = 1_000;
 
 const fields = {
   name: label(512),
   reason: label(1_024),
-  /** Severity at the time of the acknowledgement, as the operator saw it; null if not given. */
+  /** Severity that the operator saw when acknowledging; null if not given. */
   severity: nullable(choice(["note", "warn", "fail"])),
   degree: nullable(integer()),
 };
@@ -27,7 +27,7 @@ const fields = {
 const acknowledgement = object({
   ...fields,
   at: integer(),
-  /** First millisecond at which it does not hold any more. */
+  /** First millisecond at which it no longer applies. */
   until: integer(),
   by: actor,
 });
@@ -36,7 +36,7 @@ export type AcknowledgementRow = ReturnType<typeof acknowledgement>;
 export const acknowledgementRows = rowFormat(acknowledgement);
 export const acknowledgementRowKey = (name: string): string => PREFIX + keyPart(name);
 
-/** A year at most. */
+/** At most a year. */
 const durationMs = integer(1, 366 * 86_400_000);
 
 export const acknowledgementPut = define(

@@ -1,6 +1,6 @@
 /**
- * Witnessed heads of the nodes' audit chains: rows `head/<node>/<kid>`, the highest record of each chain that was shown
- * to the cluster, and `head/<node>/conflict`, evidence that a chain was forked. Source: cluster reference, 9.3.
+ * Witnessed heads of the nodes' audit chains: rows `head/<node>/<kid>` contain the highest record of each chain that the cluster
+ * has seen, `head/<node>/conflict` evidence that a chain was forked. Source: cluster reference, 9.3.
  */
 
 import { define, type Site } from "../command.ts";
@@ -9,7 +9,7 @@ import { integer, label, nullable, object, optional, text } from "../fields.ts";
 import type { Draft } from "../mutation-draft.ts";
 import { keyPart, rowFormat } from "../row-format.ts";
 
-/** Chains kept of a node: a key that lives in memory only begins a new one at each start. */
+/** Maximum number of chains per node: a key that exists only in memory begins a new chain at each start. */
 const KEPT_CHAINS = 64;
 
 const record = {
@@ -27,18 +27,18 @@ export const headRowKey = (node: string, kid: string): string => `${headsOf(node
 
 const conflict = object({
   node: label(),
-  /** How often; the first is kept, since it is the nearest to the fork. */
+  /** Number of conflicts. Only the first is kept, since it is the closest to the fork. */
   count: integer(1),
   witnessed: seen,
   shown: seen,
 });
 export const headConflictRows = rowFormat(conflict);
-/** Shorter than any key id, so that it is none. */
+/** Returns the key of a conflict row. It is shorter than any key id, so it cannot collide with one. */
 export const headConflictKey = (node: string): string => `${headsOf(node)}conflict`;
 
 /**
- * `succeeds`: the head that a new chain names as its predecessor in its first record. A new chain that names the newest
- * witnessed head continues it; one that does not, and begins lower, hides something.
+ * Records a witnessed head. `succeeds` is the head that the first record of a new chain names as its predecessor. A new chain
+ * that names the newest witnessed head continues it. One that does not, and begins lower, hides records.
  */
 export const auditWitness = define(
   "audit.witness",

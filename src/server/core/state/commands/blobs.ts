@@ -1,6 +1,7 @@
 /**
- * Content too large for one command: uploaded in parts and referenced by its digest in a later command. Rows `blob/<sha256>`
- * and `blob/<sha256>/<part>`. Content that no command uses within an hour of log time is removed (expiry.ts).
+ * Content that is too large for one command: it is uploaded in parts and referenced by its digest in a later command. Rows
+ * `blob/<sha256>` and `blob/<sha256>/<part>`. Content that no command uses within an hour of log time is removed
+ * (row-expiry.ts).
  */
 
 import { Buffer } from "node:buffer";
@@ -11,9 +12,9 @@ import { base64, integer, object, sha256Hex } from "../fields.ts";
 import type { Draft } from "../mutation-draft.ts";
 import { digits, rowFormat } from "../row-format.ts";
 
-/** Maximum part before base64, in bytes, which keeps a command below its limit of 1 MiB. */
+/** Maximum bytes of a part before base64, which keeps a command below its limit of 1 MiB. */
 export const MAX_PART_BYTES = 524_288;
-/** 128 MiB of content: twice the largest archive that is restored this way. */
+/** Maximum number of parts, 128 MiB of content: twice the largest archive that is restored this way. */
 export const MAX_PARTS = 256;
 
 const head = object({ of: integer(1, MAX_PARTS), used: integer() });
@@ -42,7 +43,7 @@ export const blobPut = define(
   },
 );
 
-/** Counts the parts of all content that waits to be used. */
+/** Returns the number of parts of all content that is not used yet. */
 function announcedParts(draft: Draft): number {
   let parts = 0;
   for (const [key, value] of draft.scan("blob/")) {
@@ -51,7 +52,7 @@ function announcedParts(draft: Draft): number {
   return parts;
 }
 
-/** The parts in order, each checked to be there. */
+/** Returns the content of all parts in order, or an error if a part is missing or the digest differs. */
 export function blobBytes(
   draft: Draft,
   { sha256, parts }: BlobReference,

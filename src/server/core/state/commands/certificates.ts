@@ -1,6 +1,6 @@
 /**
- * The front door's certificates and ACME accounts, sealed, so that every node serves the same ones. A write names the
- * version that it replaces: what one leader began, another may have gone on with.
+ * Certificates and ACME accounts of the public listener, sealed, so that every node serves the same ones. A write names the
+ * version that it replaces, since another leader may have continued what one leader began.
  */
 
 import { define, type Site } from "../command.ts";
@@ -19,7 +19,7 @@ import {
 
 const SINCE = { level: CERTIFICATES_LEVEL };
 
-/** Version to replace, null if there must be none. Values are sealed for the version after it. */
+/** Version to replace; null if there must be none. Values are sealed for the version after it. */
 const expect = nullable(integer(1));
 
 interface Table {

@@ -1,6 +1,6 @@
 /**
- * The feature level of the cluster: row `feat/level`. Commands and fields of a level are proposed only once every
- * member can apply them. Source: cluster reference, 6.3.
+ * Feature level of the cluster: row `feat/level`. Commands and fields of a level are proposed only once every member can apply
+ * them. Source: cluster reference, 6.3.
  */
 
 import { define } from "../command.ts";
@@ -10,11 +10,14 @@ import { rowFormat } from "../row-format.ts";
 import type { FeatureRange } from "../types.ts";
 import { memberRows } from "./member-rows.ts";
 
-/** From this level on, budget reports say what the node may spend before its next one, and grants are leased (`usage.report`). */
+/**
+ * From this level on, budget reports contain the maximum that the node may spend before its next one, and grants are leased
+ * (`usage.report`).
+ */
 export const PLEDGES_LEVEL = 2;
 
 /**
- * From this level on, certificates and accounts of the front door are written, each version after the previous one
+ * From this level on, certificates and accounts of the public listener are written, each version after the previous one
  * (`cert.put`).
  */
 export const CERTIFICATES_LEVEL = 3;
@@ -37,20 +40,20 @@ export const ACKNOWLEDGEMENTS_LEVEL = 4;
  */
 export const LOG_TIME_LEVEL = 5;
 
-/** From here on an edition of the file without a version remembers the highest version applied before it. */
+/** From this level on, an edition of the file without a version remembers the highest version applied before it. */
 export const VERSION_GUARD_LEVEL = 5;
 
 export interface FeatureLevel {
   readonly level: number;
-  /** The version that brought it; `CHANGELOG.md` has the same. */
+  /** Gateway version that introduced the level, as in `CHANGELOG.md`. */
   readonly since: string;
-  /** For operators: what the cluster can do once every member supports the level. */
+  /** Text for operators: what the cluster can do once every member supports the level. */
   readonly brings: string;
 }
 
 /**
- * In order, from 1, without gaps. The level of a released build is frozen: changes need a further one. See CONTRIBUTING,
- * "Versions".
+ * Feature levels in order, from 1, without gaps. The level of a released build is frozen: changes need a new one. See
+ * CONTRIBUTING, "Versions".
  */
 export const FEATURE_LEVELS: readonly FeatureLevel[] = [
   { level: 1, since: "0.1.0", brings: "keys, suspensions, sources, secrets, budgets and heads of audit trails" },

@@ -1,4 +1,4 @@
-/** Virtual keys: rows `key/<name>`, and `keyid/<id>` to find a key by its public id. Design decisions, section 1. */
+/** Virtual keys: rows `key/<name>`, and `keyid/<id>` to find a key by its public id. Source: design decisions, section 1. */
 
 import { define, type Site } from "../command.ts";
 import { ok, refused } from "../command-refusals.ts";
@@ -7,19 +7,19 @@ import { keyPart, rowFormat } from "../row-format.ts";
 
 const keyId = text(/^[0-9A-Za-z]{4,32}$/, 32);
 const metadata = mapOf(label(), prose(1_024), 64);
-/** A century: what is longer is meant to be for ever. */
+/** At most a century; a key without expiry has none. */
 const lifetimeMs = integer(1, 3_155_760_000_000);
 
 const key = object({
   id: keyId,
   name: label(),
-  /** Null: the rules of no profile. */
+  /** Profile; null if the rules for callers without one apply. */
   profile: nullable(label()),
   metadata,
-  /** SHA-256 of the secret part of the key's text, hex. The text itself is nowhere. */
+  /** SHA-256 of the secret part of the key's text, in hex. The text itself is stored nowhere. */
   digest: sha256Hex,
   created_at: integer(),
-  /** Null: never. */
+  /** Expiry, in milliseconds since 1970; null if it never expires. */
   expires_at: nullable(integer()),
 });
 
@@ -56,7 +56,7 @@ export const keyCreate = define(
   },
 );
 
-/** A field left out stays as it is; `expires_in_ms` counts from now, null makes the key last for ever. */
+/** Changes a key. An absent field stays as it is; `expires_in_ms` counts from now, and null removes the expiry. */
 export const keyPatch = define(
   "key.patch",
   object({
@@ -84,7 +84,7 @@ export const keyDelete = define("key.delete", object({ name: label() }), ({ name
   return ok();
 });
 
-/** A new public id and secret under the same name; the old text is refused from here on. */
+/** Replaces the public id and secret under the same name; the old key text is refused from then on. */
 export const keyRotate = define(
   "key.rotate",
   object({ name: label(), id: keyId, digest: sha256Hex }),

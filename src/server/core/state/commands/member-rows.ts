@@ -1,11 +1,11 @@
-/** Rows `member/<id>`: what the cluster knows of a node. */
+/** Rows `member/<id>`: what the cluster knows about a node. */
 
 import { integer, label, listOf, Malformed, object, type Parser, shaped, shapeOf, text } from "../fields.ts";
 import { keyPart, rowFormat } from "../row-format.ts";
 import type { Member } from "../types.ts";
 
 const bounds = listOf(integer(0, 1_000_000), 2, 2);
-/** `[min, max]`, both included. */
+/** `[min, max]`, both inclusive. */
 export const range: Parser<readonly [min: number, max: number]> = shaped(
   (value) => {
     const [min = 0, max = 0] = bounds(value);
@@ -33,7 +33,7 @@ export const member: Parser<Member> = object({
 export const memberRows = rowFormat(member);
 export const memberRowKey = (id: string): string => `member/${keyPart(id)}`;
 
-/** A member of which nothing but its id is known until its process reports. */
+/** Returns a member of which only the id is known until its process reports. */
 export const unknownMember = (id: string): Member => ({
   id,
   storage: "",

@@ -1,4 +1,4 @@
-/** Members: rows `member/<id>`, made by changes of the configuration, kept up to date by each node's start. */
+/** Members: rows `member/<id>`, created by changes of the configuration and updated at each node's start. */
 
 import { define, type Site } from "../command.ts";
 import { ok, refused } from "../command-refusals.ts";
@@ -19,14 +19,14 @@ import {
 } from "./member-rows.ts";
 import { closeHoldings } from "./usage.ts";
 
-/** Context of a change of the configuration. */
+/** Context of a configuration change. */
 export const membersChange = object({ added: listOf(member, 1_000) });
 
-/** Greater than any of this node before, also when it was removed in between: log indexes only grow. */
+/** Returns an incarnation greater than any earlier one of the node, even if it was removed in between: log indexes only grow. */
 const nextIncarnation = (before: number, index: number): number => Math.max(before + 1, index);
 
 /**
- * A process reports itself. Its incarnation number goes up, so grants to an earlier process of the node are closed and its late
+ * Reports a started process. Its incarnation number grows, so grants to an earlier process of the node are closed and its late
  * reports are refused.
  */
 export const nodeStart = define(
@@ -53,13 +53,13 @@ export const nodeStart = define(
   },
 );
 
-/** The rows after a change of the configuration. A context that is no `MembersChange` adds nothing. */
+/** Updates the rows after a change of the configuration. A context that is not a `MembersChange` adds nothing. */
 export function changeMembers(draft: Draft, context: unknown, memberIds: readonly string[]): void {
   for (const added of readChange(context)) {
     if (!memberIds.includes(added.id)) continue;
     const value = draft.get(memberRowKey(added.id));
     const before = value === undefined ? undefined : memberRows.read(value);
-    // Added again with its log: its process and its grants continue.
+    // The node was added again with its log, so its process and its grants continue.
     const incarnation = Math.max(added.incarnation, before?.incarnation ?? 0);
     const storage = added.storage === "" ? (before?.storage ?? "") : added.storage;
     draft.put(memberRowKey(added.id), memberRows.write({ ...added, storage, incarnation }));
@@ -84,7 +84,7 @@ function readChange(context: unknown): readonly Member[] {
   }
 }
 
-/** Starts new incarnations after the whole state was replaced, so that reports about earlier grants are refused. */
+/** Gives all members new incarnations after the whole state was replaced, so that reports about earlier grants are refused. */
 export function restartedMembers(site: Site): readonly (readonly [key: string, value: string])[] {
   return Array.from(site.draft.scan("member/"), ([key, value]) => {
     const row = memberRows.read(value);

@@ -1,9 +1,9 @@
 /**
- * The ledger of usage that is reconciled with what providers report: rows `rec/<day>/<id>`, and `rec/round/<id>` for what
- * the last round of a provider came to. The fields belong to who reconciles; here they are a flat map of words and numbers.
+ * Ledger of usage that is reconciled with the reports of providers: rows `rec/<day>/<id>`, and `rec/round/<id>` for the result
+ * of a provider's last round. The reconciler defines the fields; here they are a flat map of texts and numbers.
  *
- * A row is replaced as a whole, and only by who has seen the one before: two leaders in one round, of which one has been
- * deposed, must not both find the same breach new.
+ * A row is replaced completely, and only by a node that has seen the previous one: of two leaders in one round, of which one has
+ * been deposed, only one may report a breach as new.
  */
 
 import { define } from "../command.ts";
@@ -26,7 +26,7 @@ import { keyPart, rowFormat } from "../row-format.ts";
 import { RECONCILE_LEVEL } from "./feature.ts";
 
 const day = text(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/, 10);
-/** `2026-11-20`: compared as text, which is the order of the days; `round` comes after them all. */
+/** Day such as `2026-11-20`, or `round`. Compared as text, days are in order and `round` is last. */
 const section = text(/^(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|round)$/, 10);
 
 type Field = string | number | boolean | null;
@@ -43,19 +43,19 @@ const field: Parser<Field> = shaped(
 );
 
 const ledgerFields = { day: section, id: label(256), fields: mapOf(label(), field, 48) };
-/** `seen`: revision of the row to replace; 0 if there must be none. */
+/** Fields of a put. `seen` is the revision of the row to replace; 0 if there must be none. */
 const given = object({ ...ledgerFields, seen: integer() });
-/** `rev`: incremented with each change. `at`: time of the change, in milliseconds since 1970. */
+/** Fields of a row. `rev` grows with each change; `at` is the time of the change, in milliseconds since 1970. */
 const ledgerRow = object({ ...ledgerFields, rev: integer(1), at: integer() });
 export type LedgerRow = ReturnType<typeof ledgerRow>;
 export type LedgerPut = ReturnType<typeof given>;
 export const ledgerRows = rowFormat(ledgerRow);
 export const ledgerRowKey = (of: Pick<LedgerRow, "day" | "id">): string => `rec/${of.day}/${keyPart(of.id)}`;
 
-/** Rows of one command. */
+/** Maximum number of rows of one command. */
 export const MAX_LEDGER_PUT = 500;
 
-/** Answers the places of the rows that were left as they are, since they are not the ones that were seen. */
+/** Replaces rows. Returns the positions of those that were left unchanged because their revision is not the one that was seen. */
 export const reconcilePut = define(
   "reconcile.put",
   object({ rows: listOf(given, MAX_LEDGER_PUT, 1) }),
@@ -73,10 +73,10 @@ export const reconcilePut = define(
   { version: 2, level: RECONCILE_LEVEL },
 );
 
-/** Rows dropped by one command; a caller repeats it while `more` is answered. */
+/** Maximum number of rows dropped by one command; the caller repeats it while the answer has `more`. */
 const MAX_DROPPED = 2_000;
 
-/** Drops the days before `before`, oldest first. */
+/** Drops rows of days before `before`, oldest first. */
 export const reconcileDrop = define("reconcile.drop", object({ before: day }), ({ before }, { draft }) => {
   let dropped = 0;
   for (const [key] of draft.scan("rec/")) {
@@ -88,7 +88,7 @@ export const reconcileDrop = define("reconcile.drop", object({ before: day }), (
   return ok({ dropped, more: false });
 });
 
-/** Forgets what the last round of a provider came to; its days stay. */
+/** Removes the result of a provider's last round; its days stay. */
 export const reconcileForget = define(
   "reconcile.forget",
   object({ id: label(256) }),

@@ -1,9 +1,9 @@
 /**
- * Commands about the whole state: comparing it, and replacing it with that of an archive.
+ * Commands on the whole state: comparing it, and replacing it by that of an archive.
  *
- * A restore keeps the members and what nobody may undo: the feature level and the witnessed heads. It drops what belongs to
+ * A restore keeps the members and what must not be undone: the feature level and the witnessed heads. It drops what belongs to
  * running processes: sessions, idempotency keys, uploads, allowances. Grants in the archive count as used, and every member's
- * incarnation goes up, so that earlier reports are refused. Source: cluster reference, 6.2, 6.5 and 9.3.
+ * incarnation grows, so that earlier reports are refused. Source: cluster reference, 6.2, 6.5 and 9.3.
  */
 
 import { define, type Site } from "../command.ts";
@@ -24,7 +24,10 @@ import { holdingRows } from "./usage-rows.ts";
 const digest = text(/^[0-9a-f]{32}$/, 32);
 type Row = readonly [key: string, value: string];
 
-/** `equal`: null if other entries came in between, so that nothing can be said. */
+/**
+ * Compares the digest of the state. `equal` is null if other entries were applied in between, so that the digests cannot be
+ * compared.
+ */
 export const stateCheck = define("state.check", object({ index: integer(), digest }), (given, site) => {
   const equal = given.index === site.index - 1 ? given.digest === site.digest : null;
   return ok({ equal, digest: site.digest });
@@ -48,7 +51,7 @@ export const stateRestore = define(
   },
 );
 
-/** The archive's rows, ready to be changed; undefined unless they are whole, well formed and as announced. */
+/** Returns a draft of the archive's rows; `undefined` if they are incomplete, malformed or not as announced. */
 function readArchive(
   bytes: Uint8Array,
   announced: { readonly rows: number; readonly digest: string },

@@ -1,6 +1,6 @@
 /**
  * Sealed values and the keys that seal them: rows `ring/<data key>`, `secret/<name>`, `cert/<id>` and `acme/<id>`. The state
- * machine has only ciphertext; nodes seal, open and wrap. Cluster reference, 8.
+ * machine has only ciphertext; nodes seal, open and wrap. Source: cluster reference, 8.
  */
 
 import { actor } from "../command-envelope.ts";
@@ -11,7 +11,7 @@ import { keyPart, rowFormat } from "../row-format.ts";
 
 export const dataKeyId = text(/^dk-[1-9][0-9]{0,8}$/, 12);
 
-/** AES-256-GCM: 96-bit nonce, ciphertext with its tag. */
+/** Nonce and ciphertext of AES-256-GCM: 96-bit nonce, ciphertext with tag. */
 const nonce = text(/^[A-Za-z0-9+/]{16}$/, 16);
 export const sealed = object({ dk: dataKeyId, n: nonce, ct: base64(262_144) });
 export type Sealed = ReturnType<typeof sealed>;
@@ -23,7 +23,7 @@ const ring = object({
   id: dataKeyId,
   alg: choice(["A256GCM"]),
   created: integer(),
-  /** The active key seals; retired keys only open what they have sealed. */
+  /** The active key seals; retired keys only open what they sealed earlier. */
   state: choice(["active", "retired"]),
   wraps,
 });
@@ -49,7 +49,7 @@ const domainNames = listOf(label(253), 100);
 export const certificateFields = {
   id: label(256),
   names: domainNames,
-  /** Milliseconds since 1970; null while none has been issued. */
+  /** Expiry in milliseconds since 1970; null before the first certificate is issued. */
   not_after: nullable(integer()),
   sealed,
 };
@@ -57,13 +57,13 @@ const certificate = object({ ...certificateFields, ver: integer(1), at: integer(
 export const certificateRows = rowFormat(certificate);
 export const certificateRowKey = (id: string): string => `cert/${keyPart(id)}`;
 
-/** Account by directory and contact. */
+/** ACME account, identified by directory and contact. */
 export const acmeFields = { id: label(512), sealed };
 const acme = object({ ...acmeFields, ver: integer(1), at: integer() });
 export const acmeRows = rowFormat(acme);
 export const acmeRowKey = (id: string): string => `acme/${keyPart(id)}`;
 
-/** Only the active data key seals: a proposer that sealed with another one seals again. */
+/** Returns why a data key must not seal. Only the active one may: a proposer that used another one must seal again. */
 export function sealObstacle(draft: Draft, dk: string): CommandRefusal | undefined {
   const value = draft.get(ringRowKey(dk));
   if (value === undefined) return "unknown_data_key";

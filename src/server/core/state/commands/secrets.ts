@@ -1,4 +1,4 @@
-/** Sealed secrets and the ring of data keys. A value's version and data key are part of what seals it. */
+/** Sealed secrets and the ring of data keys. A value is sealed together with its version and the id of its data key. */
 
 import { define, type Site } from "../command.ts";
 import { ok, refused } from "../command-refusals.ts";
@@ -16,7 +16,9 @@ import {
   wraps,
 } from "./sealed.ts";
 
-/** `expect`: version to replace, null if there must be none. The value is sealed for the version after it. */
+/**
+ * Writes a secret. `expect` is the version to replace, null if there must be none. The value is sealed for the version after it.
+ */
 export const secretPut = define(
   "secret.put",
   object({ name: identifier, expect: nullable(integer(1)), sealed }),
@@ -38,7 +40,7 @@ export const secretDelete = define("secret.delete", object({ name: identifier })
   return ok();
 });
 
-/** The same value of the same version under another data key. */
+/** Replaces the sealed form of a value by one under another data key; the version stays. */
 export const secretReseal = define(
   "secret.reseal",
   object({ name: identifier, ver: integer(1), sealed }),
@@ -59,7 +61,7 @@ const ringRow = ({ draft }: Site, id: string): RingRow | undefined => {
   return value === undefined ? undefined : ringRows.read(value);
 };
 
-/** The first data key is active at once; a later one is activated by `ring.activate`. */
+/** Adds a data key. The first one is active at once; a later one is activated by `ring.activate`. */
 export const ringAdd = define(
   "ring.add",
   object({ id: dataKeyId, alg: choice(["A256GCM"]), wraps, created: integer() }),
@@ -81,7 +83,7 @@ export const ringActivate = define("ring.activate", object({ id: dataKeyId }), (
   return ok();
 });
 
-/** The same data key wrapped by other keys. */
+/** Replaces the wrapped forms of a data key by those under other keys. */
 export const ringRewrap = define("ring.rewrap", object({ id: dataKeyId, wraps }), (given, site) => {
   const row = ringRow(site, given.id);
   if (row === undefined) return refused("not_found");

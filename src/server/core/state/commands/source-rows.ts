@@ -1,7 +1,7 @@
 /**
- * Rows of configuration sources: `source/<name>` describes the revision in force, `hist/<name>/<revision>` contains the text of
+ * Rows of configuration sources: `source/<name>` describes the current revision, `hist/<name>/<revision>` contains the text of
  * each kept revision. Revisions of a name count up from 1 and continue after the source was deleted: a deletion is a revision
- * without text. `deploy/mode` exists while the file is the single writer of the source `default`.
+ * without text. `deploy/mode` exists while the file is the only writer of the source `default`.
  */
 
 import { actor } from "../command-envelope.ts";
@@ -19,7 +19,7 @@ import {
 } from "../fields.ts";
 import { digits, rowFormat } from "../row-format.ts";
 
-/** The source of a file-configured deployment, and the only one it has. */
+/** Name of the only source of a deployment that is configured by a file. */
 export const FILE_SOURCE = "default";
 export const KEPT_REVISIONS = 50;
 
@@ -33,7 +33,7 @@ const facts = {
   writer,
   version: nullable(documentVersion),
   sha256: sha256Hex,
-  /** Size of the text in UTF-8. */
+  /** Size of the text in UTF-8, in bytes. */
   bytes: integer(),
   at: integer(),
   by: actor,
@@ -41,7 +41,7 @@ const facts = {
 
 const source = object({
   ...facts,
-  /** Highest version that was applied before this edition of the file, if it has no version itself. From level 5 on. */
+  /** Highest version that was applied before this edition of the file, if it has no version itself. Used from level 5 on. */
   highest: optional(documentVersion),
 });
 export type SourceRow = ReturnType<typeof source>;
@@ -58,7 +58,7 @@ const content: Parser<string> = shaped(
 const revision = object({
   ...facts,
   kind: choice(["put", "rollback", "delete"]),
-  /** Null: the source was deleted by this revision. */
+  /** Text of the revision; null if this revision deleted the source. */
   text: nullable(content),
 });
 export type RevisionRow = ReturnType<typeof revision>;
@@ -71,17 +71,17 @@ export const deployModeKey = "deploy/mode";
 export const sourceRowKey = (name: string): string => `source/${name}`;
 export const revisionsOf = (name: string): string => `hist/${name}/`;
 export const revisionRowKey = (name: string, number: number): string => `${revisionsOf(name)}${digits(number, 10)}`;
-/** The number at the end of a `hist/` key. */
+/** Returns the number at the end of a `hist/` key. */
 export const revisionOfKey = (key: string): number => Number(key.slice(key.lastIndexOf("/") + 1));
 
-/** Part of the state that is read here; drafts and views have it. */
+/** Row scanner; drafts and views implement it. */
 interface Rows {
   scan(prefix: string): Iterable<readonly [key: string, value: string]>;
 }
 
 /**
- * Highest version of the file that was applied since the source exists, for an edition without a version. An edition
- * that was stored below feature level 5 does not say it; then the revisions that are kept are read.
+ * Returns the highest version of the file that was applied since the source exists, for an edition without a version. An edition
+ * that was stored below feature level 5 does not contain it; then the kept revisions are read.
  */
 export function highestVersion(rows: Rows, { name, version, highest }: SourceRow): number | undefined {
   if (version !== null || highest !== undefined) return version ?? highest;

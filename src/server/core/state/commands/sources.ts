@@ -36,14 +36,14 @@ import {
 
 const put = object({
   name: identifier,
-  /** Exactly one of these two. */
+  /** Exactly one of `text` and `blob` is set. */
   text: optional(prose(MAX_COMMAND_BYTES)),
   blob: optional(blobReference),
   /** Digest of the text in UTF-8. */
   sha256: sha256Hex,
   version: nullable(documentVersion),
   writer,
-  /** Revision that the caller has seen; 0 for none. Null accepts any. */
+  /** Revision that the caller has seen; 0 if none, null to accept any. */
   expect_revision: nullable(integer()),
   trigger: choice(["seed", "start", "reload", "api"]),
 });
@@ -79,13 +79,16 @@ export const sourcePut = define("source.put", put, (given, site) => {
   return store(site, next, highest);
 });
 
-/** The version below which no document is applied, without a look at earlier revisions: those may be long. */
+/** Returns the version below which no document is applied. It does not read earlier revisions, since these may be long. */
 const bound = (site: Site, stored: SourceRow | undefined): number | undefined =>
   remembersVersions(site) ? (stored?.version ?? stored?.highest) : undefined;
 
 const remembersVersions = ({ draft }: Site): boolean => levelOf(draft.get(featureRowKey)) >= VERSION_GUARD_LEVEL;
 
-/** The words of the transition table as results. Both start triggers are a start: a seed is one that finds nothing. */
+/**
+ * Decides by the transition table and returns a result code. Both start triggers count as a start: a seed is a start that finds
+ * nothing stored.
+ */
 function decideFile(site: Site, given: Put, stored: SourceRow | undefined): "apply" | "keep" | CommandRefusal {
   const before = stored && storedEdition(site, stored, given.version !== null);
   const { kind }: ApplyDecision = decideApply({
@@ -145,7 +148,7 @@ function contentOf({ text, blob, sha256 }: Put, { draft }: Site): Content {
 
 type NewRevision = Pick<RevisionRow, "name" | "writer" | "version" | "sha256" | "kind" | "text">;
 
-/** Makes the next revision the one in force, and drops those that are too old to be kept. */
+/** Stores the next revision as the current one, and drops those that are too old to be kept. */
 function store({ draft, now, by }: Site, next: NewRevision, highest?: number): CommandResult {
   const kept = Array.from(draft.scan(revisionsOf(next.name)), ([key]) => key);
   const last = kept.at(-1);
@@ -161,7 +164,7 @@ function store({ draft, now, by }: Site, next: NewRevision, highest?: number): C
   return ok({ revision, applied: true });
 }
 
-/** With `file`: the deployment gives up its file, and the admin API may write sources from here on. */
+/** Deletes a source. With writer `file` the deployment gives up its file, and the admin API may write sources from then on. */
 export const sourceDelete = define(
   "source.delete",
   object({ name: identifier, writer, expect_revision: nullable(integer()) }),
@@ -178,7 +181,7 @@ export const sourceDelete = define(
   },
 );
 
-/** Puts the text of an earlier revision in force again, as a new one; a deleted source comes back by it too. */
+/** Makes the text of an earlier revision the current one again, as a new revision. This also restores a deleted source. */
 export const sourceRollback = define(
   "source.rollback",
   object({ name: identifier, to: integer(1, 9_999_999_999), expect_revision: nullable(integer()) }),

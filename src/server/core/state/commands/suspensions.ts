@@ -1,4 +1,4 @@
-/** Suspensions: rows `susp/<kind>:<name>`. One that has ended is kept for a day and then removed (expiry.ts). */
+/** Suspensions: rows `susp/<kind>:<name>`. An ended one is kept for a day and then removed (row-expiry.ts). */
 
 import { define } from "../command.ts";
 import { actor } from "../command-envelope.ts";
@@ -14,7 +14,7 @@ const suspension = object({
   name: label(512),
   reason: prose(1_024),
   at: integer(),
-  /** First millisecond at which it does not hold any more; null: until lifted. */
+  /** First millisecond at which it no longer applies; null if it applies until lifted. */
   until: nullable(integer()),
   by: actor,
 });
@@ -23,7 +23,7 @@ export type SuspensionRow = ReturnType<typeof suspension>;
 export const suspensionRows = rowFormat(suspension);
 export const suspensionRowKey = (of: SuspensionKind, name: string): string => `susp/${of}:${keyPart(name)}`;
 
-/** A century at most, as for keys. */
+/** At most a century, as for keys. */
 const durationMs = integer(1, 3_155_760_000_000);
 
 export const suspensionPut = define(

@@ -1,4 +1,4 @@
-/** All commands, as data. A command that is not in this table stops the process that finds it in the log. */
+/** Table of all commands. A process stops if it finds a command in the log that is not in this table. */
 
 import type { CommandRule } from "../command.ts";
 import { acknowledgementDelete, acknowledgementPut } from "./acknowledgements.ts";
@@ -54,7 +54,7 @@ const RULES: readonly CommandRule[] = [
 
 export const COMMAND_RULES: ReadonlyMap<string, CommandRule> = new Map(RULES.map((rule) => [rule.name, rule]));
 
-/** How each command is made, with its fields checked by the compiler. */
+/** Functions that create each command, with typed fields. */
 export const commands = {
   nodeStart: nodeStart.make,
   keyCreate: keyCreate.make,
@@ -91,7 +91,7 @@ export const commands = {
   stateRestore: stateRestore.make,
 } as const;
 
-/** Whether a cluster at `level` may be proposed the command; a proposer asks before it proposes. */
+/** Returns whether the command may be proposed at this feature level. */
 export function mayPropose(
   name: string,
   level: number,

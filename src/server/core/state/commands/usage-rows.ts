@@ -7,12 +7,12 @@
 import { integer, label, object, optional } from "../fields.ts";
 import { digits, keyPart, rowFormat } from "../row-format.ts";
 
-/** A bound that keeps every sum a safe integer, and none that a budget meets. */
+/** Maximum of a count: keeps every sum a safe integer, and is never reached by a budget. */
 export const MAX_UNITS = 1_000_000_000_000;
-/** Ten years. */
+/** Maximum length of a window: ten years. */
 export const MAX_WINDOW_MS = 315_576_000_000;
 
-/** Windows that are kept after the one they follow on: late settlements are still counted. */
+/** Number of windows for which rows are kept after the end of their window, so that late settlements are counted. */
 const KEPT_WINDOWS = 2;
 
 export const unit = integer(0, MAX_UNITS);
@@ -24,11 +24,11 @@ const usage = object({
   window_ms: windowMs,
   window: integer(),
   limit: unit,
-  /** Revision of the configuration that the limit is of; a higher one replaces it. */
+  /** Revision of the configuration that has the limit; a higher one replaces it. */
   limit_rev: integer(),
-  /** Charged to holders that are closed: what they had been granted, or spent where that is more. */
+  /** Units charged to closed holders: their grants, or their spending if that is more. */
   used: integer(),
-  /** Charged to open holders, in the same way. `used + open` is at most the limit wherever a grant is made. */
+  /** Units charged to open holders in the same way. Wherever a grant is made, `used + open` is at most the limit. */
   open: integer(),
   /** Units granted to current holders and not returned. */
   granted: integer(),
@@ -44,11 +44,11 @@ const holding = object({
   window: integer(),
   node: label(),
   inc: integer(),
-  /** These three only grow. `granted - returned` is what the node may spend in all. */
+  /** These three only grow. `granted - returned` is what the node may spend in total. */
   granted: integer(),
   returned: integer(),
   spent: integer(),
-  /** These three come from the newest report that included the first; absent before. `pledge`: see `pledgedOf`. */
+  /** These three are from the newest report that had `pledge`; absent before. See `pledgedOf`. */
   pledge: optional(integer()),
   /** Number of that report. */
   seq: optional(integer()),
@@ -67,7 +67,7 @@ export interface WindowOf {
   readonly window: number;
 }
 
-/** Both numbers have 16 digits, enough for any safe integer. */
+/** Returns the end of a key. Both numbers have 16 digits, enough for any safe integer. */
 const windowPart = ({ bucket, window_ms, window }: WindowOf): string =>
   `${keyPart(bucket)}/${digits(window_ms, 16)}/${digits(window, 16)}`;
 
@@ -75,7 +75,7 @@ export const usageRowKey = (of: WindowOf): string => `usage/${windowPart(of)}`;
 export const holdingsOf = (node: string): string => `alloc/${keyPart(node)}/`;
 export const holdingRowKey = (node: string, of: WindowOf): string => `${holdingsOf(node)}${windowPart(of)}`;
 
-/** Returns when rows of a window expire, from the end of their key; never beyond safe integers. */
+/** Returns when the rows of a window expire, computed from the end of their key; always a safe integer. */
 export function windowDue(key: string): number {
   const [window = "", length = ""] = key.split("/").reverse();
   return (Number(window) + 1 + KEPT_WINDOWS) * Number(length);

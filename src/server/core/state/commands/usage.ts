@@ -6,10 +6,10 @@
  * spending above them.
  *
  * A grant is leased. Besides its spending, a node reports its pledge: a total that it will not exceed before a later report of
- * its own was answered. A node that was silent for a minute of log time keeps its pledge, which it may have spent, and loses
- * the rest of its grant to others; its next answer says so. A process that is gone is charged in the same way: its pledge, not
- * its grant. The limit does not depend on any clock: a wrong clock takes a grant back early or late, but never grants what a
- * node may still spend. Source: cluster reference, 7.2; decisions, 8.
+ * its own was answered. A node that is silent for a minute of log time keeps its pledge, which it may have spent, and loses the
+ * rest of its grant to others; its next answer says so. An ended process is charged in the same way: its pledge, not its grant.
+ * The limit does not depend on any clock: a wrong clock takes a grant back early or late, but never grants what a node may still
+ * spend. Source: cluster reference, 7.2; decisions, 8.
  */
 
 import { define, type Site } from "../command.ts";
@@ -33,10 +33,13 @@ import {
   windowMs,
 } from "./usage-rows.ts";
 
-/** A grant is at least this part of the limit while that much is left: else the last units cost a report each. */
+/** Divisor of the limit for the minimum grant, while that much is left. Otherwise the last units would cost a report each. */
 const MIN_GRANT_DIVISOR = 64;
 
-/** Longer than a node spends what it could not renew (45 s), though its clock were slow by a quarter. */
+/**
+ * Time after which a node counts as silent. Longer than a node spends what it could not renew (45 s), even if its clock is slow
+ * by a quarter.
+ */
 const SILENT_MS = 60_000;
 
 const report = object({
@@ -46,14 +49,14 @@ const report = object({
   limit: unit,
   limit_rev: integer(),
   spent: unit,
-  /** Wished for, above what is granted. */
+  /** Units requested above what is granted. */
   want: unit,
-  /** Part of `want` for which requests are waiting now. */
+  /** Part of `want` that waiting requests need. */
   need: optional(unit),
   ret: unit,
-  /** From feature level 2 on: `spent` will not exceed this before a later report is answered. Not below what may be spent now. */
+  /** Maximum of `spent` before a later report is answered, at least what may be spent now. Used from feature level 2 on. */
   pledge: optional(unit),
-  /** Sent with `pledge`: grows with each report, so that a late report does not restore an older pledge. */
+  /** Report number, sent with `pledge`, so that a late report does not restore an older pledge. */
   seq: optional(integer(1)),
 });
 type ReportRow = ReturnType<typeof report>;
@@ -62,11 +65,11 @@ export interface UsageAnswer {
   readonly b: string;
   readonly w: number;
   readonly window_ms: number;
-  /** Total that this incarnation was granted in the window. */
+  /** Total granted to this incarnation in the window. */
   readonly granted: number;
-  /** Units of the limit that are left for others. */
+  /** Units of the limit that are left for other nodes. */
   readonly remaining: number;
-  /** Total of `granted` that this incarnation returned or lost. Only if a pledge was reported. */
+  /** Total of `granted` that this incarnation returned or lost; only if a pledge was reported. */
   readonly returned?: number;
 }
 
@@ -92,7 +95,7 @@ function settle(
   const of = { bucket: row.b, window_ms: row.window_ms, window: row.w };
   const answer = { b: row.b, w: row.w, window_ms: row.window_ms };
   const current = Math.floor(now / row.window_ms);
-  // Too far ahead: the node's clock is fast. Too far behind: the rows are gone.
+  // Too far ahead: the node's clock is fast. Too far behind: the rows are removed already.
   if (row.w > current + 1 || row.w < current - 2) return { ...answer, granted: 0, remaining: 0 };
 
   const before = holdingOf(draft, node, inc, of);
@@ -128,13 +131,13 @@ function settle(
   return { ...answer, granted: after.granted, remaining, ...(row.pledge !== undefined && { returned }) };
 }
 
-/** A late report says nothing about the present. */
+/** Returns the pledge fields of a report; none if the report is late, since it does not describe the present. */
 function pledgeIn({ pledge, seq = 0 }: ReportRow, before: HoldingRow, now: number): Partial<HoldingRow> {
   return pledge === undefined || seq <= (before.seq ?? 0) ? {} : { pledge, seq, heard: now };
 }
 
 /**
- * Takes back from silent nodes what they cannot have spent of their grants in this window. Returns how much that is; the caller
+ * Takes back from silent nodes the part of their grants in this window that they cannot have spent. Returns the sum; the caller
  * writes the usage row.
  */
 function takeBack(
@@ -157,7 +160,7 @@ function takeBack(
   return sum;
 }
 
-/** The row of the bucket in this window; that of a new one, of the limit that is reported. */
+/** Returns the usage row of the bucket in this window; a new row has the reported limit. */
 function usageOf(draft: Draft, of: WindowOf, { limit, limit_rev }: ReportRow): UsageRow {
   const known = draft.get(usageRowKey(of));
   return known === undefined
@@ -165,7 +168,7 @@ function usageOf(draft: Draft, of: WindowOf, { limit, limit_rev }: ReportRow): U
     : usageRows.read(known);
 }
 
-/** Returns this process's share, after closing that of an earlier process of the node. */
+/** Returns this process's share, after closing the share of an earlier process of the node. */
 function holdingOf(draft: Draft, node: string, inc: number, of: WindowOf): HoldingRow {
   const value = draft.get(holdingRowKey(node, of));
   const held = value === undefined ? undefined : holdingRows.read(value);
@@ -175,9 +178,9 @@ function holdingOf(draft: Draft, node: string, inc: number, of: WindowOf): Holdi
 }
 
 /**
- * Grants at most half of what is left, divided by the number of nodes, so that others find something too. Grants everything if
- * there are no other nodes and requests are waiting, since smaller pieces would only make them wait for more commits. A holder
- * that spent above its grant is charged already, so catching up takes nothing more of the limit.
+ * Returns the units to grant: at most half of what is left, divided by the number of nodes, so that others get some too. If
+ * there are no other nodes and requests are waiting, all is granted, since smaller pieces would only make them wait for more
+ * commits. A holder that spent above its grant is charged already, so catching up takes nothing more of the limit.
  */
 function grantOf(
   holding: HoldingRow,
@@ -193,14 +196,14 @@ function grantOf(
 }
 
 /**
- * Maximum shares that one entry closes, so that a node with very many budgets does not delay all replicas. The others are
- * closed when their node first reports about them, or expire with their window; the charge is the same either way.
+ * Maximum number of shares that one entry closes, so that a node with very many budgets does not delay all replicas. The others
+ * are closed when their node first reports about them, or expire with their window; the charge is the same either way.
  */
 const MAX_CLOSED = 2_000;
 
 /**
- * Closes a node's shares: its pledges stay charged as used, since nobody can tell what it spent of them, and the rest of its
- * grants is free again. Called when its process restarts and when the node is removed.
+ * Closes a node's shares: its pledges stay charged as used, since nobody knows what it spent of them, and the rest of its grants
+ * is free again. Called when its process restarts and when the node is removed.
  */
 export function closeHoldings(draft: Draft, node: string, limit: number = MAX_CLOSED): void {
   let closed = 0;
@@ -224,7 +227,7 @@ function close(draft: Draft, holding: HoldingRow): void {
     usageRows.write({
       ...usage,
       used: usage.used + charge,
-      // Rows of before this field stay as they were.
+      // Rows written before this field existed stay as they were.
       ...(holding.pledge !== undefined && { untold }),
       open: usage.open - chargeOf(holding),
       granted: usage.granted - (holding.granted - holding.returned),

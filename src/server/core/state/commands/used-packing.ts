@@ -1,6 +1,6 @@
 /**
- * Many rows of whole numbers as one short text: fields in base 36 with commas between, a 0 left out, a row ended by the
- * first of its trailing zeros; rows with semicolons between. `[[1, 0, 36], [2, 0, 0]]` is `1,,10;2`.
+ * Packs many rows of whole numbers into one short text. Fields are in base 36, separated by commas; a 0 is empty, and trailing
+ * zeros are omitted; rows are separated by semicolons. `[[1, 0, 36], [2, 0, 0]]` is `1,,10;2`.
  */
 
 import { Malformed } from "../fields.ts";
@@ -31,9 +31,9 @@ function packRow(row: readonly number[]): string {
 }
 
 /**
- * Calls `visit` for each row, with one array of `width` numbers that it may not keep: a ledger has very many rows. Throws
- * `Malformed` on what `packRows` does not write; an empty text has no rows. `wanted`: by field, whether it is read; what is
- * not is 0, and not looked into.
+ * Calls `visit` for each row with an array of `width` numbers, which is reused and must not be kept, since a ledger has very
+ * many rows. Throws `Malformed` on anything that `packRows` does not write; an empty text has no rows. `wanted` says for each
+ * field whether it is read; the others are 0 and not checked.
  */
 export function scanPacked(
   text: string,
@@ -42,7 +42,7 @@ export function scanPacked(
   wanted: readonly boolean[] = new Array<boolean>(width).fill(true),
 ): void {
   if (text.length === 0) return;
-  // Bytes are read twice as fast as characters of a text that is a part of another.
+  // Reading bytes is twice as fast as reading characters of a substring.
   const bytes = lent !== undefined && text.length < lent.length ? lent : new Uint8Array(text.length + 1);
   lent = undefined;
   try {
@@ -57,10 +57,10 @@ export function scanPacked(
 
 const encoder = new TextEncoder();
 const LENT_BYTES = 64 * 1_024;
-/** Reused by one scan at a time, since a visitor may scan too. */
+/** Buffer that one scan at a time reuses; a visitor may start another scan. */
 let lent: Uint8Array | undefined = new Uint8Array(LENT_BYTES);
 
-/** `bytes` end with a semicolon at `last`. */
+/** Scans `bytes`, which end with a semicolon at `last`. */
 function scanBytes(
   bytes: Uint8Array,
   last: number,
@@ -111,7 +111,7 @@ function digitOf(code: number): number {
   throw new Malformed("a packed number has a character that is no digit");
 }
 
-/** Unpacks at most `max` rows. Throws `Malformed`. */
+/** Unpacks at most `max` rows. Throws `Malformed` if there are more. */
 export function unpackRows(text: string, width: number, max: number): readonly (readonly number[])[] {
   const rows: (readonly number[])[] = [];
   scanPacked(text, width, (row) => {
@@ -121,5 +121,5 @@ export function unpackRows(text: string, width: number, max: number): readonly (
   return rows;
 }
 
-/** The sum of two counts, which stays a safe integer whatever is reported. */
+/** Returns the sum of two counts, limited to the largest safe integer. */
 export const addCounts = (a: number, b: number): number => Math.min(a + b, Number.MAX_SAFE_INTEGER);

@@ -1,11 +1,11 @@
 /**
  * Usage of one hour or one day: rows are found by caller and target, added to, and written back in chunks.
  *
- * A period has at most 2,000 caller rows, the first that are reported, and at most 100 per caller and hop; further models of a
- * caller are summed as `other`, since callers choose model names. Everything else is summed under the caller `other`, by hop,
- * provider and model; if there are too many of those, by hop and provider; then by hop. So the sum over all rows is always
- * complete, and sums by provider are complete unless a period has more than 256 of them. Which callers have rows of their own
- * depends on the order of the log, which is the same on every replica.
+ * A period has at most 2,000 caller rows, those reported first, and at most 100 per caller and hop; further models of a caller
+ * are summed as `other`, since callers choose model names. Everything else is summed under the caller `other`, by hop, provider
+ * and model; if there are too many of those, by hop and provider; then by hop. So the sum over all rows is always complete, and
+ * sums by provider are complete unless a period has more than 256 of them. Which callers have rows of their own depends on the
+ * order of the log, which is the same on every replica.
  */
 
 import { Malformed } from "../fields.ts";
@@ -28,20 +28,20 @@ import {
 export const MAX_CALLER_ROWS = 2_000;
 /** Maximum rows of one hop and caller, except those of its model `other`. */
 export const MAX_ROWS_A_CALLER = 100;
-/** More rows under `other` than this are summed further. */
+/** Maximum number of rows under `other` before they are summed further. */
 export const MAX_OTHER_ROWS = 256;
-/** UTF-16 units of all names that rows of callers bring in. */
+/** Maximum total length of names that caller rows add, in UTF-16 units. */
 const MAX_NAMES_LENGTH = 48 * 1_024;
-/** Maximum length of the names that rows under `other` may use. */
+/** Maximum total length of names that rows under `other` may use, in UTF-16 units. */
 const MAX_OTHER_NAMES_LENGTH = 64 * 1_024;
 
 const OTHER = 1;
 
-/** The names of a row: caller, profile, provider (or server, agent), model. */
+/** Names of a row: caller, profile, provider (or server, agent), model. */
 export type UsedNames = readonly [caller: string, profile: string, provider: string, model: string];
 
 export interface Period {
-  /** `counts`: in the order of `COUNTS`. */
+  /** Adds counts, which are in the order of `COUNTS`. */
   add(hop: number, names: UsedNames, counts: readonly number[]): void;
   /** Visits every row. */
   each(visit: (hop: number, names: UsedNames, counts: readonly number[]) => void): void;
@@ -58,7 +58,7 @@ export function openPeriod(draft: Draft, span: Span, at: number): Period {
   const before = names.length;
   let namesLength = names.reduce((sum, name) => sum + name.length, 0);
   let others = rows.reduce((sum, row) => sum + (row[1] === OTHER ? 1 : 0), 0);
-  /** Rows, by hop and number of the caller. */
+  /** Number of rows, by hop and number of the caller. */
   const ofCaller = new Map<string, number>();
   const count = ([hop, caller]: readonly number[]): void => {
     const key = `${hop},${caller}`;
@@ -68,7 +68,9 @@ export function openPeriod(draft: Draft, span: Span, at: number): Period {
   const isCallerFull = (hop: number, [caller, , , model]: UsedNames): boolean =>
     model !== FIXED_NAMES[OTHER] && (ofCaller.get(`${hop},${numbers.get(caller)}`) ?? 0) >= MAX_ROWS_A_CALLER;
 
-  /** Returns `undefined` if the period's names would become too long. */
+  /**
+   * Returns the numbers of the names, and adds unknown names. Returns `undefined` if the period's names would become too long.
+   */
   const numbersOf = (wanted: UsedNames, maxLength: number): number[] | undefined => {
     const unknown = wanted.filter((name) => !numbers.has(name));
     const length = unknown.reduce((sum, name) => sum + name.length, namesLength);
@@ -88,7 +90,7 @@ export function openPeriod(draft: Draft, span: Span, at: number): Period {
     }
     touched.add(Math.floor(place / CHUNK_ROWS));
   };
-  /** Returns false if it would be a new row and there is no room. */
+  /** Adds counts to a row. Returns false if that needs a new row and there is no room. */
   const tryAdd = (hop: number, wanted: UsedNames, counts: readonly number[], isOther: boolean): boolean => {
     const isKnown = wanted.every((name) => numbers.has(name));
     const known = isKnown ? places.get(placeKey([hop, ...wanted.map((name) => numbers.get(name)!)])) : undefined;
@@ -149,13 +151,13 @@ const placeKey = (row: readonly number[]): string => `${row[0]},${row[1]},${row[
 
 export interface PeriodOf {
   readonly span: Span;
-  /** Hours, or days, since 1970. */
+  /** Number of hours or days since 1970. */
   readonly at: number;
 }
 
 type Rows = Pick<Draft, "get" | "scan">;
 
-/** The periods of the ledger, days first, each in the order of time. */
+/** Returns the periods of the ledger, days first, each in order of time. */
 export function periodsOf(rows: Pick<Draft, "scan">): readonly PeriodOf[] {
   const periods: PeriodOf[] = [];
   for (const span of SPANS.toReversed()) {
@@ -171,8 +173,8 @@ export function periodsOf(rows: Pick<Draft, "scan">): readonly PeriodOf[] {
 }
 
 /**
- * Reads a period without making anything of it that could be left: `visit` is given the names, and each row with numbers of
- * them, which it may not keep. Fields are as in `USED_WIDTH`. Throws `Malformed`.
+ * Reads a period without building objects. `visit` gets the names, and each row with indexes into them; it must not keep the
+ * row. Fields are as in `USED_WIDTH`. Throws `Malformed`.
  */
 export function scanPeriod(
   rows: Rows,
@@ -194,7 +196,7 @@ function scanRows(rows: Rows, { span, at }: PeriodOf, visit: (row: readonly numb
   }
 }
 
-/** Throws `Malformed`. */
+/** Returns the name with this number. Throws `Malformed` if there is none. */
 function nameIn(names: readonly string[], number = -1): string {
   const name = names[number];
   if (name === undefined) throw new Malformed("a row of usage has a name that is none");

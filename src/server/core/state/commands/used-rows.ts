@@ -4,7 +4,7 @@
  *   used/h/<hour>/<chunk>    usage of an hour, counted from 1970: up to 100 rows, packed
  *   used/h/<hour>/names      names that those rows refer to by number
  *   used/d/<day>/…           the same for a day, from hours older than a week
- *   met/<day>/<provider>/<kind>   tokens metered of a provider on a UTC day, to compare with its own report
+ *   met/<day>/<provider>/<kind>   tokens metered for a provider on a UTC day, to compare with its own report
  *   reported/<node>             last report of a node that was added
  *
  * Source: design decisions, section 14.
@@ -15,9 +15,9 @@ import { digits, keyPart, rowFormat } from "../row-format.ts";
 
 export const HOUR_MS = 3_600_000;
 export const HOURS_A_DAY = 24;
-/** Hours that stay by themselves, the current one included. */
+/** Number of hours that are kept separately, including the current one. */
 export const KEPT_HOURS = 7 * HOURS_A_DAY;
-/** Days that stay, the current one included. */
+/** Number of days that are kept, including the current one. */
 export const KEPT_DAYS = 400;
 
 /** Maximum UTF-16 units of a name; the reporting node shortens longer ones. */
@@ -49,7 +49,7 @@ const MAX_CHUNKS = 100;
 const MAX_PERIOD_NAMES = 16_384;
 
 export const SPANS = ["h", "d"] as const;
-/** An hour or a day. */
+/** Length of a period: an hour or a day. */
 export type Span = (typeof SPANS)[number];
 
 const span = choice(SPANS);
@@ -64,8 +64,8 @@ const ROWS_BEFORE = '"rows":"';
 const ROWS_AFTER = '"}';
 
 /**
- * Returns the packed rows of a chunk that `usedChunkRows` wrote, without parsing the rest: a query over a year reads ten
- * thousand chunks. Invalid rows are found by the scan. Throws `Malformed`.
+ * Returns the packed rows of a chunk that `usedChunkRows` wrote, without parsing the rest, since a query over a year reads
+ * 10,000 chunks. Invalid rows are found by the scan. Throws `Malformed`.
  */
 export function packedIn(chunk: string): string {
   const before = chunk.indexOf(ROWS_BEFORE);
@@ -73,22 +73,22 @@ export function packedIn(chunk: string): string {
   return chunk.slice(before + ROWS_BEFORE.length, -ROWS_AFTER.length);
 }
 
-/** Every key of a period begins like this. Hours and days have 7 digits, which is enough up to the year 3110. */
+/** Returns the prefix of all keys of a period. Hours and days have 7 digits, which is enough up to the year 3110. */
 export const periodKey = (of: Span, at: number): string => `used/${of}/${digits(at, 7)}/`;
 export const usedChunkRowKey = (row: { readonly span: Span; readonly at: number; readonly chunk: number }): string =>
   periodKey(row.span, row.at) + digits(row.chunk, 3);
 export const usedNamesRowKey = (row: { readonly span: Span; readonly at: number }): string =>
   `${periodKey(row.span, row.at)}names`;
 
-/** Kinds of metered usage. `media`: images, sound and video, which providers report in other counters than tokens. */
+/** Kinds of metered usage. `media`: images, audio and video, which providers report in other counters than tokens. */
 export const METERED_KINDS = ["tokens", "media"] as const;
 
-/** Classes of tokens, none of which is a part of another but `reasoning`, which is a part of `output`. */
+/** Classes of tokens. They do not overlap, except that `reasoning` is a part of `output`. */
 export const TOKEN_CLASSES = ["input", "cached_input", "cache_creation_input", "output", "reasoning"] as const;
 export type TokenClass = (typeof TOKEN_CLASSES)[number];
 
 const meteredRow = object({
-  /** UTC, `2026-11-20`. */
+  /** UTC day, such as `2026-11-20`. */
   day: text(/^[0-9]{4,}-[0-9]{2}-[0-9]{2}$/, 12),
   provider: label(),
   kind: choice(METERED_KINDS),
@@ -99,7 +99,7 @@ const meteredRow = object({
   cache_creation_input: integer(),
   output: integer(),
   reasoning: integer(),
-  /** Streams that ended before they had reported all usage: the provider bills more than was metered. */
+  /** Number of streams that ended before they had reported all usage; the provider bills more than was metered. */
   unmeasured_streams: integer(),
 });
 export type MeteredRow = ReturnType<typeof meteredRow>;
@@ -108,7 +108,7 @@ export const meteredOf = (day: string): string => `met/${day}/`;
 export const meteredRowKey = (of: Pick<MeteredRow, "day" | "provider" | "kind">): string =>
   `${meteredOf(of.day)}${keyPart(of.provider)}/${of.kind}`;
 
-/** Fields of a packed row of a report: hour, number of the provider's name, number of the kind, then these. */
+/** Counts of a packed row of a report. They follow the hour, the number of the provider's name and the number of the kind. */
 export const METERED_COUNTS = ["answers", ...TOKEN_CLASSES, "unmeasured_streams"] as const;
 export const METERED_WIDTH = 3 + METERED_COUNTS.length;
 
@@ -116,7 +116,10 @@ const sequenceRow = object({ node: label(), inc: integer(1), seq: integer(1), at
 export const sequenceRows = rowFormat(sequenceRow);
 export const sequenceRowKey = (node: string): string => `reported/${keyPart(node)}`;
 
-/** A day counted from 1970 as `2026-11-20`. Of whole numbers alone. Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms". */
+/**
+ * Formats a day counted from 1970, such as `2026-11-20`. Uses only integer arithmetic. Source: H. Hinnant, "chrono-Compatible
+ * Low-Level Date Algorithms".
+ */
 export function dayText(day: number): string {
   const shifted = day + 719_468;
   const era = Math.floor(shifted / 146_097);

@@ -36,14 +36,16 @@ import {
   usedName,
 } from "./used-rows.ts";
 
-/** Rows of one report, and of its list of providers. */
+/** Maximum number of rows of one report, and of its provider rows. */
 export const MAX_REPORT_ROWS = 4_096;
 const MAX_REPORT_NAMES = 4_096;
 const MAX_PACKED_LENGTH = 512 * 1_024;
 
-/** Periods that one entry sums up or drops, so that a node that was away for long does not hold the replicas up. */
+/**
+ * Maximum number of periods that one entry merges or drops, so that a node that was away for long does not delay the replicas.
+ */
 const MAX_ROLLED = 2;
-/** How long the number of a node's last report is kept once the node is no member. */
+/** Time for which the number of a node's last report is kept once the node is no longer a member. */
 const SEQUENCE_KEPT_MS = 7 * HOURS_A_DAY * HOUR_MS;
 
 const packedRows = (width: number): Parser<string> =>
@@ -57,7 +59,7 @@ const packedRows = (width: number): Parser<string> =>
     () => `text of ${MAX_PACKED_LENGTH}: up to ${MAX_REPORT_ROWS} packed rows of ${width}`,
   );
 
-/** A packed row of a report: the hour, then what the ledger keeps of it. */
+/** Width of a packed row of a report: the hour, then the fields of a ledger row. */
 const REPORT_WIDTH = 1 + USED_WIDTH;
 
 export const usedAdd = define(
@@ -67,7 +69,7 @@ export const usedAdd = define(
     inc: integer(1),
     /** 1 for the first report of the incarnation. */
     seq: integer(1),
-    /** Numbered from 2 on, behind those that have a number everywhere. */
+    /** Names of the report, numbered from 2 on, after the fixed names. */
     names: listOf(usedName, MAX_REPORT_NAMES),
     rows: packedRows(REPORT_WIDTH),
     metered: packedRows(METERED_WIDTH),
@@ -108,7 +110,10 @@ const namesIn = (own: readonly string[]): NameOf => {
   };
 };
 
-/** Limits an hour to the present and to hours that are not yet part of a day, so that a wrong clock loses nothing. */
+/**
+ * Limits an hour to the range from the oldest separate hour to the present, so that usage reported with a wrong clock is not
+ * lost.
+ */
 const heldTo = (hour: number, nowHour: number): number => Math.max(nowHour - KEPT_HOURS + 1, Math.min(hour, nowHour));
 
 function addRows(draft: Draft, rows: readonly (readonly number[])[], nameOf: NameOf, nowHour: number): void {
@@ -169,7 +174,7 @@ function first(draft: Draft, prefix: string): readonly [key: string, value: stri
   return undefined;
 }
 
-/** The earliest period of these, where it is before `least`. */
+/** Returns the earliest of these periods, if it is before `least`. */
 function firstBefore(draft: Draft, prefix: string, least: number): number | undefined {
   const [key] = first(draft, prefix) ?? [];
   const at = key === undefined ? least : Number(key.slice(prefix.length, key.indexOf("/", prefix.length)));
@@ -187,7 +192,7 @@ function forgetNodes(draft: Draft, now: number): void {
   }
 }
 
-/** Returns whether a report would merge or remove something; the leader then sends one even without usage. */
+/** Returns true if a report would merge or remove something; the leader then sends one even without usage. */
 export function isRollDue(rows: Pick<Draft, "scan">, now: number): boolean {
   const nowHour = Math.floor(now / HOUR_MS);
   for (const [key] of rows.scan("used/h/")) {
