@@ -18,11 +18,11 @@ interface Surroundings {
 
 const HTTP_PORT = 80;
 const MINUTE_MS = 60_000;
-/** Past it no order is begun. */
+/** Skew of the clock above which no order is begun. */
 const MAX_SKEW_MS = 60 * MINUTE_MS;
 const NOTED_SKEW_MS = 5 * MINUTE_MS;
 
-/** Returns facts of the node file alone. */
+/** Checks what the node file alone shows. */
 export function acmeAnswers({ listen, tls }: NodeFile): readonly Answer[] {
   if (tls?.domains === undefined || tls.dns !== undefined || parseAddress(listen)?.port === HTTP_PORT) return [];
   const words = `HTTP-01 asks port ${HTTP_PORT} of each domain: see that it reaches ${listen}, or set tls.dns`;
@@ -93,7 +93,7 @@ async function askDns(dns: DnsProvider, domains: readonly string[], signal: Abor
   return { verdict: "ok", words: await dns.check([...names], signal) };
 }
 
-/** `isProvedElsewhere`: by DNS-01, for which a name needs no address. */
+/** Checks where a name leads. `isProvedElsewhere`: true with DNS-01, for which a name needs no address. */
 async function askName(
   domain: string,
   isProvedElsewhere: boolean,

@@ -9,7 +9,7 @@ import type { Answer, Limits, Probe } from "./probe.ts";
 
 const note = (words: string): Answer => ({ verdict: "note", subject: "node", words });
 
-/** The doors, as the gateway will open them, and the trail that it keeps of them. `path`: of the node file. */
+/** Describes the listeners of the admin API and where their audit trail is kept. `path`: of the node file. */
 export function doorAnswers(nodeFile: NodeFile, path: string): readonly Answer[] {
   const kept = auditDirOf(nodeFile, path);
   const key =
@@ -36,14 +36,14 @@ export function doorAnswers(nodeFile: NodeFile, path: string): readonly Answer[]
   ];
 }
 
-/** Whether other machines reach it. */
+/** Returns whether other machines can reach the listener. */
 function isOpenListener(listen: string): boolean {
   if (listen === "") return false;
   const url = `http://${listen.startsWith(":") ? "0.0.0.0" : ""}${listen}`;
   return !URL.canParse(url) || isExposed(new URL(url));
 }
 
-/** Compiled as the gateway compiles it; `path`: of the node file. */
+/** Compiles the admin policy as the gateway does. `path`: of the node file. */
 export async function policyAnswers(nodeFile: NodeFile, path: string): Promise<readonly Answer[]> {
   const subject = "admin policy";
   const policy = await readPolicy(nodeFile, path);
@@ -67,7 +67,7 @@ export async function libraryAnswers({ admin }: NodeFile): Promise<readonly Answ
   }
 }
 
-/** Discovery and keys of each issuer. */
+/** Returns one probe per issuer, which fetches its discovery document and keys. */
 export function issuerProbes(
   nodeFile: NodeFile,
   path: string,

@@ -1,6 +1,6 @@
 /**
- * Facts of `gateway check` about data-plane callers: what the gateway will do, also where the document is silent. Source:
- * specification document 1 ("gateway check"; Authentication, data plane).
+ * Notes of `gateway check` about data-plane callers, including the defaults that apply where the document is silent.
+ * Source: specification document 1 ("gateway check"; Authentication, data plane).
  */
 import type { AuthRules, IssuerBinding } from "../../server/auth/index.ts";
 import type { Governance } from "../../server/snapshot/index.ts";

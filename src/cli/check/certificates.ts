@@ -1,4 +1,4 @@
-/** Checks of `gateway check` for the front door: what it presents, until when, and what is wrong with it. */
+/** Checks of `gateway check` for the data listener's certificate: its names, its expiry, and its problems. */
 import { stat } from "node:fs/promises";
 import { systemClock } from "../../base/index.ts";
 import type { NodeFile } from "../../server/core/config/index.ts";
@@ -11,7 +11,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Bit of `st_mode`: read for others. */
 const OTHERS_MAY_READ = 0o004;
 
-/** How the data listener speaks. */
+/** Describes the protocol of the data listener. */
 export function listenerWords({ listen, tls }: NodeFile): string {
   if (tls === undefined) return `serves plain HTTP on ${listen}: no \`tls\``;
   return tls.cert_file === undefined
@@ -19,7 +19,7 @@ export function listenerWords({ listen, tls }: NodeFile): string {
     : `serves TLS on ${listen}, and nothing in plain HTTP`;
 }
 
-/** Checks the files as the gateway reads them. `path`: of the node file. */
+/** Checks the certificate files as the gateway reads them. `path`: of the node file. */
 export async function certificateAnswers(nodeFile: NodeFile, path: string): Promise<readonly Answer[]> {
   const files = certificateFilesOf(nodeFile, path);
   if (files === undefined) return [];

@@ -1,5 +1,5 @@
 /**
- * Checks of `gateway check` for credentials: whether there is something to present. Static keys are proven by the requests that
+ * Checks of `gateway check` for credentials: whether each can be obtained. Static keys are tested by the requests that
  * carry them. Source: specification document 1, "gateway check".
  */
 import { anySignal } from "../../base/index.ts";
@@ -8,7 +8,7 @@ import type { LoadedNode } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
 import type { Probe } from "./probe.ts";
 
-/** Returns one probe per entry; for a signing one, one per API that it is used for. */
+/** Returns one probe per credential; for one that signs, one per API that it is used for. */
 export function credentialProbes({ compiled: { snapshot } }: LoadedNode, presenter: Presenter): readonly Probe[] {
   const channels = [
     ...snapshot.providers.flatMap((provider) => provider.channels),
@@ -32,7 +32,7 @@ export function credentialProbes({ compiled: { snapshot } }: LoadedNode, present
   });
 }
 
-/** A part of it is in no file of this node. */
+/** Returns whether a part of the credential is sealed in the cluster, so that no file of this node contains it. */
 export function isSealed(credential: Credential | undefined): boolean {
   return credential !== undefined && JSON.stringify(credential).includes(STAND_IN);
 }

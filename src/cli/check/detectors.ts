@@ -1,7 +1,7 @@
 /**
- * Checks of `gateway check` for servers that detectors depend on: analyzers, inference servers, and judge models, of which
- * guard models prove that labels and text reach their template. Source: judge-formats reference, 1; kserve-v2 and
- * presidio-analyze references, "Client behaviour".
+ * Checks of `gateway check` for servers that detectors depend on: analyzers, inference servers, and judge models. For
+ * guard models the check proves that labels and text reach their template. Source: judge-formats reference, 1;
+ * kserve-v2 and presidio-analyze references, "Client behaviour".
  */
 import { anySignal } from "../../base/index.ts";
 import { type LoadedNode, openModelCallsAlone } from "../../server/node/index.ts";

@@ -1,8 +1,8 @@
 /**
- * Checks of `gateway check` for places where the gateway stores something; nothing is written.
+ * Checks of `gateway check` for directories and files where the gateway stores something; nothing is written.
  *
- * A place that this user cannot write is a note, since the gateway may run as another user; one that no user could use is a
- * failure. Source: specification document 2 (`cluster`, `admin`, `audit`).
+ * A path that this user cannot write is a note, since the gateway may run as another user; one that no user could use
+ * is a failure. Source: specification document 2 (`cluster`, `admin`, `audit`).
  */
 import { constants, type Stats } from "node:fs";
 import { access, stat } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { beside } from "../../server/node/index.ts";
 import { readKekFile } from "../../server/secrets/index.ts";
 import type { Answer } from "./probe.ts";
 
-/** `path`: of the node file. */
+/** Checks the paths. `path`: of the node file. */
 export async function placeAnswers(nodeFile: NodeFile, path: string): Promise<readonly Answer[]> {
   const { cluster, admin } = nodeFile;
   const dataDir = cluster.data_dir === undefined ? undefined : resolve(beside(path, cluster.data_dir));
@@ -25,7 +25,7 @@ export async function placeAnswers(nodeFile: NodeFile, path: string): Promise<re
   return answers;
 }
 
-/** Returns the absolute paths whose disks need room, each once. */
+/** Returns the absolute paths whose disks need free space, each once. */
 export function diskPlaces(nodeFile: NodeFile, path: string): readonly (readonly [subject: string, path: string])[] {
   const { data_dir: data } = nodeFile.cluster;
   const dataDir = data === undefined ? undefined : resolve(beside(path, data));
@@ -36,13 +36,16 @@ export function diskPlaces(nodeFile: NodeFile, path: string): readonly (readonly
   ];
 }
 
-/** Absolute. Left out, the audit trail is kept with the state of the node; undefined: with neither it is kept nowhere. */
+/**
+ * Returns the absolute path of the audit directory: `audit.dir`, otherwise `cluster.data_dir`. Returns `undefined`
+ * without either: then the trail is not stored.
+ */
 export function auditDirOf({ audit, cluster }: NodeFile, path: string): string | undefined {
   const dir = audit?.dir ?? cluster.data_dir;
   return dir === undefined ? undefined : resolve(beside(path, dir));
 }
 
-/** The gateway makes a directory that is missing, and those above it. */
+/** Checks a directory. The gateway creates it and its parents if they are missing. */
 async function directory(subject: string, path: string): Promise<Answer> {
   const there = await look(path);
   if (there.kind === "unknown") return hidden(subject, path, there.code);
@@ -58,7 +61,10 @@ async function directory(subject: string, path: string): Promise<Answer> {
   return { verdict: "ok", subject, words: `${path} ${state}` };
 }
 
-/** The gateway makes the socket, and replaces one that a crash left; its directory it does not make. */
+/**
+ * Checks the admin socket. The gateway creates the socket and replaces one that a crash left, but does not create its
+ * directory.
+ */
 async function socketPlace(path: string): Promise<Answer> {
   const subject = "admin.local_socket";
   const there = await look(path);
@@ -83,7 +89,7 @@ function hidden(subject: string, path: string, code: string): Answer {
     : { verdict: "note", subject, words: `${path} cannot be looked at by the user of this check: ${code}` };
 }
 
-/** An unreadable file is a failure among the files that a start reads. */
+/** Reports a key file that can be read. Another check reports one that cannot. */
 function kekFile(path: string): readonly Answer[] {
   const subject = "cluster.kek_file";
   const read = readKekFile(path);
@@ -104,7 +110,7 @@ async function look(path: string): Promise<Look> {
   }
 }
 
-/** The lowest directory above `path` that is there. */
+/** Returns the nearest existing directory above `path`. */
 async function nearest(path: string): Promise<string | undefined> {
   for (let at = dirname(path); ; at = dirname(at)) {
     const there = await look(at);

@@ -1,6 +1,6 @@
 /**
- * Checks of `gateway check` for upstreams: an MCP server is asked for its revisions, an agent for its card, both with the
- * credential that calls will carry. Source: specification document 1, "gateway check"; mcp reference, 8 and 15.
+ * Checks of `gateway check` for upstreams: requests an MCP server's revisions and an agent's card, with the credential
+ * of later calls. Source: specification document 1, "gateway check"; mcp reference, 8 and 15.
  */
 import { Pool } from "undici";
 import { asRefusal } from "../../base/index.ts";

@@ -4,7 +4,7 @@ import { installCommand } from "../../base/index.ts";
 import type { Deployment } from "../../server/core/config/index.ts";
 import type { Answer } from "./probe.ts";
 
-/** Returns nothing if no detector uses it. */
+/** Checks the library. Returns nothing if no detector uses it. */
 export async function prefilterAnswers(document: Deployment | undefined): Promise<readonly Answer[]> {
   const detectors = document?.guardrails?.detectors ?? [];
   const native = detectors.filter(({ type, prefilter }) => type === "pii" && prefilter === "native");

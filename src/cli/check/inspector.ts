@@ -1,6 +1,6 @@
 /**
- * Facts of `gateway check` about the inspector and the settings that its peers need. No peer is contacted, since peers call the
- * inspector.
+ * Notes of `gateway check` about the inspector and the settings that its peers need. Sends nothing, since peers call
+ * the inspector.
  */
 import { parseAddress } from "../../base/index.ts";
 import { settingsLine } from "../../server/inspector/index.ts";
@@ -49,7 +49,7 @@ export function inspectorAnswers(node: LoadedNode): readonly Answer[] {
   ];
 }
 
-/** Concerns detectors that call servers or run models. */
+/** Describes the `message_timeout` that a streamed filter needs, by the detectors that call servers or run models. */
 function timeWords({ compiled }: LoadedNode): string {
   const slow = compiled.snapshot.guardrails.inForce.detectors.filter(({ type }) => type !== "pii");
   const names = slow.map(({ name }) => name).join(", ");

@@ -15,9 +15,12 @@ import type { Answer } from "./probe.ts";
 const MIB = 1 << 20;
 const GIB = 1 << 30;
 
-/** Files of the database, sockets between nodes, and listeners. */
+/** Number of descriptors for files of the database, sockets between nodes, and listeners. */
 const OTHER_DESCRIPTORS = 256;
-/** Below the first limit no write is accepted (`GATEWAY_MIN_FREE_BYTES`); below the second, space will soon run out. */
+/**
+ * Limits of free disk space: below the first, writes are refused (`GATEWAY_MIN_FREE_BYTES`); below the second, space
+ * will soon run out.
+ */
 const MIN_FREE_BYTES = 256 * MIB;
 const LITTLE_FREE_BYTES = GIB;
 const PORT_LIMIT_MS = 2_000;
@@ -26,7 +29,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** Resources of the machine. */
 export interface Machine {
-  /** `undefined` if unknown or unlimited. */
+  /** Maximum number of open files; `undefined` if unknown or unlimited. */
   readonly descriptors: number | undefined;
   readonly memoryBytes: number;
   readonly cores: number;
@@ -40,7 +43,7 @@ export async function thisMachine(): Promise<Machine> {
   };
 }
 
-/** Parses the soft limit, which applies. Source: proc_pid_limits(5). */
+/** Parses the soft limit of open files, which applies. Source: proc_pid_limits(5). */
 export function descriptorsIn(limits: string): number | undefined {
   const [, soft] = /^Max open files +(\d+)/m.exec(limits) ?? [];
   return soft === undefined ? undefined : Number(soft);
@@ -48,7 +51,7 @@ export function descriptorsIn(limits: string): number | undefined {
 
 export function descriptorAnswer({ descriptors }: Machine, env: Env): Answer | undefined {
   const inFlight = countIn(env, "GATEWAY_MAX_IN_FLIGHT") ?? DEFAULT_ADMISSION.maxInFlight;
-  // The client's connection, and the provider's.
+  // Each request needs a connection of the client and one of the provider.
   const wanted = 2 * inFlight + OTHER_DESCRIPTORS;
   if (descriptors === undefined || descriptors >= wanted) return undefined;
   const words =
@@ -97,7 +100,7 @@ async function nearestStats(path: string): Promise<StatsFs> {
 const sized = (bytes: number): string =>
   bytes >= GIB ? `${(bytes / GIB).toFixed(1)} GiB` : `${Math.floor(bytes / MIB)} MiB`;
 
-/** Checks each address that can be taken; a running gateway of this configuration may be the one that uses it. */
+/** Checks that each address can be bound; a running gateway of this configuration may be the one that uses it. */
 export async function portAnswers(nodeFile: NodeFile, isRunning: boolean): Promise<readonly Answer[]> {
   const { listen, metrics_listen, admin, cluster, extproc } = nodeFile;
   const named = [
@@ -153,7 +156,7 @@ export function portAnswer(
   }
 }
 
-/** Returns `undefined` if the address can be bound. */
+/** Returns the error code if the address cannot be bound, otherwise `undefined`. */
 function bindingFault({ host, port }: { readonly host?: string; readonly port: number }): Promise<string | undefined> {
   return new Promise((done) => {
     const server = createServer((socket) => socket.destroy());
@@ -168,7 +171,10 @@ function bindingFault({ host, port }: { readonly host?: string; readonly port: n
   });
 }
 
-/** Whether a gateway answers where this node file has its metrics: then what is taken is taken by it. */
+/**
+ * Returns whether a gateway answers at this node file's metrics address. If so, the ports in use are assumed to be its
+ * own.
+ */
 export async function isServing(metricsListen: string): Promise<boolean> {
   const address = parseAddress(metricsListen);
   if (address === undefined || address.port === 0) return false;
@@ -185,7 +191,7 @@ export async function isServing(metricsListen: string): Promise<boolean> {
   }
 }
 
-/** Faults and doubts; one line where there are none. `dirs`: subjects and absolute paths. */
+/** Returns failures and notes, or one line if there are none. `dirs`: subjects and absolute paths. */
 export async function machineAnswers(
   nodeFile: NodeFile,
   dirs: readonly (readonly [subject: string, path: string])[],

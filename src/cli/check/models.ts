@@ -1,6 +1,6 @@
 /**
- * Checks of `gateway check` for models that are not in the cache: nothing is downloaded; the hub is asked what would be.
- * Source: design decisions, section 12.
+ * Checks of `gateway check` for models that are not in the cache: asks the hub what a start would download, and
+ * downloads nothing. Source: design decisions, section 12.
  */
 import { anySignal } from "../../base/index.ts";
 import { ModelError, openModelStore } from "../../server/models/index.ts";
@@ -9,7 +9,7 @@ import { buildOf } from "../build.ts";
 import { sizeText } from "../progress.ts";
 import type { Answer, Limits } from "./probe.ts";
 
-/** `path`: of the node file. Rejects with the signal's reason. */
+/** Checks the models. `path`: of the node file. Rejects with the signal's reason. */
 export async function absentModelAnswers(
   { awaits, nodeFile }: LoadedNode,
   path: string,

@@ -1,6 +1,6 @@
 /**
- * Checks of `gateway check` for files that hold keys or decide about access: who else on this machine may read or change them.
- * Source: chmod(1); design decisions, section 5.
+ * Checks of `gateway check` for files that contain keys or access rules: who else on this machine may read or change
+ * them. Source: chmod(1); design decisions, section 5.
  */
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import type { NodeFile } from "../../server/core/config/index.ts";
 import { beside } from "../../server/node/index.ts";
 import type { Answer } from "./probe.ts";
 
-/** Maximum files of a secrets folder that are checked. */
+/** Maximum number of files in a secrets folder that are checked. */
 const MOST_FILES = 1_000;
 
 const OTHERS_READ = 0o004;
@@ -23,7 +23,7 @@ interface Looked {
   readonly remedy: string;
 }
 
-/** `path`: of the node file. Returns nothing if only the owner has access. */
+/** Checks the files. Returns nothing if only the owner has access. `path`: of the node file. */
 export async function permissionAnswers(nodeFile: NodeFile, path: string): Promise<readonly Answer[]> {
   if (process.platform === "win32") return [];
   const { admin, cluster, secrets_dir: secrets, tls } = nodeFile;

@@ -11,7 +11,7 @@ type Provider = LoadedNode["compiled"]["snapshot"]["providers"][number];
 type Pool = NonNullable<Provider["pool"]>;
 type Picker = NonNullable<Pool["picker"]>;
 
-/** Returns one probe per name and one for the picker. `nameServers`: of GATEWAY_DNS_SERVERS. */
+/** Returns one probe per name and one for the picker. `nameServers`: from GATEWAY_DNS_SERVERS. */
 export function poolProbes({ name, pool }: Provider, nameServers: readonly string[]): readonly Probe[] {
   if (pool === undefined) return [];
   const { picker } = pool;
@@ -25,7 +25,7 @@ export function poolProbes({ name, pool }: Provider, nameServers: readonly strin
   return [...ofNames, { subject, ask: (limits) => askPicker(subject, picker, limits) }];
 }
 
-/** Resolves a name as the gateway does for a pool; any of its servers will do. */
+/** Resolves a name as the gateway does for a pool. The check uses any of the DNS servers. */
 export const memberLookup =
   (servers: readonly string[]): LookupFunction =>
   (host, { all }, told) => {

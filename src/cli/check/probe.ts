@@ -11,9 +11,9 @@ export interface Limits {
   readonly signal: AbortSignal;
 }
 
-/** Something elsewhere that is asked to answer. */
+/** Check that sends a request to another system. */
 export interface Probe {
   readonly subject: string;
-  /** Never rejects. */
+  /** Runs the check. Never rejects. */
   ask(limits: Limits): Promise<Answer>;
 }

@@ -1,4 +1,4 @@
-/** Check of `gateway check` for a provider: requests its list of models with the credential that requests will carry. */
+/** Checks of `gateway check` for a provider: requests its list of models with the credential of later requests. */
 import { Agent, type Dispatcher, request as undiciRequest } from "undici";
 import { anySignal, asRefusal } from "../../base/index.ts";
 import type { Presenter } from "../../server/credentials/index.ts";
@@ -29,7 +29,10 @@ export function providerProbes(
   });
 }
 
-/** The models list: cheap, side-effect free, and present on nearly every server of either dialect. */
+/**
+ * Requests the list of models, which is cheap, free of side effects, and available on nearly every server of either
+ * dialect.
+ */
 async function askProvider(
   subject: string,
   {

@@ -1,4 +1,4 @@
-/** Check of `gateway check` for reconciled providers: requests yesterday's usage report with the administrator's key. */
+/** Checks of `gateway check` for reconciled providers: requests yesterday's usage report with the administrator's key. */
 
 import { anySignal, formatDuration } from "../../base/index.ts";
 import { openGuardedDialler } from "../../server/credentials/index.ts";

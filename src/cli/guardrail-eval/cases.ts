@@ -2,7 +2,7 @@
 
 import type { SegmentKind } from "../../server/core/guardrails/index.ts";
 
-/** A marked stretch of a text; bytes of its UTF-8, end exclusive. */
+/** Marked span of a text, in bytes of its UTF-8; the end is exclusive. */
 export interface Mark {
   readonly start: number;
   readonly end: number;
@@ -21,11 +21,11 @@ export interface EvalCase {
   readonly labels: readonly string[] | undefined;
   readonly tags: readonly string[];
   readonly kind: SegmentKind | undefined;
-  /** Text of the system turn before the case; empty: none. */
+  /** Text of the system turn before the case; empty if there is none. */
   readonly system: string;
 }
 
-/** Data that is not what it should be; the message begins with the file and the line. */
+/** Invalid data. The message begins with the file and the line. */
 export class DataError extends Error {
   override readonly name = "DataError";
 

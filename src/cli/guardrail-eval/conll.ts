@@ -1,6 +1,7 @@
 /**
- * Sentences of a CoNLL file to cases: a token and its tag a line, a blank line behind each sentence. The text is the tokens
- * with one space between. Tags are BIO, IOB1, BIOES or BILOU, or a bare type. Source: guardrails reference, 7.
+ * Reads sentences of a CoNLL file as cases: one token and its tag per line, and a blank line after each sentence. The
+ * text is the tokens joined by spaces. Tags are BIO, IOB1, BIOES or BILOU, or a bare type. Source: guardrails
+ * reference, 7.
  */
 
 import { utf8Length } from "../../server/core/guardrails/index.ts";
@@ -13,7 +14,7 @@ interface Token {
   readonly tag: string;
 }
 
-/** Throws `DataError`. */
+/** Yields the sentences. Throws `DataError`. */
 export async function* sentencesOf(lines: AsyncIterable<Line>, file: string, warn: Warn): AsyncGenerator<EvalCase> {
   let tokens: Token[] = [];
   let first = 1;
@@ -38,7 +39,7 @@ export async function* sentencesOf(lines: AsyncIterable<Line>, file: string, war
   if (tokens.length > 0) yield caseOf(tokens, file, first);
 }
 
-/** The mark of a document, and the comments of CoNLL-U. */
+/** Returns whether a line is the start mark of a document or a comment of CoNLL-U. */
 const isAside = (line: string): boolean => line.startsWith("-DOCSTART-") || /^# [^=]* =/.test(line);
 
 function tokenOf(line: string, onBare: () => void): Token {
@@ -53,7 +54,7 @@ function caseOf(tokens: readonly Token[], file: string, line: number): EvalCase 
   return { file, line, text, spans: marksOf(tokens), labels: undefined, tags: [], kind: undefined, system: "" };
 }
 
-/** Marks in order. A continuation tag with nothing open opens a mark. */
+/** Returns the marks in order. A continuation tag without an open mark opens one. */
 export function marksOf(tokens: readonly Token[]): readonly Mark[] {
   const marks: Mark[] = [];
   let open: { start: number; end: number; readonly type: string } | undefined;
@@ -86,7 +87,7 @@ const PARTS: ReadonlyMap<string, "begin" | "inside" | "end" | "single"> = new Ma
   ["U", "single"],
 ]);
 
-/** `type` empty: outside. */
+/** Parses a tag. `type` is empty outside of marks. */
 function tagOf(tag: string): { readonly part: "begin" | "inside" | "end" | "single"; readonly type: string } {
   if (tag === "O" || tag === "o" || tag === "_") return { part: "inside", type: "" };
   const part = tag[1] === "-" ? PARTS.get(tag[0]?.toUpperCase() ?? "") : undefined;

@@ -1,6 +1,6 @@
 /**
- * A file of evaluation data, read twice: once to be checked and counted, once to be scored. A pipe, which can be read only
- * once, is kept.
+ * File of evaluation data. It is read twice: to check and count the cases, and to score them. A pipe, which can be read
+ * only once, is kept in memory.
  */
 
 import { setImmediate as turn } from "node:timers/promises";
@@ -13,7 +13,7 @@ import { sentencesOf } from "./conll.ts";
 import { caseOf, type Warn } from "./json-lines.ts";
 import { type Line, linesOf } from "./lines.ts";
 
-/** Maximum bytes kept of a pipe. */
+/** Maximum size of a pipe's content, in bytes. */
 const MAX_PIPE_BYTES = 256 << 20;
 
 const HEAD_BYTES = 4096;
@@ -24,11 +24,11 @@ export interface DataFile {
   /** Path as the operator wrote it. */
   readonly name: string;
   readonly isJsonLines: boolean;
-  /** Starts from the beginning each time. */
+  /** Returns the lines from the beginning, each time it is called. */
   readonly lines: () => AsyncGenerator<Line>;
 }
 
-/** `-` is stdin. Throws `UsageError`. */
+/** Opens the files; `-` is stdin. Throws `UsageError`. */
 export async function openData(io: Io, names: readonly string[]): Promise<readonly DataFile[]> {
   if (names.filter((name) => name === "-").length > 1) throw new UsageError("stdin ('-') is given more than once");
   const files: DataFile[] = [];
@@ -60,7 +60,7 @@ async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** A token may begin with a brace too; a line that is an object all through is no token. */
+/** Returns whether the data begins with a line that is a complete JSON object. A token may begin with a brace too. */
 async function startsWithObject(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<boolean> {
   let head = "";
   for await (const chunk of chunks) {
@@ -70,7 +70,7 @@ async function startsWithObject(chunks: AsyncIterable<Uint8Array> | Iterable<Uin
   return /^\ufeff?\s*\{\s*"(text|spans|labels|tags|kind|system|id)"\s*:/.test(head);
 }
 
-/** Reads every file in turn, at most `limit` cases of each; 0 means all. Throws `DataError`. */
+/** Yields the cases of every file in turn, at most `limit` of each; 0 means all. Throws `DataError`. */
 export async function* casesOf(files: readonly DataFile[], limit: number, warn: Warn): AsyncGenerator<EvalCase> {
   for (const file of files) {
     let taken = 0;

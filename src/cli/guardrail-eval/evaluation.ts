@@ -1,4 +1,4 @@
-/** The second pass: every case inspected and counted. */
+/** Second pass over the data: inspects every case and counts the results. */
 
 import type { SegmentKind } from "../../server/core/guardrails/index.ts";
 import type { EvalCase, Mark } from "./cases.ts";
@@ -15,11 +15,11 @@ export interface EvaluationOptions {
   readonly subject: Subject;
   readonly names: Names;
   readonly scope: Scope;
-  /** Kind of cases that name none. */
+  /** Kind of segment for cases that name none. */
   readonly kind: SegmentKind;
-  /** `undefined` means all. */
+  /** Only detector whose findings count; `undefined` for all. */
   readonly detector: string | undefined;
-  /** Wrong cases that are kept. */
+  /** Maximum number of wrong cases to keep. */
   readonly errors: number;
   readonly keepsVerdicts: boolean;
   readonly sweeps: boolean;
@@ -37,14 +37,14 @@ export interface Verdict {
 export interface Evaluation {
   readonly total: Tally;
   readonly byTag: ReadonlyMap<string, Tally>;
-  /** The first of them, in the order of the data. */
+  /** First wrong cases, in the order of the data. */
   readonly wrong: readonly WrongCase[];
   wrongCases: number;
-  /** In the order of the data. */
+  /** Verdicts in the order of the data. */
   readonly verdicts: readonly Verdict[];
   readonly failed: FailedCases;
   readonly sweep: Sweep | undefined;
-  /** Cases may be given several at once. */
+  /** Adds a case; several may be in progress at the same time. */
   readonly add: (one: EvalCase, index: number) => Promise<void>;
 }
 
@@ -103,7 +103,7 @@ export function outcomeOf(one: EvalCase, findings: readonly Mark[], names: Names
 
 const kept = (finding: CaseFinding): Near => ({ ...finding, by: "kept" });
 
-/** Cases that are inspected at once end in another order than they began. */
+/** Inserts an item by its index, since cases in progress at the same time may end in another order. */
 function insert<Item extends { readonly index: number }>(list: Item[], item: Item): void {
   let at = list.length;
   while (at > 0 && (list[at - 1]?.index ?? 0) > item.index) at -= 1;

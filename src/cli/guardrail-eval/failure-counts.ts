@@ -2,7 +2,7 @@
 
 import type { Failure } from "../../server/core/guardrails/index.ts";
 
-/** By detector name. `reason`: of the first failure, empty if unknown. */
+/** Failed cases by detector name. `reason`: of the first failure, empty if unknown. */
 export type FailedCases = ReadonlyMap<string, { readonly cases: number; readonly reason: string }>;
 
 export interface FailureCount {

@@ -1,8 +1,8 @@
-/** Work on items of a sequence, some at once, until it ends or is interrupted. */
+/** Runs work on the items of a sequence, several at a time, until it ends or is interrupted. */
 
 import { setImmediate as turn } from "node:timers/promises";
 
-/** Gives how many were done. Between two items the event loop has a turn, so that an interrupt is heard. */
+/** Returns the number of items done. Yields to the event loop between two items, so that an interrupt is noticed. */
 export async function eachOf<Item>(
   items: AsyncIterable<Item>,
   parallel: number,
@@ -26,7 +26,7 @@ export async function eachOf<Item>(
   const guarded = (): Promise<void> =>
     worker().catch((error: unknown) => {
       hasFailed = true;
-      // Failures after an interrupt say nothing new.
+      // Failures after an interrupt do not matter.
       if (!signal.aborted) throw error;
     });
   const outcomes = await Promise.allSettled(Array.from({ length: parallel }, guarded));

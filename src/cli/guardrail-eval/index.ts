@@ -1,4 +1,4 @@
-/** Evaluation of guardrails: cases read from data, inspected as the gateway would, and scored against their marks. */
+/** Evaluation of guardrails: reads cases, inspects them as the gateway would, and scores the findings against the marks. */
 
 export { DataError, type EvalCase, type Mark } from "./cases.ts";
 export { sentencesOf } from "./conll.ts";

@@ -1,4 +1,4 @@
-/** Runs one case through ensemble and policy as one chat turn: the annotations that a request would have had. */
+/** Runs one case through detectors and policy as a chat turn, with the annotations that a request would get. */
 
 import {
   type Annotation,
@@ -18,20 +18,20 @@ import type { Names } from "./type-names.ts";
 export interface Turn {
   readonly text: string;
   readonly kind: SegmentKind;
-  /** Empty means none. */
+  /** Text of the system turn; empty if there is none. */
   readonly system: string;
 }
 
-/** A finding of the case, in bytes and under its final name. */
+/** Finding in a case, in bytes and under its final name. */
 export interface CaseFinding extends Mark {
   readonly score: number;
   readonly detector: string;
   readonly recognizer: string;
-  /** Empty if the detector has none. */
+  /** Name of the pattern; empty if the detector has none. */
   readonly pattern: string;
 }
 
-/** A finding that does not count, and why. */
+/** Finding that does not count, with the reason. */
 export interface RemovedFinding extends CaseFinding {
   readonly by: Removed["by"];
 }
@@ -42,10 +42,10 @@ export interface Raw {
 }
 
 export interface Asking {
-  /** The only one whose findings count, though it be a shadow; undefined: all that are not. */
+  /** Only detector whose findings count, even if its mode is shadow; `undefined` for all that are not shadow. */
   readonly detector: string | undefined;
   readonly signal: AbortSignal;
-  /** With every threshold of a detector at 0. */
+  /** True to set every threshold of a detector to 0. */
   readonly isLowered?: boolean;
 }
 
@@ -69,14 +69,14 @@ export async function askDetectors(
   return { inspected: { segments, found: byDetector }, failures: found.failures };
 }
 
-/** Others are left alone where nothing that they find matters: a model may cost minutes, or money. */
+/** Selects only the one detector if no other influences its findings: a model may cost minutes, or money. */
 function askedFor({ members }: Subject["ensemble"], detector: string | undefined) {
   const one = members.find(({ name }) => name === detector);
   if (one === undefined || one.role === "confirm" || members.some(({ narrowsSpans }) => narrowsSpans)) return {};
   return { names: new Set([one.name]) };
 }
 
-/** Returns findings ordered by start, without those in the system turn. `scoreThreshold` replaces the configured one. */
+/** Returns findings sorted by start, without those in the system turn. `scoreThreshold` replaces the configured one. */
 export function findingsIn(
   { policy }: Subject,
   { inspected }: Raw,
@@ -87,7 +87,7 @@ export function findingsIn(
   return ofLastSegment(inspected, annotations, (one) => one, names).map(({ finding }) => finding);
 }
 
-/** Returns findings that were removed. */
+/** Returns findings that do not count, each with the reason. */
 export async function removedIn(
   { ensemble, policy }: Subject,
   { inspected }: Raw,
@@ -103,7 +103,7 @@ export async function removedIn(
   return own.map(({ finding, item: { by } }) => ({ ...finding, by }));
 }
 
-/** Keeps those of the case's own turn, with positions in bytes. */
+/** Returns the items in the case's own turn, with positions in bytes. */
 function ofLastSegment<Item>(
   { segments }: Inspected,
   items: readonly Item[],

@@ -1,21 +1,24 @@
-/** Checks whether the same is found in translations of one text. Pure. Source: guardrails reference, 7. */
+/** Compares the findings in translations of one text. Pure. Source: guardrails reference, 7. */
 
 /** Findings of one text: labels with their counts. */
 export type Bag = ReadonlyMap<string, number>;
 
 export interface Agreement {
-  /** Rows that have both the language and the reference. */
+  /** Number of rows that have both the language and the reference. */
   rows: number;
-  /** Rows in which the same was found. */
+  /** Number of rows with the same findings in both. */
   agreed: number;
-  /** Number of these rows without findings in either language. */
+  /** Number of agreeing rows without findings. */
   emptyAgreed: number;
-  /** Findings of the reference that the language has not, and the reverse. */
+  /** Number of findings of the reference that the language lacks, and the reverse. */
   lost: number;
   gained: number;
 }
 
-/** Adds one row to the agreement of each language; false: the row has no text of the reference, and counts for nothing. */
+/**
+ * Adds one row to the agreement of each language. Returns false, and ignores the row, if it has no text of the
+ * reference.
+ */
 export function compareRow(
   byLanguage: Map<string, Agreement>,
   row: ReadonlyMap<string, Bag>,
@@ -39,7 +42,7 @@ export function compareRow(
   return true;
 }
 
-/** How many of `whole` are not in `part`. */
+/** Returns how many findings of `whole` are not in `part`. */
 function missingIn(part: Bag, whole: Bag): number {
   return [...whole].reduce((sum, [label, times]) => sum + Math.max(0, times - (part.get(label) ?? 0)), 0);
 }

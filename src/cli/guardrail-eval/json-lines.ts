@@ -1,4 +1,4 @@
-/** Parses one line of a `.jsonl` file to a case. Unknown keys are reported to `warn` and ignored. */
+/** Parses a line of a `.jsonl` file as a case. Unknown keys are reported to `warn` and ignored. */
 
 import { SEGMENT_KINDS, type SegmentKind, utf8Length, utf8Offsets } from "../../server/core/guardrails/index.ts";
 import { didYouMean } from "../flags.ts";
@@ -9,7 +9,7 @@ export type Warn = (key: string, words: string) => void;
 
 const KEYS = ["text", "spans", "labels", "tags", "kind", "system"];
 
-/** Returns `undefined` for a blank line. Throws `DataError`. */
+/** Parses a line. Returns `undefined` for a blank one. Throws `DataError`. */
 export function caseOf({ number, text: line }: Line, file: string, warn: Warn): EvalCase | undefined {
   if (line.trim() === "") return undefined;
   const fail: Fail = (words) => {
@@ -50,7 +50,7 @@ export function objectOf(line: string, fail: Fail): Readonly<Record<string, unkn
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Ordered by start. */
+/** Parses marks, and sorts them by start. */
 export function marksOf(value: unknown, text: string, fail: Fail, name: string): readonly Mark[] {
   if (!Array.isArray(value)) return fail(`"${name}" is no list`);
   if (value.length === 0) return [];
@@ -77,7 +77,7 @@ export function marksOf(value: unknown, text: string, fail: Fail, name: string):
 
 const isOffset = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
-/** Returns `undefined` if every character is one byte. */
+/** Returns the byte offsets of the characters; `undefined` if every character is one byte. */
 function boundariesOf(text: string, bytes: number): ReadonlySet<number> | undefined {
   if (bytes === text.length) return undefined;
   return new Set(

@@ -1,4 +1,4 @@
-/** Rows of one meaning inspected in each of their languages, and how far the languages agree with one of them. */
+/** Inspects rows with the same text in several languages, and measures how far each language agrees with the reference. */
 
 import { escapeControls } from "../../base/index.ts";
 import { tableLines } from "../table-text.ts";
@@ -16,7 +16,7 @@ interface Apart {
   readonly file: string;
   readonly line: number;
   readonly language: string;
-  /** Types of the reference that the language has not, and the reverse; with how often. */
+  /** Types found in the reference and not in the language, and the reverse, with their counts. */
   readonly lost: Bag;
   readonly gained: Bag;
 }
@@ -24,9 +24,9 @@ interface Apart {
 export interface Languages {
   readonly byLanguage: ReadonlyMap<string, Agreement>;
   readonly tallies: ReadonlyMap<string, Tally>;
-  /** Rows without a text of the reference. */
+  /** Number of rows without a text of the reference. */
   skipped: number;
-  /** The first of them, in the order of the data. */
+  /** First rows that do not agree, in the order of the data. */
   readonly apart: readonly Apart[];
   readonly failed: FailedCases;
   readonly add: (row: Row, index: number) => Promise<void>;
@@ -71,7 +71,7 @@ export function createLanguages(
   }
 }
 
-/** Labels are a set. */
+/** Counts the types. Labels form a set, so each counts once. */
 function bagOf(types: readonly string[], isSet: boolean): Bag {
   const bag = new Map<string, number>();
   for (const type of types) bag.set(type, isSet ? 1 : (bag.get(type) ?? 0) + 1);
@@ -119,7 +119,7 @@ export function languagesReport(languages: Languages, facts: Facts): Readonly<Re
 
 const NONE: Agreement = { rows: 0, agreed: 0, emptyAgreed: 0, lost: 0, gained: 0 };
 
-/** Lines, each with its line end. */
+/** Yields the lines of the report, each with its line end. */
 export function* languagesLines(languages: Languages, facts: Facts, width: number | undefined): Generator<string> {
   const { byLanguage, tallies, skipped, apart } = languages;
   const { rows, files, reference } = facts;

@@ -1,18 +1,18 @@
-/** Bytes to lines, each bounded, so that a file of any size is read in the memory of its longest line. */
+/** Splits bytes into lines of limited length, so that reading a file takes only the memory of its longest line. */
 
 import { DataError } from "./cases.ts";
 
-/** The data plane takes no larger body by default. */
+/** Maximum length of a line; by default the data plane accepts no larger body. */
 export const MAX_LINE_BYTES = 32 << 20;
 
 export interface Line {
   /** Line number from 1. */
   readonly number: number;
-  /** Without its line end. */
+  /** Text without its line end. */
   readonly text: string;
 }
 
-/** Lines end in LF or CR LF; the last may end with the file. Throws `DataError`. */
+/** Yields the lines, which end in LF or CR LF; the last may end with the file. Throws `DataError`. */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   file: string,

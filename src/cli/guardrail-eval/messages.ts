@@ -1,9 +1,9 @@
-/** What is said while cases are read and scored. */
+/** Messages that are shown while cases are read and scored. */
 
 import { clip, didYouMean, UsageError } from "../flags.ts";
 import type { Warn } from "./json-lines.ts";
 
-/** Warnings of one key are one line. */
+/** Maximum number of warnings; warnings with the same key are shown once. */
 const MAX_WARNINGS = 20;
 
 export function warner(tell: (words: string) => void): Warn {
@@ -15,7 +15,7 @@ export function warner(tell: (words: string) => void): Warn {
   };
 }
 
-/** `scored 120 of 546 cases, 340/s, 2 s left` */
+/** Returns the progress, such as `scored 120 of 546 cases, 340/s, 2 s left`. */
 export function progressWords(done: number, total: number, what: string, elapsedMs: number): string {
   const words = `scored ${done} of ${total} ${what}`;
   if (elapsedMs <= 0) return words;
@@ -24,7 +24,7 @@ export function progressWords(done: number, total: number, what: string, elapsed
   return `${words}, ${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s, ${left} s left`;
 }
 
-/** A line each. */
+/** Returns one line per detector that failed. */
 export const failedWords = (
   failed: ReadonlyMap<string, { readonly cases: number; readonly reason: string }>,
   cases: number,
@@ -34,7 +34,7 @@ export const failedWords = (
     return `the detector ${JSON.stringify(name)} failed in ${failures} of ${cases} cases${why}: the figures lack it there`;
   });
 
-/** Throws `UsageError` where no detector has the name. */
+/** Throws `UsageError` if no detector has the name. */
 export function checkDetector(wanted: string | undefined, names: readonly string[]): void {
   if (wanted === undefined || names.includes(wanted)) return;
   const hint = didYouMean(wanted, names) || `; there ${names.length === 1 ? "is" : "are"} ${names.join(", ")}`;

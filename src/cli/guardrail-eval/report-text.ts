@@ -1,4 +1,4 @@
-/** The report for a person: tables of figures, then the wrong cases with their texts. */
+/** Report for people: tables of figures, then the wrong cases with their texts. */
 
 import { escapeControls } from "../../base/index.ts";
 import { utf16Offsets } from "../../server/core/guardrails/index.ts";
@@ -13,7 +13,7 @@ import type { Swept } from "./sweep.ts";
 import { isMarked, SCORES, type ScoreKind, type Tally } from "./tally.ts";
 import type { Near, WrongCase } from "./wrong-cases.ts";
 
-/** Characters of a text on either side of what is shown of it. */
+/** Number of characters shown before and after a span. */
 const AROUND = 40;
 
 const column = (name: string, isNumeric: boolean): TextColumn => ({ name, isNumeric });
@@ -24,11 +24,11 @@ export interface ReportFacts {
   readonly files: number;
   readonly cases: number;
   readonly swept: Swept | undefined;
-  /** Cells of the terminal. */
+  /** Width of the terminal in cells. */
   readonly width: number | undefined;
 }
 
-/** Lines, each with its line end. */
+/** Yields the lines of the report, each with its line end. */
 export function* reportLines(evaluation: Evaluation, { files, cases, swept, width }: ReportFacts): Generator<string> {
   const { total, byTag, wrong, wrongCases } = evaluation;
   yield `${counted(cases, "case")} of ${counted(files, "file")}, ${wrongCases} wrong\n\n`;
@@ -130,7 +130,7 @@ function findingText(text: string, finding: CaseFinding): string {
   return `${escapeControls(type)} ${start}..${end} ${score.toFixed(2)} by ${escapeControls(by)} ${shown(text, finding)}`;
 }
 
-/** The stretch between brackets, with some text around it. */
+/** Returns the span in brackets, with some text around it. */
 function shown(text: string, { start, end }: Mark): string {
   const [from = 0, to = 0] = utf16Offsets(text, [start, end]);
   const before = text.slice(Math.max(0, from - AROUND), from);

@@ -10,14 +10,14 @@ import type { WrongCase } from "./wrong-cases.ts";
 
 export type FiguresByKind = Readonly<Record<ScoreKind, Figures | null>>;
 
-/** Null where no case marks what the kind is of. */
+/** Returns the figures by kind; null for a kind that no case marks. */
 export const figuresByKind = (tally: Tally): FiguresByKind => ({
   exact: isMarked(tally, "exact") ? figuresOf(totalOf(tally.exact)) : null,
   overlap: isMarked(tally, "overlap") ? figuresOf(totalOf(tally.overlap)) : null,
   labels: isMarked(tally, "labels") ? figuresOf(totalOf(tally.labels)) : null,
 });
 
-/** Every type and label that is marked or found, in order of their names. */
+/** Returns every type and label that is marked or found, sorted by name. */
 export function typesOf(tally: Tally): readonly (readonly [string, FiguresByKind])[] {
   const names = [...new Set(SCORES.flatMap((kind) => [...tally[kind].keys()]))].sort();
   return names.map((name) => {

@@ -1,6 +1,6 @@
 /**
- * Rows of one meaning in several languages: a `.jsonl` line whose `text` is a map by language, with `spans` by language or
- * `labels` of the row; or TSV and CSV whose header is languages. Source: guardrails reference, 7.
+ * Reads rows with the same text in several languages: a `.jsonl` line whose `text` is a map by language, with `spans`
+ * by language or `labels` for the row; or TSV and CSV with a header of languages. Source: guardrails reference, 7.
  */
 
 import { didYouMean } from "../flags.ts";
@@ -18,7 +18,7 @@ export interface Row {
 
 const KEYS = ["id", "text", "spans", "labels", "tags"];
 
-/** Throws `DataError`. */
+/** Yields the rows. Throws `DataError`. */
 export async function* rowsOf(files: readonly DataFile[], limit: number, warn: Warn): AsyncGenerator<Row> {
   for (const file of files) {
     let taken = 0;
@@ -95,7 +95,7 @@ async function* tableRows({ name, lines }: DataFile): AsyncGenerator<Row> {
   }
 }
 
-/** RFC 4180, of one line; a cell that spans lines is refused. TSV has no quotes. */
+/** Splits a line of CSV (RFC 4180) or TSV, which has no quotes. A cell that spans several lines is refused. */
 function cellsOf(line: string, separator: string, file: string, number: number): readonly string[] {
   if (separator === "\t") return line.split("\t");
   const cells: string[] = [];

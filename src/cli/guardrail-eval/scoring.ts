@@ -9,10 +9,10 @@ import type { Mark } from "./cases.ts";
 
 /** Counts of one type and one kind of score. */
 export interface Counts {
-  /** Marks, and those of them that a finding met. */
+  /** Number of marks, and of those that a finding matched. */
   readonly marked: number;
   readonly met: number;
-  /** Findings, and those of them that meet a mark. */
+  /** Number of findings, and of those that match a mark. */
   readonly found: number;
   readonly right: number;
 }
@@ -21,11 +21,11 @@ export interface Figures {
   readonly tp: number;
   readonly fp: number;
   readonly fn: number;
-  /** Null: nothing was found. */
+  /** Precision; null if nothing was found. */
   readonly precision: number | null;
-  /** Null: nothing is marked. */
+  /** Recall; null if nothing is marked. */
   readonly recall: number | null;
-  /** Null: nothing is marked and nothing was found. */
+  /** F1; null if nothing is marked and nothing was found. */
   readonly f1: number | null;
 }
 
@@ -44,14 +44,14 @@ export function figuresOf({ marked, met, found, right }: Counts): Figures {
   return { tp: met, fp: found - right, fn: marked - met, precision, recall, f1: f1Of(precision, recall) };
 }
 
-/** Harmonic mean; where one of the two is not defined, nothing was right: 0. */
+/** Returns the harmonic mean; 0 if only one of the two is defined, since nothing was right then. */
 function f1Of(precision: number | null, recall: number | null): number | null {
   if (precision === null && recall === null) return null;
   const [p, r] = [precision ?? 0, recall ?? 0];
   return p + r === 0 ? 0 : (2 * p * r) / (p + r);
 }
 
-/** Mean F1 of the types that are marked. */
+/** Returns the mean F1 of the marked types. */
 export function macroF1(counts: Iterable<Counts>): number | null {
   const figures = [...counts].filter(({ marked }) => marked > 0).map((each) => figuresOf(each).f1 ?? 0);
   return figures.length === 0 ? null : figures.reduce((total, f1) => total + f1, 0) / figures.length;
@@ -59,13 +59,13 @@ export function macroF1(counts: Iterable<Counts>): number | null {
 
 export type Counted = ReadonlyMap<string, Counts>;
 
-/** For each finding, whether it is right; for each mark, whether it was found. */
+/** Whether each finding is right, and whether each mark was found. */
 export interface Matched {
   readonly right: readonly boolean[];
   readonly met: readonly boolean[];
 }
 
-/** Matches one to one: of two findings at one place with one mark, only one is right. */
+/** Matches findings to marks one to one: of two findings at the same place with one mark, only one is right. */
 export function matchExactly(marks: readonly Mark[], findings: readonly Mark[]): Matched {
   const waiting = new Map<string, number[]>();
   marks.forEach((mark, at) => {
@@ -84,7 +84,7 @@ export function matchExactly(marks: readonly Mark[], findings: readonly Mark[]):
 
 const keyOf = ({ start, end, type }: Mark): string => `${start} ${end} ${type}`;
 
-/** A byte in common and the same type. */
+/** Matches findings and marks of the same type that share a byte. */
 export function matchByOverlap(marks: readonly Mark[], findings: readonly Mark[]): Matched {
   const touch = (a: Mark, b: Mark): boolean => a.type === b.type && a.start < b.end && b.start < a.end;
   return {
@@ -112,7 +112,7 @@ export function countLabels(marked: ReadonlySet<string>, found: ReadonlySet<stri
   return new Map([...new Set([...marked, ...found])].map((label) => [label, counts(label)]));
 }
 
-/** A finding's score, whether it is right, and how many marks it is the first to meet, in order of descending score. */
+/** Score of a finding, whether it is right, and the number of marks that no finding with a higher score meets. */
 export interface Scored {
   readonly score: number;
   readonly isRight: boolean;
@@ -120,8 +120,8 @@ export interface Scored {
 }
 
 /**
- * Sum over the steps of descending score of the recall gained times the precision there; equal scores are one step. Recall is
- * against all `marked`, so that what is found at no score lowers it. Null: nothing is marked.
+ * Returns the average precision: the sum of (recall gained × precision) over the distinct scores, descending. Recall is
+ * relative to all `marked`, so marks that are never found lower it. Null if nothing is marked.
  */
 export function averagePrecision(found: readonly Scored[], marked: number): number | null {
   if (marked === 0) return null;
@@ -140,10 +140,10 @@ export function averagePrecision(found: readonly Scored[], marked: number): numb
   return area;
 }
 
-/** Every 0.05 from 0 to 0.95. */
+/** Thresholds that are always swept: every 0.05 from 0 to 0.95. */
 export const STEPS: readonly number[] = Array.from({ length: 20 }, (_, at) => at / 20);
 
-/** The scores that a tenth, two tenths … of the seen scores lie below (nearest rank). Ascending, each once. */
+/** Returns the deciles of the scores (nearest rank), ascending and distinct. */
 export function decilesOf(scores: readonly number[]): readonly number[] {
   if (scores.length === 0) return [];
   const sorted = [...scores].sort((a, b) => a - b);

@@ -26,7 +26,7 @@ const LOAD_LIMIT_MS = 180_000;
 
 export interface Subject {
   readonly ensemble: Ensemble;
-  /** With every threshold at 0; `undefined` if not requested. */
+  /** Ensemble with every threshold at 0; `undefined` if not requested. */
   readonly lowered: Ensemble | undefined;
   /** Policy of a caller without a profile. */
   readonly policy: GuardrailPolicy;
@@ -36,9 +36,9 @@ export interface Subject {
   /** Names of the profiles. */
   readonly profiles: readonly string[];
   readonly judges: readonly Judge[];
-  /** Questions of judge models so far. */
+  /** Returns the calls of judge models so far. */
   readonly spent: () => readonly SpentCalls[];
-  /** Threads and connections end. */
+  /** Ends threads and connections. */
   readonly close: () => Promise<void>;
 }
 
@@ -56,12 +56,12 @@ export type CompiledSubject =
       readonly subject: Subject;
       readonly warnings: readonly string[];
     }
-  /** A line each. */
+  /** Problems, one line each. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
 /**
- * `path` is absolute: a deployment document, or a node file that names one. Models that are not in the cache are fetched.
- * Rejects with the signal's reason.
+ * Compiles the configuration at `path`, an absolute path of a deployment document, or of a node file that names one.
+ * Models that are not in the cache are fetched. Rejects with the signal's reason.
  */
 export async function compileSubject(path: string, io: Io, { sweeps = false } = {}): Promise<CompiledSubject> {
   return await compileRead(await readGuardrailsAt(path, io.env), io, { sweeps });
@@ -76,7 +76,7 @@ export async function compileSubjectIn(
   return await compileRead(await readGuardrailsIn(document, io.env), io, sweeping);
 }
 
-/** `ownOf`: the detector whose own threshold is swept. */
+/** Options of a sweep. `ownOf`: detector whose own threshold is swept. */
 interface Sweeping {
   readonly sweeps: boolean;
   readonly ownOf?: string | undefined;
@@ -118,7 +118,7 @@ interface Compiling extends Pick<Subject, "close">, Sweeping {
   readonly signal: AbortSignal;
 }
 
-/** Its models are loaded. `problems`: lines; the subject is undefined where one is an error. */
+/** Compiles the guardrails and loads the models. `problems`: one line each. `subject` is `undefined` if one is an error. */
 async function compile(
   { guardrails, profiles, judged, problem }: Extract<ReadGuardrails, { kind: "read" }>,
   models: Extract<Awaited<ReturnType<typeof obtainModels>>, { kind: "obtained" }>["views"],
@@ -158,7 +158,7 @@ async function compile(
   };
 }
 
-/** They leave out by themselves what scores less than their threshold, or than one half where they have none. */
+/** Types of detectors that omit findings below their threshold themselves; without a threshold, below one half. */
 const LEAVES_OUT: ReadonlySet<string> = new Set(["classify", "embed", "remote"]);
 
 const lowered = (guardrails: Guardrails, ownOf: string | undefined): Guardrails => ({
@@ -173,7 +173,7 @@ const judgesOf = ({ detectors }: Guardrails): readonly Judge[] =>
     type === "llm" && llm !== undefined ? [{ name, provider: llm.provider, model: llm.model }] : [],
   );
 
-/** A line each, before any is asked. `detector`: the only one that will be; undefined: all will. */
+/** Returns one notice per judge that will be called. `detector`: the only one that will run; `undefined` if all will. */
 export const judgeWords = ({ judges }: Subject, detector?: string): readonly string[] =>
   judges
     .filter(({ name }) => detector === undefined || name === detector)
@@ -182,7 +182,7 @@ export const judgeWords = ({ judges }: Subject, detector?: string): readonly str
         `note: the detector ${JSON.stringify(name)} sends texts to the model ${model} of ${provider}: each is a call like those of clients`,
     );
 
-/** A line each, of what judges asked. */
+/** Returns one line per model that judges called. */
 export const spentWords = ({ spent }: Subject): readonly string[] =>
   spent().map(
     ({ provider, model, calls, promptTokens }) =>

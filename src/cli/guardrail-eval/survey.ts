@@ -1,4 +1,4 @@
-/** The first pass over the data: every line is checked, cases are counted, and what is marked is collected. */
+/** First pass over the data: checks every line, counts the cases, and collects the marked types and labels. */
 
 import { utf8Length } from "../../server/core/guardrails/index.ts";
 import { didYouMean } from "../flags.ts";
@@ -12,7 +12,7 @@ export interface Survey {
   readonly labels: ReadonlySet<string>;
 }
 
-/** Whether a name counts; of spans and of labels. */
+/** Whether the name of a span's type, or of a label, counts. */
 export interface Scope {
   readonly types: (name: string) => boolean;
   readonly labels: (name: string) => boolean;
@@ -31,7 +31,10 @@ export async function surveyOf(cases: AsyncIterable<EvalCase>, names: Names): Pr
   return { cases: count, textBytes, types, labels };
 }
 
-/** `wanted`: of `-types`; empty: those in the data, and where no case marks any, all that is found. */
+/**
+ * Returns the scope. `wanted`: names of `-types`. If empty, the names in the data count, or all findings if nothing is
+ * marked.
+ */
 export function scopeOf({ types, labels }: Pick<Survey, "types" | "labels">, wanted: readonly string[]): Scope {
   const only = (names: ReadonlySet<string>) => (name: string) => names.size === 0 || names.has(name);
   if (wanted.length === 0) return { types: only(types), labels: only(labels) };

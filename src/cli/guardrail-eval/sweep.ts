@@ -1,5 +1,5 @@
 /**
- * Figures at many thresholds. What was found with every threshold at 0 is kept, and goes through the policy once for each
+ * Computes figures at many thresholds. Findings with every threshold at 0 are kept, and pass the policy once for each
  * `score_threshold`, since agreement and conflicts are not linear in it. Source: guardrails reference, 7.
  */
 
@@ -18,34 +18,34 @@ import { bestOf, faultsOf } from "./wrong-cases.ts";
 const TURN_MS = 8;
 
 export interface SweepOptions {
-  /** Thresholds beside those that are always swept. */
+  /** Thresholds in addition to those that are always swept. */
   readonly also?: readonly number[];
-  /** Cases that turn from one threshold to another, the most that are kept; left out: none is looked for. */
+  /** Maximum number of kept cases whose verdict changes between two thresholds; if omitted, none are collected. */
   readonly turning?: number;
-  /** The detector whose own threshold is swept; left out, it is `score_threshold`. */
+  /** Detector whose own threshold is swept; if omitted, `score_threshold` is swept. */
   readonly ownOf?: string | undefined;
 }
 
 export interface Step {
   readonly threshold: number;
-  /** True if the threshold is a decile of the scores that were seen. */
+  /** True if the threshold is a decile of the scores found. */
   readonly isQuantile: boolean;
   readonly tally: Tally;
 }
 
 export interface Swept {
-  /** Ascending. */
+  /** Steps by ascending threshold. */
   readonly steps: readonly Step[];
-  /** Null: nothing is marked. */
+  /** Average precision by kind; null if nothing is marked. */
   readonly averagePrecision: Readonly<Record<ScoreKind, number | null>>;
-  /** `undefined` if it was not requested. */
+  /** Cases whose verdict changes; `undefined` if not requested. */
   readonly turned: Turned | undefined;
 }
 
 export interface Sweep {
-  /** `raw`: with every threshold of a detector at 0. */
+  /** Adds a case. `raw`: findings with every threshold of a detector at 0. */
   readonly add: (one: EvalCase, index: number, outcome: Outcome, raw: Raw) => void;
-  /** An interrupt leaves thresholds out. */
+  /** Computes the figures. An interrupt leaves thresholds out. */
   readonly finish: (signal: AbortSignal) => Promise<Swept>;
 }
 
@@ -120,7 +120,7 @@ export function createSweep(
   };
 }
 
-/** Without what the detector found at a lower score, as its own threshold drops it. */
+/** Returns the findings without those of the detector below its threshold. */
 function withOwnThreshold(raw: Raw, detector: string, threshold: number): Raw {
   const found = raw.inspected.found.map((one) =>
     one.detector === detector
@@ -154,7 +154,7 @@ function addScored(
   }
 }
 
-/** Returns for each finding how many marks it overlaps that no finding with a higher score overlaps. */
+/** Returns for each finding the number of marks that it overlaps and that no finding with a higher score overlaps. */
 function firstMet(marks: readonly Mark[], found: readonly CaseFinding[]): readonly number[] {
   const firsts = found.map(() => 0);
   for (const { type, start, end } of marks) {
@@ -164,7 +164,7 @@ function firstMet(marks: readonly Mark[], found: readonly CaseFinding[]): readon
   return firsts;
 }
 
-/** Waits for a turn of the loop once the last is over. */
+/** Returns a function that yields to the event loop if the current slice is used up. */
 function createPause(): () => Promise<void> | undefined {
   let began = performance.now();
   return () => {

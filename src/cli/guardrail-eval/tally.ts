@@ -1,4 +1,4 @@
-/** Counts over many cases: by type, and again for each tag. */
+/** Counts over many cases, by type and by tag. */
 
 import type { Mark } from "./cases.ts";
 import {
@@ -28,10 +28,10 @@ export interface Outcome {
 type ByType = Map<string, Counts>;
 
 export type Tally = Readonly<Record<ScoreKind, ByType>> & {
-  /** Cases by what they mark. */
+  /** Number of cases that mark spans, and that mark labels. */
   spanCases: number;
   labelCases: number;
-  /** Cases whose `labels` are empty, and those of them in which a label was found. */
+  /** Number of cases whose `labels` are empty, and of those in which a label was found. */
   cleanCases: number;
   falseAlarms: number;
 };
@@ -73,6 +73,6 @@ function add(sums: ByType, counted: Counted): void {
 
 export const totalOf = (counted: Counted): Counts => [...counted.values()].reduce(sum, NO_COUNTS);
 
-/** Whether a kind of score was asked for by any case. */
+/** Returns whether any case has marks for this kind of score. */
 export const isMarked = (tally: Tally, kind: ScoreKind): boolean =>
   kind === "labels" ? tally.labelCases > 0 : tally.spanCases > 0;

@@ -1,42 +1,42 @@
-/** Cases that are right at one threshold and wrong, or wrong otherwise, at another: which they are, and what is wrong when. */
+/** Collects cases whose verdict changes between thresholds: which cases, and what is wrong at which thresholds. */
 
 import type { EvalCase } from "./cases.ts";
 import type { Faults } from "./wrong-cases.ts";
 
-/** From a step of the sweep on, until the next of the case. */
+/** Verdict on a case from one step of the sweep until the next change. */
 export interface Side {
   /** Index of the step. */
   readonly from: number;
-  /** Undefined: the case is right. */
+  /** Faults; `undefined` if the case is right. */
   readonly faults: Faults | undefined;
 }
 
 export interface Turning {
-  /** In the order of the data, from 0. */
+  /** Index of the case in the data, from 0. */
   readonly index: number;
   readonly case: EvalCase;
-  /** Ascending; the first is that of the lowest threshold. */
+  /** Verdicts by ascending step; the first is at the lowest threshold. */
   readonly sides: readonly Side[];
 }
 
 export interface Turned {
-  /** Of each step, which cases are wrong: a bit each, in the order of the data. */
+  /** Which cases are wrong at each step: one bit per case, in the order of the data. */
   readonly wrong: readonly Uint8Array[];
-  /** In the order in which they turn, the first of them. */
+  /** First cases whose verdict changes, in the order of their first change. */
   readonly cases: readonly Turning[];
-  /** How many turn in all. */
+  /** Number of all cases whose verdict changes. */
   readonly all: number;
 }
 
 export interface Turns {
-  /** Before the cases of the next step. */
+  /** Begins the next step; call it before the step's cases. */
   begin(): void;
-  /** A case at the step that was begun. */
+  /** Adds a case to the current step. */
   see(index: number, one: EvalCase, faults: Faults | undefined): void;
   turned(): Turned;
 }
 
-/** `most` is kept with what is wrong when; that a case is wrong at all is known of every one. */
+/** Creates a collector. At most `most` cases are kept with their faults; for the others only the bits are. */
 export function createTurns(cases: number, most: number): Turns {
   const wrong: Uint8Array[] = [];
   const last: { readonly key: string; readonly faults: Faults | undefined }[] = [];
@@ -70,7 +70,7 @@ export function createTurns(cases: number, most: number): Turns {
   };
 }
 
-/** Empty: the case is right. */
+/** Returns a key of the faults; empty if the case is right. */
 function keyOf(faults: Faults | undefined): string {
   if (faults === undefined) return "";
   const { missed, extra, missedLabels, extraLabels } = faults;

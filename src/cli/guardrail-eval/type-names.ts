@@ -1,6 +1,6 @@
 /**
- * Types and labels by one spelling: marks and findings are compared without regard to case and under their new names, a
- * category before the name (`pii/EMAIL_ADDRESS`) left off. Source: specification document 1, `-rename`.
+ * Normalizes the names of types and labels: marks and findings are compared by new names (`-rename`), ignoring case and
+ * a category before the name (`pii/EMAIL_ADDRESS`). Source: specification document 1, `-rename`.
  */
 
 import { CATEGORIES } from "../../server/core/guardrails/index.ts";
@@ -10,7 +10,10 @@ const BUILT_IN = ["PER=PERSON", "PERS=PERSON", "LOC=LOCATION", "GPE=LOCATION", "
 
 export type Names = (written: string) => string;
 
-/** `renames` as `FROM=TO`; `known` spellings come before those of the data. Throws `UsageError`. */
+/**
+ * Returns a function that normalizes names. `renames`: `FROM=TO`. `known`: spellings that take precedence over those of
+ * the data. Throws `UsageError`.
+ */
 export function namesOf(renames: readonly string[], known: readonly string[]): Names {
   const spelled = new Map<string, string>();
   const own = (name: string): string => {

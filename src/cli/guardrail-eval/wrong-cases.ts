@@ -1,4 +1,4 @@
-/** Cases in which not exactly the marks were found, and what became of each mark that was missed. */
+/** Finds cases whose findings differ from the marks, and shows what became of each missed mark. */
 
 import type { EvalCase, Mark } from "./cases.ts";
 import type { CaseFinding, RemovedFinding } from "./inspect.ts";
@@ -6,7 +6,7 @@ import { matchExactly } from "./scoring.ts";
 import type { Scope } from "./survey.ts";
 import type { Outcome } from "./tally.ts";
 
-/** `kept`: it counts, with another place or type. */
+/** Finding near a missed mark. `kept`: it counts, with another place or type. */
 export interface Near extends CaseFinding {
   readonly by: "kept" | RemovedFinding["by"];
 }
@@ -15,7 +15,7 @@ export interface Faults {
   readonly missed: readonly Mark[];
   readonly extra: readonly CaseFinding[];
   readonly missedLabels: readonly string[];
-  /** The best finding of each. */
+  /** Finding with the highest score for each label. */
   readonly extraLabels: readonly CaseFinding[];
 }
 
@@ -28,7 +28,7 @@ export interface WrongCase {
   readonly extraLabels: readonly CaseFinding[];
 }
 
-/** Undefined: the case is right. */
+/** Returns the faults of a case; `undefined` if it is right. */
 export function faultsOf(
   { spans, labels }: Pick<Outcome, "spans" | "labels">,
   findings: readonly CaseFinding[],
@@ -46,7 +46,7 @@ export function faultsOf(
   return { missed, extra, missedLabels, extraLabels };
 }
 
-/** By type, the finding of the highest score. */
+/** Returns the finding with the highest score of each type. */
 export function bestOf(findings: readonly CaseFinding[]): ReadonlyMap<string, CaseFinding> {
   const best = new Map<string, CaseFinding>();
   for (const finding of findings) {
@@ -55,7 +55,7 @@ export function bestOf(findings: readonly CaseFinding[]): ReadonlyMap<string, Ca
   return best;
 }
 
-/** `met`: all that was found, and that does not count. */
+/** Returns the wrong case with its faults explained. `met`: all findings, including those that do not count. */
 export function explained(one: EvalCase, index: number, faults: Faults, met: readonly Near[]): WrongCase {
   const { missed, extra, missedLabels, extraLabels } = faults;
   return {

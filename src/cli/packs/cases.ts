@@ -1,11 +1,11 @@
-/** The cases that a pack brings, run against a document that holds it and what it builds on. */
+/** Runs the test cases of a pack against a document that contains the pack and the packs that it builds on. */
 
 import type { BaseOf, Pack } from "../../server/core/packs/index.ts";
 import type { Io } from "../io.ts";
 import { type OnCase, runSuites, type SuitesRun, subjectOf } from "../rule-suite/index.ts";
 import { type CompiledPacks, compileWith } from "./compile.ts";
 
-/** The pack in the document that it is tried in, with what it builds on. */
+/** Compiles the pack's trial document together with the pack and the packs that it builds on. */
 export function compileTrial(pack: Pack, baseOf: BaseOf, io: Io): Promise<CompiledPacks> {
   const source = pack.files.trial ?? { name: `the document of ${pack.id}`, text: "" };
   return compileWith(source, inOrder(pack, baseOf), baseOf, io);

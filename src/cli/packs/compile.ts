@@ -1,4 +1,4 @@
-/** Packs put into a document, and the result compiled as the gateway compiles it. */
+/** Adds packs to a document and compiles the result as the gateway does. */
 
 import { formatProblem, type Source } from "../../server/core/config/index.ts";
 import { type AddedObject, addPacks, type BaseOf, type Pack } from "../../server/core/packs/index.ts";
@@ -15,7 +15,7 @@ export type CompiledPacks =
       readonly compiled: Exclude<Compiled["compiled"], { readonly kind: "refused" }>;
       readonly deployment: Compiled["deployment"];
     }
-  /** Lines for a person. */
+  /** Problems, one line each. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
 export async function compileWith(
@@ -27,7 +27,7 @@ export async function compileWith(
   const adding = addPacks(source, packs, baseOf);
   if (adding.kind === "refused") return adding;
   const { text, objects } = adding;
-  // A pack may bring control identifiers alone; a document that holds nothing is written `{}`.
+  // A pack may contain only control identifiers. An empty document is written `{}`.
   const whole = text.trim() === "" ? "{}\n" : text;
   const { compiled, deployment } = await compileAlone({ name: source.name, text: whole }, io.env);
   if (compiled.kind === "refused") {

@@ -1,4 +1,4 @@
-/** The deployment document that packs are put into: read as bytes, and written back with the mode and owner it had. */
+/** Deployment document that packs are added to. It is written back with its mode and owner. */
 
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
@@ -9,11 +9,11 @@ import { type Io, resolvePath } from "../io.ts";
 import { type FileTarget, fileTarget, type Kept, writeWhole } from "../write-atomically.ts";
 
 export interface DeploymentFile {
-  /** Without a byte order mark; empty where there is no file. */
+  /** Text without a byte order mark; empty if the file does not exist. */
   readonly source: Source;
-  /** Puts the mark back that it had. */
+  /** Returns a text with the byte order mark that the file had. */
   readonly whole: (text: string) => string;
-  /** Replaces the file, or makes it. Throws `UsageError` where it was changed meanwhile or cannot be written. */
+  /** Replaces or creates the file. Throws `UsageError` if it changed since it was read, or cannot be written. */
   readonly write: (text: string) => Promise<void>;
 }
 
@@ -57,7 +57,10 @@ async function bytesOf(path: string, shown: string): Promise<Buffer | undefined>
   }
 }
 
-/** A file that may not be written is refused, though its directory would let it be replaced. */
+/**
+ * Returns mode and owner of the file. Throws if the file itself is not writable, even if its directory would allow
+ * replacing it.
+ */
 async function keptOf({ path }: FileTarget, shown: string): Promise<Kept> {
   const refuse = (why: string): never => {
     throw new UsageError(`'${shown}' cannot be written: ${why}`);

@@ -1,4 +1,4 @@
-/** Packs of a folder of this machine: the folder itself, or those in it. */
+/** Finds packs in a local folder: the folder itself, or its subfolders. */
 
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,12 +7,12 @@ import { whyUnreadable } from "../file-input.ts";
 import { clip, UsageError } from "../flags.ts";
 import { type Io, resolvePath } from "../io.ts";
 
-/** A folder of more is no folder of packs. */
+/** Maximum number of entries in a folder of packs. */
 const MOST = 200;
 
 /**
- * `./ours`, or `./ours/a` and `./ours/b` where these have a `pack.yaml` and it has none. The path itself where it holds
- * neither: what reads it says what is wrong. Throws `UsageError` where it cannot be looked.
+ * Returns the path of the folder if it has a `pack.yaml`, such as `./ours`, otherwise the paths of its subfolders that
+ * have one, such as `./ours/a`. Throws `UsageError` if there is none, or the folder cannot be read.
  */
 export async function packsIn(path: string, io: Io): Promise<readonly string[]> {
   const shown = path.replace(/\/+$/, "") || path;

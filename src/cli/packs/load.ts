@@ -1,4 +1,4 @@
-/** Packs from disk: those that come with the program, and directories of the operator's own. */
+/** Loads packs from disk: those that come with the program, and directories of the operator. */
 
 import { stat } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -11,31 +11,31 @@ import { clip, UsageError } from "../flags.ts";
 import { type Io, resolvePath } from "../io.ts";
 
 export interface Packs {
-  /** In the order in which they were named. */
+  /** Packs in the order of their names on the command line. */
   readonly named: readonly Pack[];
   /** Finds a base pack among the named ones and those that come with the program. */
   readonly baseOf: BaseOf;
 }
 
-/** With a separator, or a dot at its start, it is a directory. */
+/** Returns whether a name is a path: it begins with a dot or contains a separator. */
 export const isDirectory = (name: string): boolean => /^\.|[/\\]/.test(name);
 
 export interface LoadedEach {
-  /** Packs that were loaded, in the order in which they were named. */
+  /** Loaded packs, in the order in which they were named. */
   readonly loaded: readonly { readonly name: string; readonly pack: Pack }[];
   readonly baseOf: BaseOf;
-  /** Lines for a person, by name: why it could not. */
+  /** Reasons why packs could not be loaded, by name. */
   readonly faults: ReadonlyMap<string, string>;
 }
 
-/** Each with all that it builds on, checked. Throws `UsageError` where one cannot be had. */
+/** Loads the packs and all that they build on, and checks them. Throws `UsageError` if one cannot be loaded. */
 export async function loadPacks(names: readonly string[], io: Io): Promise<Packs> {
   const { loaded, baseOf, faults } = await loadEach(names, io);
   if (faults.size > 0) throw new UsageError([...new Set(faults.values())].join("\n"));
   return { named: loaded.map(({ pack }) => pack), baseOf };
 }
 
-/** The same, where one that cannot be had is no hindrance to the others. */
+/** Same as `loadPacks`, but reports packs that cannot be loaded in `faults`. */
 export async function loadEach(names: readonly string[], io: Io): Promise<LoadedEach> {
   const ids = await builtInPackIds();
   const found = new Map<string, Pack>();

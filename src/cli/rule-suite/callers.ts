@@ -1,4 +1,4 @@
-/** A caller of a suite as rules see it, with the profile that the gateway gives it. Source: document 3, `auth`. */
+/** Resolves a caller of a suite to the variables of rules and to its profile. Source: document 3, `auth`. */
 
 import { type AuthRules, profileOf } from "../../server/auth/index.ts";
 import { type CallerVariables, callerVariables } from "../../server/core/policy/variables/index.ts";
@@ -17,7 +17,7 @@ export interface ResolvedCaller {
   readonly faults: readonly Fault[];
 }
 
-/** `text` undefined: a request without a credential. */
+/** Resolves a caller. `text` is `undefined` for a request without a credential. */
 export function resolveCaller(text: CallerText | undefined, { auth, profile }: Governance): ResolvedCaller {
   if (text === undefined) {
     const variables = callerVariables({ key: undefined, agent: undefined, user: undefined });

@@ -1,7 +1,7 @@
 /**
- * The cases of a suite against one configuration: each name looked up, each caller given the profile that the gateway
- * would give it. What the gateway could never meet (a profile that is not configured, a key where `auth` accepts none) is
- * a mistake of the suite, told with its place: a case that tests nothing must not pass.
+ * Resolves the cases of a suite against one configuration: looks up names, and gives each caller its profile. A case
+ * that the gateway could never meet (an unknown profile, a key although `auth` accepts none) is a mistake of the suite,
+ * reported with its place: a case that tests nothing must not pass.
  */
 
 import { formatProblem, type Place, type Problem, type Read } from "../../server/core/config/index.ts";
@@ -24,7 +24,7 @@ import type { RequestText, Suite } from "./schema.ts";
 import { type Fault, type Subject, unknownIn } from "./subject.ts";
 
 export type Question =
-  /** The provider that the request is routed to, then its failover list; empty: nobody serves it. */
+  /** `candidates`: the provider that the request is routed to, then its failover list; empty if no provider serves it. */
   | { readonly hop: "llm"; readonly model: string | undefined; readonly candidates: readonly LlmVariables[] }
   | { readonly hop: "mcp"; readonly variables: McpVariables }
   | { readonly hop: "a2a"; readonly variables: A2aVariables };
@@ -41,14 +41,14 @@ export interface Case {
 
 export interface Resolved {
   readonly cases: readonly (Case | GuardrailCase)[];
-  /** Lines for a person: `file:line:column: path: message`. */
+  /** Mistakes, one line each: `file:line:column: path: message`. */
   readonly mistakes: readonly string[];
 }
 
-/** Nobody reads more, and a suite of another configuration has one in every case. */
+/** Maximum number of reported mistakes; a suite for another configuration has one in every case. */
 const MAX_MISTAKES = 100;
 
-/** `suite` is what was read. */
+/** Resolves the cases. `suite`: the document of `read`. */
 export function resolveCases(read: Read<Suite>, suite: Suite, subject: Subject): Resolved {
   const problems: Problem[] = [];
   const tell = (faults: readonly Fault[], path: readonly (string | number)[]): void => {

@@ -1,4 +1,4 @@
-/** Which rules of a policy no case decided: a rule that nobody has shown to work may as well not be there. */
+/** Finds rules of a policy that no case decided, and that are therefore untested. */
 
 import type { Layer, Policies } from "../../server/core/policy/index.ts";
 import { layerName } from "./expected.ts";
@@ -7,11 +7,11 @@ import type { Judgement } from "./judge.ts";
 
 export interface Coverage {
   readonly rules: number;
-  /** Rules that decided in none of the judgements, in the order of evaluation: `name (deployment)`. */
+  /** Rules that decided no case, in the order of evaluation, such as `name (deployment)`. */
   readonly undecided: readonly string[];
 }
 
-/** `guardrails`: names of the guardrail rules. */
+/** Computes the coverage. `guardrails`: names of the guardrail rules. */
 export function coverageOf(
   judgements: readonly (Judgement | GuardrailJudgement)[],
   { rules }: Policies,

@@ -6,9 +6,9 @@ import type { CaseText } from "./schema.ts";
 import { didYouMean, type Fault, type Subject, unknownIn } from "./subject.ts";
 
 export type By =
-  /** The profile's list of models. */
+  /** Denied by the profile's list of models. */
   | { readonly kind: "allowed_models" }
-  /** `layer` undefined: either. */
+  /** Decided by a rule; `layer` is `undefined` for either layer. */
   | { readonly kind: "rule"; readonly rule: string; readonly layer: Layer | undefined };
 
 export interface Expected {
@@ -18,7 +18,7 @@ export interface Expected {
   readonly reaches: readonly string[] | undefined;
 }
 
-/** Paths of faults are below the case. */
+/** Resolves an expectation. Paths of faults are below the case. */
 export function expectedOf(
   { expect, by, message, reaches }: CaseText,
   profile: Profile,
@@ -39,7 +39,7 @@ export function expectedOf(
   return { expected: { expect, by: wanted, message, reaches }, faults };
 }
 
-/** `allowed_models` alone is the list; a rule of that name is written `{rule: allowed_models}`. */
+/** Parses `by`. The text `allowed_models` means the list; a rule of that name is written `{rule: allowed_models}`. */
 function byOf(by: NonNullable<CaseText["by"]>): By {
   if (by === "allowed_models") return { kind: "allowed_models" };
   if (typeof by === "string") return { kind: "rule", rule: by, layer: undefined };
@@ -66,7 +66,7 @@ const spelled = ({ name }: Profile): string => (name === undefined ? "a caller w
 export const layerName = (layer: Layer): string =>
   layer.kind === "deployment" ? "(deployment)" : `(profile ${layer.profile})`;
 
-/** Whether the rule of this name and layer is the one that is meant. */
+/** Returns whether the rule with this name and layer is the expected one. */
 export function isOf({ rule, layer }: NamedRule, name: string, actual: Layer): boolean {
   return rule === name && (layer === undefined || layerName(layer) === layerName(actual));
 }

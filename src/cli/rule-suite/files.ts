@@ -1,4 +1,4 @@
-/** The suites that a path names: one file, or the `*.yaml` and `*.yml` of a directory, in the order of their names. */
+/** Finds the suites at a path: one file, or the `*.yaml` and `*.yml` files of a directory, sorted by name. */
 
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,10 +10,10 @@ const MAX_BYTES = 16 << 20;
 
 export type Found =
   | { readonly kind: "suites"; readonly sources: readonly { readonly name: string; readonly text: string }[] }
-  /** `message` begins with the path that it is about. */
+  /** `message` begins with the path concerned. */
   | { readonly kind: "problem"; readonly message: string };
 
-/** `path` is absolute; `name` is how problems call it. */
+/** Finds and reads the suites. `path` is absolute; `name` is used in messages. */
 export async function findSuites(path: string, name: string, signal: AbortSignal): Promise<Found> {
   let current = name;
   try {
@@ -23,7 +23,7 @@ export async function findSuites(path: string, name: string, signal: AbortSignal
     const sources: { readonly name: string; readonly text: string }[] = [];
     let bytes = 0;
     for (const file of files) {
-      // Alone it is called as the operator wrote it.
+      // A single file is named as the operator wrote it.
       current = file === "" ? name : join(name, file);
       const whole = join(path, file);
       const { size, isFile } = await look(whole);

@@ -1,6 +1,7 @@
 /**
- * Cases of guardrails: a text, and what becomes of it by the detectors and rules that the gateway runs. What the gateway could
- * never meet (a rule or a type that is none) is a mistake of the suite: a case that tests nothing must not pass.
+ * Resolves and judges cases of guardrails: a text, and what the gateway's detectors and rules do with it. A case that
+ * the gateway could never meet (an unknown rule or type) is a mistake of the suite: a case that tests nothing must not
+ * pass.
  */
 
 import type { Place } from "../../server/core/config/index.ts";
@@ -24,7 +25,7 @@ interface ExpectedGuardrail {
   readonly rule: string | undefined;
   readonly message: string | undefined;
   readonly rewritten: string | undefined;
-  /** All that is found, once each. */
+  /** Every expected type, once each. */
   readonly types: readonly string[] | undefined;
 }
 
@@ -34,7 +35,7 @@ export interface GuardrailJudgement {
   readonly rehearsal: Rehearsal;
 }
 
-/** Paths of faults are below the case. */
+/** Resolves a case. Paths of faults are below the case. */
 export function guardrailCase(
   text: CaseText,
   { kind = "user", text: own, model, route, given = {} }: GuardrailText,
@@ -111,7 +112,7 @@ const outcomeOf = ({ decision, segments }: Rehearsal): CaseText["expect"] =>
 
 const typesOf = ({ findings }: Rehearsal): readonly string[] => [...new Set(findings.map(({ type }) => type))].sort();
 
-/** Rules that acted, and one that could not be evaluated. */
+/** Returns the rules that acted, and the one that could not be evaluated. */
 export const actedIn = ({ decisions, rule }: Rehearsal): readonly string[] => [
   ...new Set([...decisions.map((it) => it.rule), ...(rule === null ? [] : [rule])]),
 ];
@@ -148,7 +149,7 @@ export function guardrailWords({ rehearsal, passes }: GuardrailJudgement): strin
   ].join("; ");
 }
 
-/** A line is read by a person. */
+/** Maximum number of findings shown on one line. */
 const MOST_SHOWN = 8;
 
 const fewOf = (words: readonly string[]): string =>

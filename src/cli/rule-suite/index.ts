@@ -1,6 +1,6 @@
 /**
- * Rule suites: cases of who asks for what, and whether the access rules of a deployment let them; of texts, and what its
- * guardrails make of them. Run by `-test-rules`, and of packs by `pack test`.
+ * Rule suites: test cases for the access rules and guardrails of a deployment. Run by `-test-rules`, and for packs by
+ * `pack test`.
  */
 
 export { findSuites } from "./files.ts";

@@ -1,7 +1,7 @@
 /**
- * Judges a case by the rules and in the order of the gateway: access rules at the provider that the request is about to be
- * sent to, then the profile's `allowed_models`. Failover candidates of a request are judged one by one; those that the caller
- * may not use are skipped. Suspensions, budgets and capabilities of channels are not considered.
+ * Judges a case by the gateway's rules and in its order: access rules at the provider of the request, then the
+ * profile's `allowed_models`. Failover candidates are judged one by one; those that the caller may not use are skipped.
+ * Suspensions, budgets and capabilities of channels are not considered.
  */
 
 import type { Decision, Layer, RuleError, Verdict } from "../../server/core/policy/index.ts";
@@ -13,13 +13,13 @@ export type Outcome =
   | {
       readonly kind: "allow";
       readonly decisions: readonly Decision[];
-      /** Providers that it may be sent to, in order; empty at other hops. */
+      /** Providers that may serve the request, in order; empty for MCP and A2A. */
       readonly reaches: readonly string[];
-      /** Candidates that a rule keeps it from. */
+      /** Failover candidates that a rule denies. */
       readonly passedOver: readonly { readonly provider: string; readonly refusal: Refusal }[];
     }
   | Refusal
-  /** Neither a rule nor a list is asked. */
+  /** No provider serves the model, so no rule or list is evaluated. */
   | { readonly kind: "unserved" };
 
 type Refusal =
@@ -31,7 +31,7 @@ export interface Judgement {
   readonly case: Case;
   readonly passes: boolean;
   readonly outcome: Outcome;
-  /** Rules that decided, at whichever candidate. */
+  /** Rules that decided, for any candidate. */
   readonly deciders: readonly { readonly rule: string; readonly layer: Layer }[];
 }
 
@@ -46,7 +46,7 @@ export function judge(it: Case): Judgement {
 }
 
 interface AtProvider {
-  /** Empty at other hops. */
+  /** Provider; empty for MCP and A2A. */
   readonly provider: string;
   readonly verdict: Verdict;
 }

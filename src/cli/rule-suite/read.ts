@@ -1,4 +1,4 @@
-/** A suite's text to a suite, or to what is wrong with it by itself, whatever configuration it is run against. */
+/** Parses a suite and checks it, independent of a configuration. */
 
 import { type Path, type Problem, type ProblemAt, type Read, readDocument } from "../../server/core/config/index.ts";
 import { type CallerText, type CaseText, type RequestText, type Suite, suiteSchema } from "./schema.ts";
@@ -9,7 +9,7 @@ type Lookup = Parameters<typeof readDocument>[2]["secret"];
 
 const NONE: Lookup = () => ({ kind: "problem", message: "references are not supported in a rule suite" });
 
-/** Whatever a suite names stands in it: the same text says the same everywhere. */
+/** Parses a suite. References are not supported, so that the same text always means the same. */
 export function readSuite(source: { readonly name: string; readonly text: string }): Read<Suite> {
   const references = { env: () => undefined, secret: NONE, file: NONE };
   return readDocument(suiteSchema, source, references, {
@@ -94,7 +94,7 @@ function requestFaults(request: RequestText, path: Path, problem: ProblemAt): re
   return [];
 }
 
-/** A case is about a request, or about a text. */
+/** Checks that a case has either a request or a text for the guardrails. */
 function subjectFaults(it: CaseText, path: Path, problem: ProblemAt): readonly Problem[] {
   const { request, guardrail, expect, by, rewritten } = it;
   if ((request === undefined) === (guardrail === undefined)) {

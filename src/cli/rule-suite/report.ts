@@ -1,4 +1,4 @@
-/** The lines of `-test-rules`: one a case, then the sum, then the rules that no case decided. */
+/** Lines of `-test-rules`: one per case, then the totals, then the rules that no case decided. */
 
 import type { Coverage } from "./coverage.ts";
 import { type Expected, layerName } from "./expected.ts";

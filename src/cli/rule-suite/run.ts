@@ -1,4 +1,4 @@
-/** Suites run against what they are about, to the lines that are shown of them. */
+/** Runs suites against a configuration and returns the lines to show. */
 
 import { type Deployment, formatProblem } from "../../server/core/config/index.ts";
 import type { Snapshot } from "../../server/snapshot/index.ts";
@@ -12,10 +12,10 @@ import type { Subject } from "./subject.ts";
 
 export type SuitesRun =
   | { readonly kind: "ran"; readonly lines: readonly string[]; readonly passes: boolean }
-  /** Lines for a person: mistakes of the suites. */
+  /** Mistakes of the suites, one line each. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
-/** After each case: how many were judged, of how many. */
+/** Called after each case with the number of judged cases and of all cases. */
 export type OnCase = (done: number, of: number) => void;
 
 interface SuiteText {
@@ -30,7 +30,7 @@ export function subjectOf(snapshot: Snapshot, document: Deployment | undefined):
   return { governance, guardrails, byName, route, modelless, servers: names(mcp), peers: names(a2a) };
 }
 
-/** A line a case, their sum, and the rules that no case decided. */
+/** Runs the suites. Returns one line per case, the totals, and the rules that no case decided. */
 export async function runSuites(
   sources: readonly SuiteText[],
   subject: Subject,
@@ -59,7 +59,7 @@ interface Suites {
   readonly mistakes: readonly string[];
 }
 
-/** All of them, or what is wrong with any. */
+/** Parses and resolves all suites. Returns the cases, and the mistakes of all suites. */
 function readAll(sources: readonly SuiteText[], subject: Subject): Suites {
   const cases: (Case | GuardrailCase)[] = [];
   const mistakes: string[] = [];

@@ -1,8 +1,9 @@
 /**
- * The shape of a rule suite, a YAML document that is read aloud in a policy review: callers by name, then cases, each a
- * caller, a request or a text for the guardrails, and what becomes of it. The vocabulary is that of the rules themselves.
+ * Schema of a rule suite, a YAML document for policy reviews: callers by name, then cases, each with a caller, a
+ * request or a text for the guardrails, and the expected outcome. It uses the vocabulary of the rules.
  *
- * The hop of a request follows from its keys: `server` is of MCP, `peer` of A2A, all else of a model.
+ * The traffic type of a request follows from its keys: `server` means MCP, `peer` means A2A, otherwise it is a request
+ * to a model.
  */
 
 import type { Json } from "../../server/core/cel/index.ts";
@@ -19,7 +20,7 @@ import {
   text,
 } from "../../server/core/config/index.ts";
 
-/** Maximum length of a name: a person reads it, and it must fit a line of output. */
+/** Maximum length of a name, so that it fits a line of output. */
 const MAX_NAME_LENGTH = 256;
 const MAX_CASES = 10_000;
 const MAX_TEXT_LENGTH = 131_072;
@@ -29,10 +30,10 @@ const name = (description: string): Schema<string> =>
 
 const filled = (description: string): Schema<string> => text(description, { minLength: 1 });
 
-/** YAML is read to nothing else. */
+/** Returns a schema of any JSON value, which is all that the YAML reader produces. */
 const json = (description: string): Schema<Json> => ({ json: anything(description).json });
 
-/** The short form of an object: a text that says the same. */
+/** Returns a schema that also allows a text as the short form of an object. */
 const orText = <T>(long: Schema<T>): Schema<string | T> => ({
   json: { ...long.json, type: ["string", "object"], minLength: 1 },
 });

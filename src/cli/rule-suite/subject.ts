@@ -4,9 +4,9 @@ import { nearest } from "../../base/index.ts";
 import type { Snapshot } from "../../server/snapshot/index.ts";
 
 export interface Subject extends Pick<Snapshot, "governance" | "guardrails" | "byName" | "route" | "modelless"> {
-  /** Names of `mcp[]`; undefined: none is configured, and rules are judged for any name. */
+  /** Names of `mcp[]`; `undefined` if none is configured, and then rules are judged for any name. */
   readonly servers: readonly string[] | undefined;
-  /** Likewise of `a2a[]`. */
+  /** Names of `a2a[]`; `undefined` likewise. */
   readonly peers: readonly string[] | undefined;
 }
 
@@ -16,10 +16,10 @@ export interface Fault {
   readonly message: string;
 }
 
-/** Names that an unknown one is compared with, which costs more than finding that it is unknown. */
+/** Maximum number of names that an unknown one is compared with for a suggestion, since comparing is expensive. */
 const COMPARED_NAMES = 500;
 
-/** Nothing where `names` are not known. */
+/** Returns a fault if `name` is unknown; none if `names` is `undefined`. */
 export function unknownIn(
   names: readonly string[] | undefined,
   name: string,
@@ -30,7 +30,7 @@ export function unknownIn(
   return [{ path, message: `there is no such ${noun}${didYouMean(name, names)}` }];
 }
 
-/** `; did you mean …?`, or nothing where no name is near. */
+/** Returns `; did you mean …?`, or an empty text if no name is similar. */
 export function didYouMean(name: string, names: readonly string[]): string {
   const guess = nearest(name, names.slice(0, COMPARED_NAMES));
   return guess === undefined || guess === name ? "" : `; did you mean \`${guess}\`?`;

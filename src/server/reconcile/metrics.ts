@@ -1,4 +1,4 @@
-/** The series of reconciliation. */
+/** Metrics of reconciliation. */
 import type { Instruments } from "../../base/index.ts";
 import type { Entry } from "./judge/entry.ts";
 
@@ -30,7 +30,7 @@ export function createReconcileMetrics(instruments: Instruments): ReconcileMetri
           counts.set(key, (counts.get(key) ?? 0) + (breach ? 1 : 0));
         }
       }
-      // A series that was exported stays and goes back to 0.
+      // An exported series stays and returns to 0.
       for (const [key, labels] of shown) gauge.with(...labels).set(counts.get(key) ?? 0);
     },
     fetched: (provider, isHad) => rounds.with(provider, isHad ? "fetched" : "failed").inc(),

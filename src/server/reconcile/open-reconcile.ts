@@ -1,9 +1,9 @@
 /**
- * Reconciliation of a node: every node has the ledger and its metrics, the one that leads fetches and judges. Source:
- * specification document 3, `reconcile`; design decisions, section 14.
+ * Reconciliation of a node: every node has the ledger and its metrics, and the leader fetches and judges reports.
+ * Source: specification document 3, `reconcile`; design decisions, section 14.
  *
- * When a round is due is read off the ledger, so that a new leader goes on where the old one was: nothing is fetched twice
- * for a change of leader, and nothing is left out.
+ * The ledger shows when the next round is due, so a new leader continues where the old one stopped: no round is
+ * repeated or skipped because of the change.
  */
 import { anySignal, type Clock, type Instruments, type Log } from "../../base/index.ts";
 import type { Audited, Audits } from "../snapshot/index.ts";
@@ -14,24 +14,24 @@ import { type Ledger, openLedger } from "./reconcile-ledger.ts";
 import { recordBreaches } from "./record-breaches.ts";
 import { runRound } from "./round.ts";
 
-/** Added at random, as a part of what is waited. */
+/** Maximum random addition to a delay, as a fraction of it. */
 const JITTER = 0.1;
 const PACE = {
-  /** Delay after a start, a change of leader, or a change of what is reconciled. */
+  /** Delay after a start, a change of leader, or a change of the configuration, in milliseconds. */
   firstMs: 2_000,
-  /** Interval of checks, because the clock may be set and breaches of other nodes become due. */
+  /** Interval of checks, in milliseconds; needed because the clock may be set, and breaches of other nodes become due. */
   lookMs: 60_000,
 };
 /** Timeout of one provider's round, with all pages and retries, in milliseconds. */
 const ROUND_LIMIT_MS = 600_000;
-/** Shortest time between two rounds, whatever is configured. */
+/** Minimum interval between two rounds, in milliseconds, whatever is configured. */
 const MIN_INTERVAL_MS = 1_000;
 
 export interface ReconcileOptions extends ReconcilePorts {
   readonly clock: Clock;
   readonly instruments: Instruments;
   readonly log: Log;
-  /** 0 to 1. */
+  /** Returns a random number from 0 to 1. */
   readonly random?: () => number;
   /** Delays in milliseconds; shorter in tests with a faster clock. */
   readonly pace?: { readonly firstMs: number; readonly lookMs: number };
@@ -41,7 +41,7 @@ export interface Reconcile {
   readonly ledger: Ledger;
   /** Sets what is reconciled from now on; `undefined` stops fetching and keeps stored entries. */
   follow(audits: Audits | undefined): void;
-  /** Ends a round under way. */
+  /** Aborts a running round. */
   close(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export function openReconcile(options: ReconcileOptions): Reconcile {
   const metrics = createReconcileMetrics(instruments);
   const ports = { ...options, ledger, now: clock.now };
   let audits: Audits | undefined;
-  /** Changed here since their last round. */
+  /** Providers whose configuration changed since their last round. */
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let round: { readonly end: AbortController; readonly done: Promise<void> } | undefined;
@@ -63,13 +63,13 @@ export function openReconcile(options: ReconcileOptions): Reconcile {
   };
   const soon = (): void => wake(pace.firstMs * (1 + random()));
 
-  /** Milliseconds until the provider's next round. */
+  /** Returns the milliseconds until the provider's next round. */
   const dueIn = ({ provider }: Audited, { intervalMs }: Audits): number => {
     const last = ledger.round(provider)?.value.triedAt;
     if (last === undefined || changed.has(provider)) return 0;
     const interval = Math.max(intervalMs, MIN_INTERVAL_MS);
     const passed = clock.now() - last;
-    // A time to come is that of a clock that was wrong.
+    // A time in the future comes from a clock that was wrong.
     return passed < 0 ? 0 : interval - passed;
   };
 
@@ -152,7 +152,7 @@ export function openReconcile(options: ReconcileOptions): Reconcile {
         const known = before.get(audited.provider);
         const rules = (of: Audits | undefined) => of && [of.lagMs, of.lookbackMs, of.driftRatio, of.driftFloor];
         const same = JSON.stringify([known, rules(audits)]) === JSON.stringify([audited, rules(next)]);
-        // Nothing has changed at a start; the ledger says when the next round is due.
+        // At a start nothing has changed; the ledger shows when the next round is due.
         if (audits !== undefined && !same) changed.add(audited.provider);
       }
       audits = next;

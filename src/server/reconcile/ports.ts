@@ -3,9 +3,9 @@ import type { GuardedAnswer, GuardedRequest } from "../credentials/index.ts";
 import type { Fields } from "./judge/entry.ts";
 import type { Metered, Verdict } from "./judge/judge-usage.ts";
 
-/** A row of the replicated ledger. */
+/** Row of the replicated ledger. */
 export interface LedgerRow {
-  /** `2026-11-20`, or `round`. */
+  /** Day, such as `2026-11-20`, or `round`. */
   readonly day: string;
   /** Name of the provider. */
   readonly id: string;
@@ -15,36 +15,39 @@ export interface LedgerRow {
   readonly at: number;
 }
 
-/** `seen`: revision of the row to replace; 0 if there must be none. */
+/** Row to write. `seen`: revision of the row to replace; 0 if there must be none. */
 export interface LedgerPut extends Pick<LedgerRow, "day" | "id" | "fields"> {
   readonly seen: number;
 }
 
-/** Writes reject as those of the cluster do. */
+/** Rows of the ledger. Writes reject like those of the cluster. */
 export interface LedgerRows {
   all(): Iterable<LedgerRow>;
   keyOf(day: string, provider: string): string;
-  /** `undefined` changes: everything may be another. Returns the way to end it. */
+  /** Registers a listener; `changes` is `undefined` if any row may have changed. Returns a function that removes it. */
   onChange(listener: (changes: readonly LedgerChange[] | undefined) => void): () => void;
-  /** Answers the places of rows that were left as they are, since another was there than was seen. At most `MAX_PUT`. */
+  /**
+   * Writes up to `MAX_PUT` rows. Returns the indices of rows that were not written, since their stored revision was not
+   * `seen`.
+   */
   put(rows: readonly LedgerPut[], signal: AbortSignal): Promise<readonly number[]>;
-  /** Drops the days before. Answers whether there are more. */
+  /** Deletes days before `before`. Returns whether there are more. */
   drop(before: string, signal: AbortSignal): Promise<boolean>;
-  /** Drops what the last round of a provider came to. */
+  /** Deletes the entry of a provider's last round. */
   forget(provider: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface LedgerChange {
   /** Result of `keyOf`. */
   readonly key: string;
-  /** `undefined` if it was removed. */
+  /** New row; `undefined` if it was removed. */
   readonly row: LedgerRow | undefined;
 }
 
 export const MAX_PUT = 100;
 
 export interface Leading {
-  /** Whether this node leads, and everybody could apply what it would write. */
+  /** Returns whether this node leads, and every node supports what it would write. */
   leads(): boolean;
   onChange(listener: () => void): () => void;
 }
@@ -61,9 +64,9 @@ export interface ReconcilePorts {
   readonly node: string;
   readonly rows: LedgerRows;
   readonly leading: Leading;
-  /** Usage metered on a UTC day; `undefined` if it is not known. */
+  /** Returns the usage metered on a UTC day; `undefined` if it is not known. */
   metered(provider: string, day: string): Metered | undefined;
   send(asked: GuardedRequest): Promise<GuardedAnswer>;
-  /** Puts it on record. Throws where that cannot be done now. */
+  /** Records a breach in the audit trail. Throws if that is not possible now. */
   record(breach: Breach): void;
 }

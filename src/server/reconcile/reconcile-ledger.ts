@@ -1,4 +1,4 @@
-/** The replicated ledger as values, kept as its rows change. */
+/** Replicated ledger as parsed values, updated when its rows change. */
 import { type Entry, entryOf } from "./judge/entry.ts";
 import { type Round, roundOf } from "./judge/round-entry.ts";
 import type { LedgerChange, LedgerRow, LedgerRows } from "./ports.ts";
@@ -11,7 +11,7 @@ export interface Held<T> {
 }
 
 export interface Ledger {
-  /** In no particular order. */
+  /** Returns the entries, in no particular order. */
   entries(): Iterable<Held<Entry>>;
   entry(day: string, provider: string): Held<Entry> | undefined;
   rounds(): Iterable<Held<Round>>;

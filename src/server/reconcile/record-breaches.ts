@@ -1,13 +1,14 @@
 /**
- * Records new breaches, once, by the node that judged. What that node did not get to is recorded by the next leader, so a
- * breach is recorded twice only if a node dies between the record and the note about it, and never lost.
+ * Records new breaches once, by the node that judged. Breaches that it has not recorded are recorded by the next
+ * leader. So a breach is never lost, and is recorded twice only if a node dies between the record and the note about
+ * it.
  */
 import type { Log } from "../../base/index.ts";
 import { type Entry, fieldsOf, unrecordedBreaches, withRecordedBreaches } from "./judge/entry.ts";
 import type { ReconcilePorts } from "./ports.ts";
 import type { Held, Ledger } from "./reconcile-ledger.ts";
 
-/** Time in which only the judging node records its breaches, in milliseconds. */
+/** Time in which only the judging node records a breach, in milliseconds. */
 const CLAIM_MS = 60_000;
 
 export interface BreachRecorderPorts extends Pick<ReconcilePorts, "node" | "rows" | "record"> {
@@ -16,7 +17,7 @@ export interface BreachRecorderPorts extends Pick<ReconcilePorts, "node" | "rows
   readonly log: Log;
 }
 
-/** Rejects as writes do. A breach whose note failed is recorded again. */
+/** Records breaches. Rejects like writes. A breach whose note failed is recorded again. */
 export async function recordBreaches(
   { node, rows, record, ledger, now, log }: BreachRecorderPorts,
   signal: AbortSignal,
@@ -36,7 +37,7 @@ export async function recordBreaches(
   }
 }
 
-/** Returns false if nothing can be recorded now. */
+/** Records the breaches of an entry. Returns false if nothing can be recorded now. */
 function tell({ value }: Held<Entry>, record: ReconcilePorts["record"], log: Log): boolean {
   const { day, provider, scope, judged } = value;
   for (const verdict of unrecordedBreaches(value)) {

@@ -16,13 +16,13 @@ export interface RoundPorts extends Pick<ReconcilePorts, "node" | "rows" | "mete
 }
 
 export interface RoundEnd {
-  /** Whether the report was had. */
+  /** True if the report was fetched. */
   readonly isHad: boolean;
-  /** Whether another node wrote the rows in the meantime, so that this result may not be the stored one. */
+  /** True if another node wrote some of the rows in the meantime, so that this result may not be the stored one. */
   readonly isStale: boolean;
 }
 
-/** Rejects as writes do, and with the signal's reason. */
+/** Runs a round. Rejects like writes, and with the signal's reason. */
 export async function runRound(
   audited: Audited,
   audits: Audits,
@@ -64,7 +64,7 @@ function problemOf(report: FetchedReport): string | undefined {
   return `the report has no counter that is known on ${days}: not judged`;
 }
 
-/** Reports are stored for every complete day; judgements use the current rules. */
+/** Returns the changed entries. Reports are stored for every complete day; judgements use the current rules. */
 function changedDays(
   report: Extract<FetchedReport, { readonly kind: "reported" }>,
   { provider, type, keyIds }: Audited,
@@ -91,7 +91,7 @@ function changedDays(
   return puts.toSorted((a, b) => momentOf(a.day) - momentOf(b.day));
 }
 
-/** Reports that an earlier breach no longer exists. */
+/** Logs that an earlier breach no longer exists. */
 function tellCorrection(before: Entry | undefined, { day, provider, judged }: Entry, log: Log): void {
   const breaching = new Set(judged?.classes.flatMap((one) => (one.breach ? one.class : [])));
   for (const one of before?.judged?.classes ?? []) {

@@ -1,6 +1,6 @@
 /**
- * Fetches a page of a report, with retries. Source: usage report APIs reference, 5.3. Errors name no address, no header and
- * none of the provider's own words, which may quote a key.
+ * Fetches a page of a report, with retries. Source: usage report APIs reference, 5.3. Error messages contain no
+ * address, no header and no text of the provider, which may quote a key.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { anySignal, formatDuration, wireReason } from "../../../base/index.ts";
@@ -8,11 +8,11 @@ import type { GuardedAnswer, GuardedRequest } from "../../credentials/index.ts";
 
 /** Timeout of one request, including the connection, in milliseconds. */
 const ANSWER_LIMIT_MS = 60_000;
-/** Repeats of one round, of all its pages together. */
+/** Maximum number of retries in one round, over all its pages. */
 export const MAX_REPEATS = 5;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
-/** A longer `retry-after` ends the round; the next one comes soon enough. */
+/** Maximum `retry-after` that is waited for; a longer one ends the round, since the next round follows anyway. */
 const MAX_RETRY_AFTER_MS = 120_000;
 
 export class ReportFault extends Error {
@@ -26,10 +26,10 @@ export class ReportFault extends Error {
 
 export interface Asking {
   send(asked: GuardedRequest): Promise<GuardedAnswer>;
-  /** Milliseconds since 1970, for a `retry-after` that is a date. */
+  /** Returns milliseconds since 1970, for a `retry-after` that is a date. */
   readonly now: () => number;
   readonly signal: AbortSignal;
-  /** Repeats that are left. */
+  /** Number of retries left. */
   repeats: number;
   /** Waits; rejects with the signal's reason. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
@@ -37,7 +37,7 @@ export interface Asking {
 
 const waitFor = (ms: number, signal: AbortSignal): Promise<unknown> => pause(ms, undefined, { signal, ref: false });
 
-/** Rejects with a `ReportFault`, or with the signal's reason. The answer is a JSON object. */
+/** Fetches a page and returns its JSON object. Rejects with a `ReportFault`, or with the signal's reason. */
 export async function askPage(
   url: string,
   headers: Readonly<Record<string, string>>,
@@ -96,7 +96,7 @@ function failureOf({ status, headers }: GuardedAnswer, nowMs: number): Failure |
   return final("the query is refused; see `api_key_ids` and `type`");
 }
 
-/** Seconds, or a date. */
+/** Parses a `retry-after`, which is a number of seconds or a date. Returns milliseconds. */
 function retryAfterIn(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d{1,9}(?:\.\d+)?$/.test(value)) return Number(value) * 1_000;
@@ -104,7 +104,7 @@ function retryAfterIn(value: string | undefined, nowMs: number): number | undefi
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
 }
 
-/** Messages of the dialer name no address; others may quote what was sent. */
+/** Returns the message of an error. Messages of the dialer contain no address; others may quote what was sent. */
 function wordsOf(error: unknown): string {
   const reason = wireReason(error);
   if (reason !== undefined) {

@@ -1,4 +1,7 @@
-/** Counters of a report's results, added up to classes. A counter that a result lacks counts as 0 and its class is not compared. */
+/**
+ * Sums the counters of a report by token class. A counter that a result lacks counts as 0, and its class is not
+ * compared.
+ */
 
 import type { Reported } from "../judge/judge-usage.ts";
 import { TOKEN_CLASSES, type TokenClass } from "../judge/judge-usage.ts";
@@ -6,7 +9,7 @@ import { ReportFault } from "./ask-report-api.ts";
 
 export type Result = Readonly<Record<string, unknown>>;
 
-/** A count; undefined: the result does not have it. Throws a `ReportFault` for what is no count. */
+/** Returns a counter, or `undefined` if the result does not have it. Throws a `ReportFault` for an invalid value. */
 export function countAt(result: Result, name: string): number | undefined {
   const value = result[name];
   if (value === undefined || value === null) return undefined;
@@ -18,7 +21,7 @@ export function countAt(result: Result, name: string): number | undefined {
 export interface Counted {
   readonly tokens: Readonly<Partial<Record<TokenClass, number>>>;
   readonly joined?: readonly TokenClass[];
-  /** Classes that are none of this result's business. */
+  /** Classes that do not apply to this result, so that their absence does not matter. */
   readonly apart?: readonly TokenClass[];
 }
 

@@ -3,7 +3,7 @@ import type { Audited } from "../../snapshot/index.ts";
 import { type Counted, countAt, type Result } from "./counters.ts";
 import type { Endpoint } from "./report-api.ts";
 
-/** Beginning of a token of the organisation's, which is borne and is no key. */
+/** Prefix of an organization's OAuth token, which is sent as a bearer token and not as a key. */
 const TOKEN = /^sk-ant-oat/;
 
 /** All tiers except `batch`, since batches do not pass through the gateway. */
@@ -50,7 +50,7 @@ function messages(result: Result): Counted | undefined {
   };
 }
 
-/** Whatever lives it has entries of: all counters of its tokens. */
+/** Sums the cache writes of all lifetimes. */
 function writtenIn(creation: unknown): number | undefined {
   if (typeof creation !== "object" || creation === null) return undefined;
   const counts = Object.keys(creation).flatMap((name) =>

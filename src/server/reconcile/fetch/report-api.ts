@@ -5,12 +5,12 @@ import type { Counted, Result } from "./counters.ts";
 
 export interface Endpoint {
   readonly path: string;
-  /** A 404 means that there is no data of this kind. */
+  /** True if a 404 means that there is no data of this kind. */
   readonly isOptional: boolean;
   headers(audited: Audited): Readonly<Record<string, string>>;
   query(window: Window): readonly (readonly [name: string, value: string])[];
-  /** First moment of the bucket, milliseconds since 1970; undefined: it does not say. */
+  /** Returns the first moment of the bucket, in milliseconds since 1970; `undefined` if the bucket does not state it. */
   start(bucket: Result): number | undefined;
-  /** Returns `undefined` if the result has no known counter. */
+  /** Returns the counters of a result; `undefined` if it has none that is known. */
   count(result: Result): Counted | "left out" | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * A provider's report of a window of days, whole or not at all: a part of it would judge days by what is not there.
- * Source: usage report APIs reference, 1 to 3 and 5.
+ * Fetches a provider's report of a window of days, completely or not at all: with a part of it, days would be judged by
+ * missing data. Source: usage report APIs reference, 1 to 3 and 5.
  */
 import type { GuardedAnswer, GuardedRequest } from "../../credentials/index.ts";
 import type { Audited } from "../../snapshot/index.ts";
@@ -12,11 +12,11 @@ import { both, type Counted, type Result, sumOf } from "./counters.ts";
 import { MESSAGES_ENDPOINTS } from "./messages-report.ts";
 import type { Endpoint } from "./report-api.ts";
 
-/** Maximum days in one page; both APIs allow no more. */
+/** Maximum number of days in one page; neither API allows more. */
 const PAGE_DAYS = 31;
-/** Ids in one query: an address of some kilobytes passes every server. */
+/** Maximum number of key ids in one query: every server accepts an address of a few kilobytes. */
 const MAX_KEY_IDS = 100;
-/** Times that a walk begins again since its cursor has expired. */
+/** Maximum number of times that the pages are read from the first one, because a cursor expired. */
 const MAX_WALKS = 3;
 const MAX_CURSOR = 4_096;
 const MAX_RESULTS_A_DAY = 10_000;
@@ -32,13 +32,13 @@ export type FetchedReport =
       readonly kind: "reported";
       /** One entry per day of the window, except those in `unread`. */
       readonly days: ReadonlyMap<string, Reported>;
-      /** Days with a result that has no counter that is known. */
+      /** Days with a result that has no known counter. */
       readonly unread: readonly string[];
     }
-  /** `problem`: contains no address and no quote. */
+  /** `problem` contains no address and quotes nothing. */
   | { readonly kind: "failed"; readonly problem: string };
 
-/** Rejects with the signal's reason alone. */
+/** Fetches a report. Rejects only with the signal's reason. */
 export async function fetchReport(
   audited: Audited,
   window: Window,
@@ -94,7 +94,7 @@ async function fetchEndpoint(
   }
 }
 
-/** The cursor is not known any more: from the first page on it may be. */
+/** The cursor has expired: reading must start again with the first page. */
 class Expired extends ReportFault {}
 
 async function walkPages(
@@ -113,7 +113,7 @@ async function walkPages(
     const url = urlOf(audited.baseUrl, endpoint, keyIds, window, cursor);
     const isFirst = cursor === undefined;
     const answer = await askPage(url, headers, asking).catch((error: unknown) => {
-      // Some tell it as a query that is not understood.
+      // Some providers report it as an invalid query.
       const isExpired = error instanceof ReportFault && !isFirst && (error.status === 410 || error.status === 400);
       throw isExpired ? new Expired(error.message, error.status) : error;
     });

@@ -1,4 +1,4 @@
-/** UTC days, as text `2026-11-20` (whose order is theirs) and as milliseconds since 1970 of their first moment. */
+/** UTC days, as text such as `2026-11-20` (which sorts by date), and as milliseconds since 1970 of their first moment. */
 
 export const DAY_MS = 86_400_000;
 
@@ -24,5 +24,5 @@ export const windowAt = (now: number, lookbackMs: number): Window => ({
 export const daysIn = ({ from, to }: Window): readonly string[] =>
   Array.from({ length: Math.max(0, Math.round((to - from) / DAY_MS)) }, (_, at) => dayOf(from + at * DAY_MS));
 
-/** Whether what is reported of a day has had the time to become final. */
+/** Returns whether the provider's report of a day has had the time to become final. */
 export const isMature = (day: string, now: number, lagMs: number): boolean => now >= momentOf(day) + DAY_MS + lagMs;

@@ -24,7 +24,7 @@ export interface Entry {
   readonly scope: Scope;
   /** Last report of the provider. */
   readonly reported: Reported;
-  /** `undefined` until the day is mature. */
+  /** Judgement; `undefined` until the day is mature. */
   readonly judged: Judged | undefined;
 }
 
@@ -33,13 +33,13 @@ export interface Judged {
   readonly at: number;
   readonly unmeasured: number;
   readonly classes: readonly JudgedClass[];
-  /** Node that judged, and therefore reports new breaches. */
+  /** Id of the node that judged, and therefore records new breaches. */
   readonly by: string;
 }
 
 export interface JudgedClass extends Compared {
   readonly breach: boolean;
-  /** The breach is on record. */
+  /** True if the breach is recorded in the audit trail. */
   readonly told: boolean;
 }
 
@@ -47,13 +47,13 @@ export interface Judging {
   readonly now: number;
   readonly lagMs: number;
   readonly rules: DriftRules;
-  /** `undefined` if it is not known what was metered then; the day is not judged. */
+  /** Metered usage of the day; `undefined` if it is not known, and then the day is not judged. */
   readonly metered: Metered | undefined;
   /** Id of this node. */
   readonly by: string;
 }
 
-/** The entry with the report in it, judged where it is mature; `before` itself where nothing is new. */
+/** Returns the entry with a new report, judged if the day is mature. Returns `before` itself if nothing changed. */
 export function entryWith(
   fresh: Pick<Entry, "day" | "provider" | "type" | "scope" | "reported">,
   before: Entry | undefined,
@@ -77,7 +77,7 @@ export function entryWith(
   return before !== undefined && isSame(entry, before) ? before : entry;
 }
 
-/** Returns whether two entries are equal, whichever node judged and whenever. */
+/** Returns whether two entries are equal, regardless of which node judged and when. */
 function isSame(one: Entry, other: Entry): boolean {
   const said = ({ judged, ...rest }: Entry): string =>
     JSON.stringify([fieldsOf({ ...rest, judged: judged && { ...judged, at: 0, by: "" } })]);
@@ -87,7 +87,7 @@ function isSame(one: Entry, other: Entry): boolean {
 export const verdictsOf = ({ judged, scope }: Entry): readonly Verdict[] =>
   (judged?.classes ?? []).map(({ breach, told: _, ...compared }) => verdictOf(compared, breach, scope));
 
-/** Breaches that are on no record yet. */
+/** Returns the breaches that are not recorded yet. */
 export const unrecordedBreaches = (entry: Entry): readonly Verdict[] => {
   const waiting = new Set(entry.judged?.classes.flatMap((one) => (one.breach && !one.told ? one.class : [])));
   return verdictsOf(entry).filter((verdict) => waiting.has(verdict.class));
@@ -121,7 +121,7 @@ export function fieldsOf({ type, scope, reported, judged }: Entry): Fields {
   return fields;
 }
 
-/** Parses a row made by `fieldsOf`; `undefined` if it is none. */
+/** Parses a row made by `fieldsOf`. Returns `undefined` for any other row. */
 export function entryOf(day: string, provider: string, fields: Fields): Entry | undefined {
   const { type, scope, joined } = fields;
   if ((type !== "compat" && type !== "messages") || (scope !== "organisation" && scope !== "keys")) return undefined;

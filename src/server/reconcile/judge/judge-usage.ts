@@ -7,20 +7,20 @@
 export const TOKEN_CLASSES = ["input", "cached_input", "cache_creation_input", "output"] as const;
 export type TokenClass = (typeof TOKEN_CLASSES)[number];
 
-/** Tokens; `input` without what was read from a cache or written to one. */
+/** Number of tokens by class; `input` excludes tokens read from or written to a cache. */
 export type Tokens = Readonly<Record<TokenClass, number>>;
 
 export interface Metered {
   readonly tokens: Tokens;
-  /** Answers that ended before they reported usage: the provider bills them, but nothing was metered. */
+  /** Number of answers that ended before they reported usage: the provider bills them, but nothing was metered. */
   readonly unmeasured: number;
 }
 
 /** Usage that a provider reports for a day. */
 export interface Reported {
-  /** Null: the report does not have the class, so it is not compared. */
+  /** Number of tokens by class; null if the report does not have the class, which is then not compared. */
   readonly tokens: Readonly<Record<TokenClass, number | null>>;
-  /** Classes that are included in its `input`. */
+  /** Classes that are included in the report's `input`. */
   readonly joined: readonly TokenClass[];
 }
 
@@ -44,18 +44,18 @@ export interface Compared {
 }
 
 export interface Verdict extends Compared {
-  /** Metered without reported. */
+  /** Metered minus reported tokens. */
   readonly delta: number;
-  /** Share of the larger side, 0 to 1; 0 if both are 0. */
+  /** Difference as a share of the larger number, 0 to 1; 0 if both are 0. */
   readonly ratio: number;
   readonly breach: boolean;
-  /** `over`: more was metered than is reported. */
+  /** `over` if more was metered than is reported. */
   readonly direction: "over" | "under" | "equal";
-  /** A breach that nothing outside the gateway explains. */
+  /** True for a breach that traffic outside the gateway cannot explain. */
   readonly hard: boolean;
 }
 
-/** The classes that both sides know, in the order of `TOKEN_CLASSES`. */
+/** Compares the classes that both sides have, in the order of `TOKEN_CLASSES`. */
 export function compare({ tokens: metered }: Metered, { tokens: reported, joined }: Reported): readonly Compared[] {
   return TOKEN_CLASSES.flatMap((name) => {
     const told = reported[name];
@@ -65,7 +65,7 @@ export function compare({ tokens: metered }: Metered, { tokens: reported, joined
   });
 }
 
-/** Whether two numbers are further apart than the rules allow: by more than the ratio, and by the floor at least. */
+/** Returns whether two numbers differ by more than the ratio, and at least by the floor. */
 export function isDrift({ metered, reported }: Pick<Compared, "metered" | "reported">, rules: DriftRules): boolean {
   return ratioOf(metered, reported) > rules.driftRatio && Math.abs(metered - reported) >= rules.driftFloor;
 }
@@ -79,7 +79,7 @@ export function verdictOf(compared: Compared, breach: boolean, scope: Scope): Ve
     ratio: ratioOf(metered, reported),
     breach,
     direction,
-    // Others may use the organisation too, so that the report may well have more than was metered.
+    // Others may use the organization too, so its report may exceed what was metered.
     hard: breach && (scope === "keys" || direction === "over"),
   };
 }

@@ -9,7 +9,7 @@ export interface Round {
   /** Last request for the report, and last success, in milliseconds since 1970. */
   readonly triedAt: number;
   readonly fetchedAt: number | undefined;
-  /** A sentence without an address or a credential; undefined: nothing is wrong. */
+  /** Sentence without an address or a credential; `undefined` if the round succeeded. */
   readonly error: string | undefined;
 }
 
