@@ -1,4 +1,4 @@
-/** What guardrails did and why, in the words of every verb that shows them at work. */
+/** Texts about findings and decisions of guardrails, shared by all verbs that show them. */
 
 import type { Rehearsal, Removed } from "../server/core/guardrails/index.ts";
 
@@ -14,7 +14,7 @@ export const REMOVED_WORDS: Readonly<Record<Removed["by"], string>> = {
 /** `<category>/<LABEL> 5..24`. */
 export const placeWords = ({ type, start, end }: Rehearsal["findings"][number]): string => `${type} ${start}..${end}`;
 
-/** Who found it: detector, recognizer and pattern. */
+/** Returns what found it: detector, recognizer and pattern. */
 export const finderWords = ({ detector, recognizer, trace }: Rehearsal["findings"][number]): string =>
   [detector, recognizer, trace?.pattern ?? ""].filter((part) => part !== "").join("/");
 

@@ -1,6 +1,6 @@
 /**
- * SIGHUP ends a process that does not listen for it. The daemon's program takes a fifth of a second to load, so the signal
- * is listened for before that, and kept for whoever is there to reload. Source: design decisions, section 5.
+ * SIGHUP ends a process that does not listen for it. The daemon's program takes a fifth of a second to load, so a listener is
+ * set before that, and keeps the signal until the daemon can reload. Source: design decisions, section 5.
  */
 
 export interface HeldSighup {

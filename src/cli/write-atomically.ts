@@ -26,7 +26,7 @@ export async function fileTarget(path: string): Promise<FileTarget> {
   return found.isFile() ? { kind: "regular", path: await realpath(path) } : { kind: "special", path };
 }
 
-/** What a file keeps that is replaced. */
+/** Attributes that a file keeps when it is replaced. */
 export interface Kept {
   readonly mode: number;
   readonly uid: number;

@@ -13,7 +13,7 @@ export interface NodeStock extends Stock {
   readonly isKnown: boolean;
 }
 
-/** Undefined where the configuration cannot be read; why is on stderr then. */
+/** Returns `undefined` if the configuration cannot be read; stderr then says why. */
 export async function stockOf(config: string, io: Io): Promise<NodeStock | undefined> {
   const path = resolvePath(io, config);
   const composed = await composeNode(path, io.env);

@@ -1,4 +1,4 @@
-/** What holds after a change: the raft index at which it is in force, and the nodes that have applied it. */
+/** State after a change: the raft index at which it is in force, and the nodes that have applied it. */
 
 import { AdminError } from "../../admin-api/index.ts";
 import { escapeControls, pause } from "../../base/index.ts";

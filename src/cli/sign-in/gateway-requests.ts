@@ -83,7 +83,7 @@ function strings(value: unknown): readonly string[] | undefined {
 
 interface Answer {
   readonly status: number;
-  /** Undefined when it is no JSON. */
+  /** `undefined` if it is not JSON. */
   readonly body: unknown;
 }
 
@@ -127,7 +127,7 @@ async function exchange(url: URL, options: RequestOptions): Promise<Answer> {
       );
     });
     outgoing.once("error", reject);
-    // Of an answer that would switch protocols nothing else is told.
+    // An answer that switches protocols emits no other event.
     outgoing.once("close", () => reject(new Error("closed without an answer")));
     outgoing.end();
   });

@@ -1,8 +1,8 @@
 /**
- * What sign-in says: its one error, and texts of others made safe to print.
+ * Messages of sign-in: its error class, and foreign texts made safe to print.
  *
- * Names, addresses and descriptions come from the gateway and the identity provider. A terminal obeys control
- * characters, so none of theirs reaches it. No message holds a token, a code or a verifier.
+ * Names, addresses and descriptions come from the gateway and the identity provider. A terminal obeys control characters, so
+ * they are removed. No message contains a token, a code or a verifier.
  */
 
 import { escapeControls } from "../../base/index.ts";
@@ -29,13 +29,13 @@ export function timeText(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** What the system says of a failed call: `EACCES`. */
+/** Returns the system's code of a failed call, such as `EACCES`. */
 export function codeOf(error: unknown): string {
   const code: unknown = error instanceof Error ? Reflect.get(error, "code") : undefined;
   return typeof code === "string" ? code : String(error);
 }
 
-/** Of the system's calls, of name look-up, of TLS and of undici: not the codes that libraries give to their own errors. */
+/** Codes of system calls, name resolution, TLS and undici, but not the codes that libraries give to their own errors. */
 const NETWORK_CODE =
   /^(?:E[A-Z]{2,20}|EAI_[A-Z]+|(?:UND_ERR|ERR_TLS|ERR_SSL|HPE)_[A-Z0-9_]+|[A-Z_]*CERT[A-Z_]*|UNABLE_TO_[A-Z_]+)$/;
 
