@@ -24,7 +24,7 @@ export function licencesText(packages) {
   return [head, ...packages.map(section)].join(`\n${RULE}\n`);
 }
 
-/** Of alternatives (`OR`) one has to be permissive; of a conjunction (`AND`) all. */
+/** Returns whether a license expression is permissive: one part of an alternative (`OR`), all parts of a conjunction (`AND`). */
 function isPermissive(license) {
   if (typeof license !== "string") return false;
   const words = license.replace(/[()]/g, "");

@@ -1,4 +1,4 @@
-/** What must be true of a tree before it is released. Each problem is a sentence that says what to do. */
+/** Checks of a tree before it is released. Each problem is a sentence that says what to do. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

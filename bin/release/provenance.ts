@@ -1,7 +1,7 @@
 /**
  * Provenance of a release: which files were built from which commit and which packages, by which commands. Sources: in-toto
- * Attestation Framework, Statement v1; SLSA Provenance v1. The statement names no time and no machine, so that whoever builds
- * the same commit gets the same statement. It is not signed.
+ * Attestation Framework, Statement v1; SLSA Provenance v1. The statement names no time and no machine, so that
+ * two builds of one commit get the same statement. It is not signed.
  */
 
 import { createHash } from "node:crypto";

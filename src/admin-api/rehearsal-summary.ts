@@ -9,7 +9,7 @@ const MAX_NAMED = 3;
 const count = (requests: number): string => requests.toLocaleString("en-US");
 
 /**
- * Returns a summary such as "1,843 requests: 132 would be refused by rule no-previews (130 of ci), 40 cannot be told: rule
+ * Returns a summary such as "1,843 requests: 132 would be refused by rule no-previews (130 of ci), 40 are unknown: rule
  * tools reads arguments".
  */
 export function rehearsalSummary(result: RehearsalResult): string {
@@ -23,7 +23,7 @@ export function rehearsalSummary(result: RehearsalResult): string {
   const parts = [
     ...named,
     ...(others > 0 ? [`${count(others)} would end otherwise for other reasons`] : []),
-    ...(unknown > 0 ? [`${count(unknown)} cannot be told${reason === undefined ? "" : `: ${reason.reason}`}`] : []),
+    ...(unknown > 0 ? [`${count(unknown)} are unknown${reason === undefined ? "" : `: ${reason.reason}`}`] : []),
   ];
   return `${total}: ${parts.join(", ")}`;
 }

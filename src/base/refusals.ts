@@ -15,7 +15,7 @@ interface RefusalRule {
   readonly on: "data plane" | "admin API" | "both";
   /** Cause, as a sentence. */
   readonly cause: string;
-  /** What the client or the operator does about it, as one or two sentences. */
+  /** Remedy for the client or the operator, in one or two sentences. */
   readonly remedy: string;
 }
 

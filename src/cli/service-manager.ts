@@ -16,7 +16,7 @@ export interface ServiceManager {
   close(): void;
 }
 
-/** What is reported while the process serves. */
+/** State that is reported while the process serves. */
 export interface Watched {
   /** Status line, at most a few words. */
   status(): string;

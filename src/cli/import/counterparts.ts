@@ -1,4 +1,4 @@
-/** Where the documentation describes what settings of other gateways become, and the key of the document that holds it. */
+/** Pages of the documentation about settings of other gateways, and the keys of the document that replace them. */
 
 import { formatPath, type Path } from "../../server/core/config/index.ts";
 import type { System } from "./import.ts";

@@ -26,7 +26,7 @@ export interface Note {
   readonly place: Path;
   /** Object that is left out as a whole for the reason of this note. */
   readonly unit?: Path | undefined;
-  /** What differs, why, and what to do. */
+  /** Difference, its reason, and what to do. */
   readonly words: string;
 }
 

@@ -3,7 +3,7 @@
  * `$XDG_STATE_HOME/gateway` or `~/.local/state/gateway`.
  *
  * A file holds tokens, so the directory is made 0700 and a file 0600, and a file that others can read or own is not
- * believed. A file is replaced whole (temporary file, fsync, rename): a reader sees the old or the new one. Whoever
+ * believed. A file is replaced whole (temporary file, fsync, rename): a reader sees the old or the new one. A process that
  * writes or removes holds the gateway's lock (`lock.ts`).
  *
  * Read by every call to a gateway, so it costs a few system calls and loads nothing but Node's own modules.

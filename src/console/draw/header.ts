@@ -158,7 +158,7 @@ function membersPart(data: Data, hasRoom: boolean): Part | undefined {
 
 function providersPart(data: Data): Part | undefined {
   if (isHidden(data, "list_backends")) return undefined;
-  // As in the table of providers: the suspensions are newer than the states.
+  // Suspensions are newer than the states, as in the table of providers.
   const off = new Set(
     rowsOf(data, "suspensions")
       .filter(isProviderOff)

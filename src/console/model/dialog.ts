@@ -50,7 +50,7 @@ export type Field =
 /** Values by the id of the field. */
 export type FieldValues = Readonly<Record<string, string>>;
 
-/** What runs once the dialog is confirmed. */
+/** Task that runs once the dialog is confirmed. */
 export type Task =
   | SingleTask
   /** Steps in order, such as a snapshot before an irreversible change; the first failure ends the sequence. */

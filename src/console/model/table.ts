@@ -18,7 +18,7 @@ export interface Column<Row> {
   readonly priority: number;
   /** Cells that a text of this length may use before columns with a higher priority number are shown. */
   readonly wanted?: number;
-  /** Where long text is shortened: names in the middle, other text at the end, right-aligned numbers never. */
+  /** Place where long text is shortened: names in the middle, other text at the end, right-aligned numbers never. */
   readonly cut?: "middle" | "end";
   /** `now` is in milliseconds since 1970, for values shown as an age. */
   cell(row: Row, now: number): Span;

@@ -161,7 +161,7 @@ export const acknowledgementsView: View = {
   id: "acknowledgements",
   aliases: ["acks", "acknowledged"],
   title: "Acknowledgements",
-  about: "alerts that operators acknowledged: why, by whom and until when",
+  about: "alerts that operators acknowledged: the reason, the operator and the end",
   needs,
   body: {
     kind: "table",

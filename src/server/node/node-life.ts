@@ -1,4 +1,4 @@
-/** What a service manager is told while a node serves: its status in one line, and that its state machine is alive. */
+/** Reports to the service manager while a node serves: its status in one line, and that its state machine is alive. */
 
 import type { Cluster, ClusterStatus } from "../cluster/index.ts";
 import type { Readiness } from "../telemetry/index.ts";

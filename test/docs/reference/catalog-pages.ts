@@ -92,7 +92,7 @@ function allRoutes(): readonly ShownRoute[] {
 const GUARDS = {
   open: "",
   hides_models: "The model or its usage is not visible, so a caller with a model list or a budget is refused.",
-  grants_credential: "The answer contains a credential of the provider, so a caller to whom limits apply is refused.",
+  grants_credential: "The answer contains a credential of the provider, so a caller with limits is refused.",
 } as const;
 
 export function routesPage(): Page {

@@ -111,7 +111,7 @@ export const sourceHandlers: Pick<
     if (found === undefined) throw refusal("not_found", `Revision ${revision} of ${name} is not kept.`);
     return { value: { ...found, document: await documentOf(ports, name, revision, signal) }, revision };
   },
-  /** By default, replaces the revision that is newest here. */
+  /** Replaces the revision that is newest here by default. */
   async rollback_source({ params: { name }, query, body: { revision }, ifMatch, write, signal }, ports) {
     const record = find(ports, name);
     const ifRevision = ifMatch ?? record.revision;

@@ -23,7 +23,7 @@ export type TokenVerdict =
       readonly subject?: string | undefined;
     };
 
-/** Checks whether a token's issuer, times and audience are accepted, and whom it identifies. */
+/** Checks whether a token's issuer, times and audience are accepted, and returns the caller that it identifies. */
 export type CheckToken = (token: string, signal: AbortSignal) => Promise<TokenVerdict>;
 
 export interface TokenCallers {

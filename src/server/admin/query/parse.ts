@@ -199,7 +199,7 @@ function parseOrder(cursor: Cursor): readonly OrderItem[] {
     const isDescending = cursor.takeWords("desc");
     if (!isDescending) cursor.takeWords("asc");
     const nulls = cursor.takeWords("nulls", "first") ? true : cursor.takeWords("nulls", "last") ? false : undefined;
-    // By default NULL is the lowest value.
+    // NULL is the lowest value by default.
     items.push({ value, isDescending, nullsFirst: nulls ?? !isDescending });
   } while (cursor.takeSymbol(","));
   return bounded(items, "ORDER BY");

@@ -65,7 +65,7 @@ interface CatchUp {
 
 export function createMembership(ports: MembershipPorts): Membership {
   const catchUps = new Map<string, CatchUp>();
-  /** Lets one change happen at a time, whoever requests it. */
+  /** Allows one change at a time. */
   const changes = createSemaphore({ permits: 1 });
   let ticks = 0;
   let term = 0;

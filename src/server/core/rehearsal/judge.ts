@@ -42,9 +42,9 @@ export type Decision =
 
 export type Outcome =
   | { readonly kind: "same" }
-  /** It was served before and would be refused. */
+  /** Served before, and would be refused. */
   | { readonly kind: "refused"; readonly code: string; readonly by: string }
-  /** It was refused before and would be served. */
+  /** Refused before, and would be served. */
   | { readonly kind: "served"; readonly was: string }
   | { readonly kind: "other_provider"; readonly to: string }
   | { readonly kind: "other_guardrail"; readonly acted: string }

@@ -10,7 +10,7 @@ const OTHERS = "others";
 
 export interface Change {
   readonly outcome: Exclude<Outcome["kind"], "same" | "unknown">;
-  /** What refuses or refused them, the provider they would go to, or the rules that would act. */
+  /** Name of what refuses or refused them, of the provider they would go to, or of the rules that would act. */
   readonly cause: string;
   readonly requests: number;
   /** Callers by number of requests, highest first. */

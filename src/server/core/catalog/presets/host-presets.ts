@@ -12,7 +12,7 @@ export const hosts = (): readonly PresetRow[] => [
     // Signed `reasoning_details` are sent back, hence `thinking_replay`.
     plus(S("V", "D", "A", "J", "R", "L", "X"), "prompt_caching", "thinking_replay"),
   ),
-  // It is unknown whether penalties are accepted. Log probabilities and biases are answered with 400.
+  // Penalties may not be accepted; that is unknown. Log probabilities and biases are answered with 400.
   compat(
     "groq",
     "https://api.groq.com/openai/v1",
