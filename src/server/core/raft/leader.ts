@@ -78,7 +78,7 @@ function receiveAcknowledgement(core: Core, progress: Progress, { from, index, c
       becomeReplicate(progress);
       break;
     case "StateSnapshot":
-      // It is enough that replication can continue from the log, even at an index below the snapshot's.
+      // Replication only needs to be able to continue from the log, even at an index below the snapshot's.
       if (progress.match + 1 >= firstIndex(core.log)) becomeReplicate(progress);
       break;
     case "StateReplicate":

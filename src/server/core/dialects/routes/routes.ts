@@ -12,7 +12,7 @@ export type Dialect = "compat" | "messages";
 export type Form = "chat" | "messages" | "responses";
 
 /**
- * Where a request names its model. `json`: a top-level key of a JSON body. `form`: a multipart field, or a key of the body if
+ * Place of the model's name in a request. `json`: a top-level key of a JSON body. `form`: a multipart field, or a key of the body if
  * the content type is JSON. `batch`: every entry of a messages batch. `path`: the rest of the path. `query`: a parameter.
  */
 export type ModelPlace = "json" | "form" | "path" | "query" | "batch" | "none";
