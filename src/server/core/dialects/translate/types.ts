@@ -42,7 +42,7 @@ export interface ReasoningSeal {
 }
 
 export interface TranslatedRequest {
-  /** JSON text. */
+  /** Body of the request, as JSON text. */
   readonly body: string;
   readonly answer: AnswerTerms;
   /** Losses that were found only during translation; all soft. */
@@ -51,7 +51,7 @@ export interface TranslatedRequest {
 
 /** Request in the form for its channel, and the conversion of its answer for the client. */
 export interface Translated {
-  /** JSON text. */
+  /** Body of the request, as JSON text. */
   readonly body: string;
   readonly reading: AnswerReading;
   /** Losses that were found only during translation; all soft. */

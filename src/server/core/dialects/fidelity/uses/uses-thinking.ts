@@ -1,3 +1,5 @@
+/** Reads the field `thinking` of the messages dialect, which compat providers have adopted. Source: dialects reference, 3.1, 5.1. */
+
 import { objectOf } from "../../json/json-values.ts";
 import { THINKING } from "../known-fields.ts";
 import type { UseList } from "./use-list.ts";

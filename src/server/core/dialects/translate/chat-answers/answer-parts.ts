@@ -19,13 +19,13 @@ import {
   type WriteArguments,
 } from "./loose.ts";
 
-/** Stretch of reasoning. */
+/** Part of the reasoning. */
 export interface Reasoning {
   /** Text of the reasoning. It may be empty if only the signature is sent. */
   readonly text: string;
   /** Signature of the whole block; empty if there is none. */
   readonly signature: string;
-  /** Index that separates stretches with signatures of their own. */
+  /** Index of the part. Parts with different indexes are signed separately. */
   readonly index: number | undefined;
 }
 
@@ -55,9 +55,9 @@ export function refusalOf({ refusal }: Values): string {
 }
 
 /**
- * Returns the reasoning. Details precede the plain string, which repeats them. Those that only their provider can read
- * (`reasoning.encrypted`) are left out: a messages history would not show which provider they belong to, and any other refuses
- * them.
+ * Returns the reasoning. If there are details, they are used instead of the plain string, which repeats them. Details that
+ * only their provider can read (`reasoning.encrypted`) are left out: a messages history would not show which provider they
+ * belong to, and every other one refuses them.
  */
 export function reasoningOf(message: Values): readonly Reasoning[] {
   const { reasoning_details: details, content } = message;
@@ -67,7 +67,10 @@ export function reasoningOf(message: Values): readonly Reasoning[] {
   return [{ text: plain, signature: "", index: undefined }, ...detailed];
 }
 
-/** Returns the calls in the order of the answer, with the legacy form last. `written` serializes arguments that are an object. */
+/**
+ * Returns the calls in the order of the answer, or the call of the legacy form. `written` serializes arguments that are an
+ * object.
+ */
 export function callsOf(message: Values, written: WriteArguments = UNCHANGED): readonly CallPart[] {
   const { tool_calls: calls, function_call: old } = message;
   const hasCalls = calls !== undefined && calls !== null;
@@ -79,7 +82,7 @@ export function callsOf(message: Values, written: WriteArguments = UNCHANGED): r
   return [{ index: FUNCTION_CALL_INDEX, id: "", ...functionPart(old, written) }];
 }
 
-/** Returns a text. Null counts as absent, since providers write it for absent members. */
+/** Returns a text, empty if it is absent. Null counts as absent, since providers write it for absent members. */
 function optionalText(value: unknown, name: string): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "string") return value;
@@ -140,7 +143,7 @@ function functionPart(value: unknown, written: WriteArguments): Pick<CallPart, "
 }
 
 /**
- * Returns whether the stretch continues the block. A signature ends a block, and stretches with different indexes are signed
+ * Returns whether the part continues the block. A signature ends a block, and parts with different indexes are signed
  * separately.
  */
 export function takesIn(block: Omit<Reasoning, "text">, { index }: Reasoning): boolean {
@@ -149,11 +152,11 @@ export function takesIn(block: Omit<Reasoning, "text">, { index }: Reasoning): b
 
 export interface Completion {
   readonly answer: Values;
-  /** All choices merged into one. */
+  /** Choice that results from merging all choices. */
   readonly choice: Values;
   readonly message: Values;
   readonly usage: Usage | undefined;
-  /** Writes arguments that are an object. */
+  /** Serializes arguments that are an object. */
   readonly written: WriteArguments;
 }
 
@@ -169,7 +172,7 @@ export function readCompletion(body: string): Completion {
   return { answer, choice, message, usage: looseUsage(answer), written: argumentsWriter(body, value) };
 }
 
-/** Returns a message about the kind of text, which shows an operator where to look. Nothing of the text is quoted. */
+/** Returns an error message that tells an operator what kind of text arrived. Nothing of the text is quoted. */
 export function notJson(body: string): string {
   return /^\s*<(?:!doctype|html|\?xml|head|body)/i.test(body)
     ? "the answer is not JSON but a web page: the address may be wrong, or a proxy answered"
@@ -177,8 +180,8 @@ export function notJson(body: string): string {
 }
 
 /**
- * Checks the finish reason. Some providers end a broken answer with a reason of its own; any other unknown reason is a plain
- * end.
+ * Throws `AnswerProblem` for the finish reason with which some providers end a broken answer. Every other unknown reason
+ * counts as a normal end.
  */
 export function checkFinish(finishReason: unknown): void {
   if (finishReason === "error") throw new AnswerProblem("the provider's answer ended with an error");

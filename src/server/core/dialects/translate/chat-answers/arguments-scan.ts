@@ -1,11 +1,11 @@
 /**
- * Tracks the arguments of a call as they arrive in fragments, without keeping them: whether they are the text of one JSON
- * object, and where it ends (RFC 8259).
+ * Tracks the arguments of a call as they arrive in fragments, without parsing them: whether they are one JSON object, and
+ * where it ends (RFC 8259).
  *
- * Complete arguments allow the next block to open at once, although the provider never reports completion; incomplete arguments
- * at the end show that the call was cut off. Fragments are forwarded before the next ones are known. Arguments that turn out
- * not to be JSON are ended as an object that has the whole text beside what was forwarded; otherwise a client would run the
- * tool with whatever it could parse, or with nothing.
+ * Complete arguments allow the next block to open at once, although the provider never reports completion. Incomplete
+ * arguments at the end show that the call was cut off. Fragments are forwarded before the next ones are known. Arguments that
+ * turn out not to be JSON are completed to an object that also has the whole text; otherwise a client would run the tool with
+ * whatever it could parse, or with nothing.
  */
 import { MAX_DEPTH } from "../../json/json-scan.ts";
 import { AnswerProblem } from "../types.ts";
@@ -13,13 +13,13 @@ import { AnswerProblem } from "../types.ts";
 /** State of a call's arguments. `broken`: they are not a JSON object. */
 export type Arguments = "whole" | "empty" | "cut" | "broken";
 
-/** Member for arguments that are not an object. */
+/** Member that contains arguments that are not an object, as text. */
 const RAW = '"_raw"';
 
 /** Returns an object that replaces invalid arguments. */
 export const rawArguments = (text: string): string => `{${RAW}:${JSON.stringify(text)}}`;
 
-/** Maximum length in UTF-16 units: that of the largest event that is inspected. */
+/** Maximum length of the kept text in UTF-16 units: that of the largest event that is inspected. */
 const MAX_TEXT = 8 << 20;
 
 /** Syntax element that may come next. `scalar`: more of a number, `true`, `false` or `null`. */
@@ -61,7 +61,7 @@ export class ArgumentsScan {
   #dropsScalar = false;
   /** Offset in the fragment at which a string contains an invalid character. */
   #brokeAt = 0;
-  /** All fragments, up to a bound. */
+  /** All fragments, up to `MAX_TEXT`. */
   #text = "";
   #isTextKept = true;
   /** Whether any part was forwarded. */

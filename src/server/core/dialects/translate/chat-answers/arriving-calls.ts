@@ -1,10 +1,9 @@
 /**
- * Assigns the fragments of a stream to tool calls, and recognizes those that begin one. Source: dialects reference, 3.3 and
- * 9.2.
+ * Assigns the fragments of a stream to tool calls. Source: dialects reference, 3.3 and 9.2.
  *
- * By the grammar the index decides. Providers leave the index out, give one index to all calls of an answer, or repeat id and
- * name on each fragment; so a known id takes precedence over the index, and a fragment without a name, whatever else it has,
- * continues a call.
+ * The dialect identifies calls by their index. But some providers leave the index out, give one index to all calls of an
+ * answer, or repeat id and name on each fragment. So a known id takes precedence over the index, and a fragment without a name
+ * always continues a call.
  */
 import type { CallPart } from "./answer-parts.ts";
 import { ArgumentsScan } from "./arguments-scan.ts";

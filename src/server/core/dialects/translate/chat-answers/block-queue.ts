@@ -13,7 +13,7 @@ import type { Call } from "./arriving-calls.ts";
 /** Maximum size of waiting text and blocks, in UTF-16 units: that of the largest event that is inspected. */
 export const MAX_HELD = 8 << 20;
 
-/** Approximate cost of a block in addition to its text. */
+/** Approximate memory of a block in addition to its text, in UTF-16 units. */
 const BLOCK_COST = 256;
 
 export interface QueuedBlock {
@@ -24,7 +24,7 @@ export interface QueuedBlock {
 }
 
 export interface BlockWriter<Block extends QueuedBlock> {
-  /** Begins a block. The text that the block already has must be written too. */
+  /** Begins a block. The text that the block already holds must be written too. */
   begin(block: Block): void;
   text(block: Block, text: string): void;
   end(block: Block): void;
@@ -65,14 +65,17 @@ export class BlockQueue<Block extends QueuedBlock> {
     block.held += text;
   }
 
-  /** Adds the size of data that a block keeps in addition to its text. It is never subtracted again. */
+  /**
+   * Counts data that a block keeps in addition to its text. The size is never subtracted again. Throws `AnswerProblem` above
+   * the limit.
+   */
   hold(size: number): void {
     this.#heldSize += size;
     if (this.#heldSize > MAX_HELD)
       throw new AnswerProblem("the answer has too many blocks, or too much of it came out of order");
   }
 
-  /** Ends finished blocks and begins the next ones. To be called after a call received a fragment. */
+  /** Ends finished blocks and begins the next ones. Must be called after a call received a fragment. */
   advance(): void {
     let over = 0;
     for (const block of this.#queue) {

@@ -12,7 +12,7 @@ import { AnswerProblem, EarlyEnd, type StreamTranslation } from "../types.ts";
 import { checkFinish } from "./answer-parts.ts";
 import { argumentsWriter, looseUsage, strongestFinish, type WriteArguments } from "./loose.ts";
 
-/** Writes an answer in the client's form. Each may throw `AnswerProblem`. */
+/** Writer of an answer in the client's form. Every method may throw `AnswerProblem`. */
 export interface ChunkSink {
   /** Starts the answer with the first chunk. */
   start(chunk: Values): void;
@@ -22,7 +22,7 @@ export interface ChunkSink {
   finish(finishReason: string, usage: Usage | undefined): void;
   /** Ends the answer with an error. `data` is the parsed data of the provider's event. */
   fail(data: unknown, usage: Usage | undefined): void;
-  /** Returns a frame without content. */
+  /** Returns a frame without content, which keeps the connection alive. */
   alive(): string;
   /** Returns the frames written since the last call. */
   take(): string;
@@ -34,7 +34,7 @@ export function readChunks(sink: ChunkSink): StreamTranslation {
   return new ChunkReader(sink);
 }
 
-/** A class, since there is one instance for each stream. */
+/** Implemented as a class, since there is one instance for each stream. */
 class ChunkReader implements StreamTranslation {
   readonly #sink: ChunkSink;
   #state: StreamTranslation["state"] = "open";
@@ -77,7 +77,7 @@ class ChunkReader implements StreamTranslation {
     const { choices = null } = chunk;
     const usage = looseUsage(chunk);
     if (choices !== null && !Array.isArray(choices)) throw new AnswerProblem("choices is not an array");
-    // An event without content is a sign of life.
+    // An event without content only keeps the connection alive.
     if (choices === null && usage === undefined) return this.keepAlive();
     if (!this.#hasStarted) this.#sink.start(chunk);
     this.#hasStarted = true;
@@ -115,7 +115,7 @@ class ChunkReader implements StreamTranslation {
   }
 }
 
-/** Returns the raised usage, in the same way as metering: no count decreases. */
+/** Returns the usage raised by a new one, as metering does: no count decreases. */
 function raised(before: Usage | undefined, now: Usage | undefined): Usage | undefined {
   return before === undefined || now === undefined ? (now ?? before) : raiseUsage(before, now, true);
 }

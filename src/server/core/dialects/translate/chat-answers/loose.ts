@@ -15,7 +15,7 @@ export type WriteArguments = (written: unknown) => unknown;
 const OBJECT_ARGUMENTS = /"arguments"\s*:\s*[{[]/;
 export const UNCHANGED: WriteArguments = (part) => part;
 
-/** Returns the serializer of arguments that are an object, for the answer or event of this text. */
+/** Returns a function that serializes arguments that are an object. `text` is the answer or event that they are part of. */
 export function argumentsWriter(text: string, value: unknown): WriteArguments {
   if (!OBJECT_ARGUMENTS.test(text)) return UNCHANGED;
   return (written) => {
@@ -95,7 +95,7 @@ function listsOf(message: Values, more: Values): Values {
   return lists;
 }
 
-/** Returns the more specific of two finish reasons: a tool call or a token limit over a plain end. */
+/** Returns the more specific of two finish reasons: a tool call or a token limit takes precedence over `stop`. */
 export function strongestFinish(one: unknown, other: unknown): unknown {
   if (isAbsent(one) || one === "stop") return isAbsent(other) ? one : other;
   return one;
@@ -157,7 +157,7 @@ interface FoldedCall {
   /** Arguments, or the input of a custom tool. */
   text: string;
   isCustom: boolean;
-  /** Other members, such as the signature of a thought. */
+  /** Other members, such as a signature of thinking. */
   more: Values;
 }
 
@@ -218,7 +218,7 @@ class FoldedChoice {
     return typeof this.#finish === "string";
   }
 
-  /** Adds a choice. It may have a whole message in place of a delta. */
+  /** Adds a choice of a chunk. It may have a whole message in place of a delta. */
   add(choice: Values, written: WriteArguments): void {
     this.#finish = choice["finish_reason"] ?? this.#finish;
     this.#beside = joinedMembers(this.#beside, choice, 0, OF_A_CHOICE);

@@ -51,7 +51,7 @@ export function messagesOf(
   return first === undefined ? messages : [first, ...messages];
 }
 
-/** Returns one system message, since some providers accept only one, as the first message. */
+/** Returns all instructions as one system message: some providers only accept one, as the first message. */
 function systemMessage(contents: readonly Content[], claims: Claims): Message | undefined {
   const parts = contents.flatMap((content) => partsOf(content, claims)).filter(({ type }) => type === "text");
   if (parts.length === 0) return undefined;
@@ -131,7 +131,7 @@ function callOf({ id, name, input, isCustom }: Call): Message {
   return { id, type: "function", function: { name, arguments: written } };
 }
 
-/** Returns the message of a tool. It has text only: media move to the user's next message, and the text says so. */
+/** Returns the message of a tool. It has text only: media move to the user's next message, and the text refers to them. */
 function toolMessage({ id, content }: Output, media: Media, claims: Claims): Message {
   if (typeof content === "string") return { role: "tool", tool_call_id: id, content };
   const lines = partsOf(content, claims).map((part) => {

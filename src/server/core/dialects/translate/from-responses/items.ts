@@ -18,7 +18,7 @@ import type { Call, ClientMessage, Content, ItemConversation, Output, Round, Ste
 import { assistantTexts, contentOf } from "./parts.ts";
 import type { ToolNames } from "./tool-names.ts";
 
-/** Placeholder for an image made by the provider's own tool: the assistant's next message refers to it. */
+/** Placeholder for an image that the provider's own tool made, since the assistant's next message refers to it. */
 const IMAGE_MADE = "[image generated earlier]";
 
 interface OpenRound extends Round {
@@ -30,7 +30,10 @@ interface OpenCall {
   isAnswered: boolean;
 }
 
-/** Open calls of one round, in order; their outputs come in the same order. In lists of rounds the latest is last. */
+/**
+ * Calls of one round that wait for their output, in order. Outputs are assigned in the same order. In lists of rounds the
+ * latest is last.
+ */
 interface OpenCalls {
   readonly round: OpenRound;
   readonly calls: OpenCall[];
@@ -41,7 +44,7 @@ interface Draft {
   readonly names: ToolNames;
   readonly system: Content[];
   readonly rounds: OpenRound[];
-  /** Open calls by id, or by name for outputs without an id. */
+  /** Calls without an output, by id, or by name for outputs without an id. */
   readonly open: Map<string, OpenCalls[]>;
   readonly callIds: Set<string>;
   hasBegun: boolean;
@@ -129,7 +132,7 @@ function addMessage(draft: Draft, item: Values, place: string): void {
   }
 }
 
-/** Handles a reference to a stored item. Only reasoning can be left out of a conversation. */
+/** Handles a reference to a stored item, which is refused. Only references to reasoning can be left out. */
 function addReference({ id }: Values, place: string): void {
   if (typeof id === "string" && id.startsWith("rs_")) return;
   refuse(place, "refers to an item that is not stored for this model: send the item itself");

@@ -63,7 +63,7 @@ export function conversationOf(
   return { ...rest, turns: turns.map(withCallsLast) };
 }
 
-/** Moves calls to the end of a turn. Rounds form one turn if nothing that can be sent is between them. */
+/** Moves the calls of a turn to its end. Several rounds form one turn if nothing between them can be sent. */
 function withCallsLast(turn: Turn): Turn {
   const { role, content } = turn;
   if (role !== "assistant" || typeof content === "string") return turn;
@@ -81,7 +81,7 @@ function addRound(round: Round, isLast: boolean, writing: Writing): void {
   const answer = answerOf(round, writing);
   add(draft, "assistant", answer);
   for (const output of round.outputs) turnOf(draft, "user").results.push(resultOf(output, writing));
-  // A system message at the end, behind an answer, asks for another answer.
+  // A system message at the end, after an answer, asks for another answer.
   const isClosing =
     isLast && answer.length > 0 && round.outputs.length === 0 && round.said.every(({ role }) => role === "system");
   for (const said of round.said) addSaid(isClosing ? { ...said, role: "user" } : said, draft, scope);

@@ -1,6 +1,6 @@
 /**
- * Reads the content of an item: a text, or parts. Source: responses reference, 3.3. Content that no provider can be sent gives
- * no part.
+ * Reads the content of an item: a text, or parts. Content that cannot be sent to any provider gives no part. Source: responses
+ * reference, 3.3.
  */
 import { fileUri } from "../../fidelity/dialect-forms.ts";
 import { objectOf, type Values } from "../../json/json-values.ts";
@@ -72,10 +72,7 @@ function partOf(part: Values, type: string, at: string): Part | undefined {
   }
 }
 
-/**
- * Reads an image. Some clients send the object of the older form. An image that the provider is expected to store gives no
- * part.
- */
+/** Reads an image. Some clients send the object of the older form. An image that is stored at the provider gives no part. */
 function imageOf(part: Values, at: string, marked: unknown): ImagePart | undefined {
   const given = part["image_url"];
   const url = optionalText(objectOf(given)?.["url"] ?? given, `${at}.image_url`);

@@ -46,7 +46,7 @@ interface Read {
   readonly talk: ItemConversation;
 }
 
-/** Throws `RequestProblem`. */
+/** Translates a request to the messages dialect. Throws `RequestProblem`. */
 export function responsesToMessages(
   source: JsonSource,
   model: AnswerTerms["model"],
@@ -68,7 +68,7 @@ export function responsesToMessages(
   const lost = [
     ...thoughts.lost,
     ...(isAsked && leavesOutThinking ? [WITHOUT_THINKING] : []),
-    // Tools are counted separately where they are written.
+    // Losses of tools are found separately while the tools are written.
     ...ofTools.map((loss) => ({ ...loss, place: "tools" })),
   ];
   return { body, answer: termsOf(read, model, channel), lost };
@@ -77,7 +77,7 @@ export function responsesToMessages(
 /** Loss of thinking: the provider would refuse it, since the conversation lacks the thinking before its calls. */
 const WITHOUT_THINKING: Loss = { capability: "thinking", isHard: false, place: "reasoning.effort" };
 
-/** Throws `RequestProblem`. */
+/** Translates a request to a chat completion. Throws `RequestProblem`. */
 export function responsesToChat(
   source: JsonSource,
   model: AnswerTerms["model"],
@@ -166,7 +166,7 @@ function temperatureOf({ temperature }: Values, claims: ChannelTerms["claims"]):
   return 1;
 }
 
-/** Returns the tier. The default is not sent, since the provider may not know the value. */
+/** Returns the service tier. The default is not sent, since the provider may not know the value. */
 function tierOf({ service_tier: tier }: Values, claims: ChannelTerms["claims"]): unknown {
   return tier === "auto" || !claims("service_tier") ? undefined : tier;
 }

@@ -15,14 +15,14 @@ import {
   requiredObject,
 } from "../required.ts";
 
-/** Name of a format, which chat requires for the provider's own use. */
+/** Name of an output format. Chat completions require one. */
 const FORMAT_NAME = "output";
 
 const LOGPROBS = "message.output_text.logprobs";
 
 /**
- * Returns the settings in their compat form. `request` includes the settings that its items override. Throws `RequestProblem`,
- * which names members as the client does.
+ * Returns the settings in their compat form. `request` includes the settings that its items override. Throws `RequestProblem`
+ * with the client's names of members.
  */
 export function settingsOf(request: Values): Values {
   const reasoning = optionalObject(request["reasoning"], "reasoning");

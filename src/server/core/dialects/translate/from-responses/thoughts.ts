@@ -15,12 +15,12 @@ export interface Thoughts {
   readonly lost: readonly Loss[];
 }
 
-/** Opens the handling of thoughts. `kinds` are the blocks that the form can express. */
+/** Returns a reader of the thoughts of one request. `kinds` are the blocks that the channel's form can express. */
 export function openThoughts({ claims, seal }: ChannelTerms, kinds: ReadonlySet<SealedBlock["k"]>): Thoughts {
   const lost: Loss[] = [];
   const isTold = claims("thinking_replay");
 
-  // Records the loss. The guard has already counted unclaimed capabilities, and unsealed reasoning.
+  // The guard has already counted unclaimed capabilities and unsealed reasoning, so only the rest is recorded.
   function drop({ sealed, place }: Thought): void {
     if (isTold && sealed !== undefined && lost.length === 0)
       lost.push({ capability: "thinking_replay", isHard: false, place });
@@ -36,7 +36,7 @@ export function openThoughts({ claims, seal }: ChannelTerms, kinds: ReadonlySet<
   return { blocksOf, drop, lost };
 }
 
-/** Returns the index of the first trailing thought, behind the last message or call. */
+/** Returns the index after the last step that has text or is a call. Thoughts from there on have no result. */
 export function endBeforeTrailingThoughts(steps: readonly Step[]): number {
   return steps.findLastIndex((step) => (step.kind === "spoken" ? /\S/.test(step.text) : step.kind === "call")) + 1;
 }

@@ -10,13 +10,13 @@ import { shortName } from "../to-compat/tool-names.ts";
 export interface ToolNames {
   /** Returns the name that the provider is sent. Different tools of one request get different names. */
   sent(tool: ClientTool): string;
-  /** Tools by the name that is sent, without functions that keep their own name. It grows with the calls of `sent`. */
+  /** Tools by the name that is sent; functions that keep their own name are not included. It grows with the calls of `sent`. */
   readonly changed: ReadonlyMap<string, ClientTool>;
 }
 
 const FOREIGN = /[^A-Za-z0-9_-]/gu;
 
-/** Opens the names of a request's tools. `declared` is in the order of precedence, if two tools would get the same name. */
+/** Assigns names to the tools of a request. If two tools would get the same name, the earlier one in `declared` gets it. */
 export function openToolNames(declared: readonly ClientTool[], maxLength: number): ToolNames {
   const names = new Map<string, string>();
   const taken = new Set<string>();

@@ -55,7 +55,10 @@ export function toolsOf(request: Values, additions: Additions, maxNameLength: nu
   };
 }
 
-/** Removes tools with a repeated name, which a provider refuses: the later one, which an item may have added, is kept. */
+/**
+ * Removes earlier tools whose name is repeated, since a provider refuses repeated names. The later one may have been added by
+ * an item.
+ */
 function withoutTwins(own: readonly OwnTool[]): readonly OwnTool[] {
   const tools = new Map<string, OwnTool>();
   for (const tool of own) tools.set(toolKey(tool.namespace, requiredName(tool.name, `${tool.place}.name`)), tool);
@@ -80,7 +83,7 @@ function definition(own: OwnTool, names: ToolNames): Values {
   };
 }
 
-/** Returns the description with the grammar, which is not enforced and so is described in words. */
+/** Adds a custom tool's grammar to its description, since the grammar is not enforced. */
 function withGrammar(description: string | undefined, tool: Values, place: string): string | undefined {
   const format = objectOf(tool["format"]);
   if (format?.["type"] !== "grammar") return description;

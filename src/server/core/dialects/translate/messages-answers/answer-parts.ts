@@ -14,7 +14,7 @@ import { foldEvents } from "./fold-events.ts";
 export interface WholeMessage {
   readonly message: Values;
   readonly blocks: readonly Values[];
-  /** Returns parts as they are written; `undefined` without a call, since only a call's input keeps its spelling. */
+  /** Returns parts exactly as written; `undefined` if there is no call, since only a call's input keeps its spelling. */
   readonly exact: JsonSource["exact"] | undefined;
 }
 
@@ -47,7 +47,7 @@ export function readBlock(value: unknown): Values {
   return block;
 }
 
-/** Returns a text that the grammar requires. */
+/** Returns a required text. Throws `AnswerProblem`. */
 export function readText(of: Values, name: string): string {
   const text = stringOf(of[name]);
   if (text === undefined) throw new AnswerProblem(`"${name}" is no text`);
@@ -61,7 +61,7 @@ export function readToolName(block: Values): string {
   return name;
 }
 
-/** Returns whether a block begins with arguments, which must be read exactly. */
+/** Returns whether a block already has arguments when it begins; these must be read exactly. */
 export function hasInput(block: Values): boolean {
   const input = block["type"] === "tool_use" ? objectOf(block["input"]) : undefined;
   return input !== undefined && Object.keys(input).length > 0;

@@ -12,18 +12,18 @@ import { countsOf, mergeCounts, type UsageCounts, usageOf } from "../../usage/us
 import { AnswerProblem, EarlyEnd, type StreamTranslation } from "../types.ts";
 import { hasInput, readBlock, readRefusal, readText } from "./answer-parts.ts";
 
-/** Block in the form of its writer. `untold`: nothing of it is written. */
+/** Block of the answer in the writer's own form. Nothing is written of a block of kind `untold`. */
 export interface WrittenBlock {
   readonly kind: "text" | "thinking" | "tool_use" | "untold";
 }
 
-/** Writes an answer in the client's form. Each may throw `AnswerProblem`. */
+/** Writer of an answer in the client's form. Every method may throw `AnswerProblem`. */
 export interface EventSink<Block extends WrittenBlock> {
   /** Starts the answer. `message` is the message that begins the stream. */
   start(message: Values): void;
   /** Opens a block. `exact` is that of the `JsonSource` that `block` is a part of, if its spelling may matter. */
   open(block: Values, exact?: JsonSource["exact"]): Block;
-  /** Handles text of a block that has text. */
+  /** Writes text of a block of kind `text`. The next three write the parts of other kinds. */
   text(text: string, block: Block): void;
   thinking(text: string, block: Block): void;
   sign(signature: string, block: Block): void;
@@ -51,7 +51,7 @@ const KEEP_ALIVE = ": ping\n\n";
 
 const NO_VALUES: Values = {};
 
-/** Events that are read; no client handles events of other names. */
+/** Names of events that are read. No client handles events of other names. */
 const EVENTS: ReadonlySet<string> = new Set([
   "message_start",
   "content_block_start",
@@ -66,7 +66,7 @@ export function readEvents<Block extends WrittenBlock>(sink: EventSink<Block>): 
   return new EventReader(sink);
 }
 
-/** A class, since there is one instance for each stream. */
+/** Implemented as a class, since there is one instance for each stream. */
 class EventReader<Block extends WrittenBlock> implements StreamTranslation {
   readonly #sink: EventSink<Block>;
   readonly #blocks = new Map<number, Block>();
@@ -233,9 +233,7 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
     this.#isUsageFinal = isFinal;
   }
 
-  /**
-   * Returns the usage, in the same way as metering: no count decreases, and counts that are all zero are valid only when final.
-   */
+  /** Returns the usage by the rules of metering: no count decreases, and counts that are all zero are only trusted once final. */
   #usage(): Usage | undefined {
     const used = this.#used;
     return used === undefined || (used.totalTokens === 0 && !this.#isUsageFinal) ? undefined : used;

@@ -3,7 +3,7 @@ import { listOf, numberOf, objectOf, parsedJson, stringOf, type Values } from ".
 import { eventsOf } from "../chat-answers/loose.ts";
 import { AnswerProblem, EarlyEnd } from "../types.ts";
 
-/** Members of a delta, and of the block that they are added to. */
+/** Members of a delta that are appended to the same member of its block. */
 const TEXTS = ["text", "thinking", "signature"] as const;
 
 /** Folds the events. Throws `AnswerProblem`, or `EarlyEnd` if the stream ended before its answer did. */
@@ -69,6 +69,6 @@ function addDelta(block: Record<string, unknown> | undefined, delta: Values, fra
   if (citation !== undefined) block["citations"] = [...listOf(block["citations"]), citation];
 }
 
-/** Counts that a later event does not have keep their earlier values. */
+/** Returns the counts that are not null, so that a later event keeps the earlier values of the others. */
 const known = (usage: Values | undefined): Values =>
   Object.fromEntries(Object.entries(usage ?? {}).filter(([, value]) => value !== null));

@@ -36,15 +36,15 @@ export function readHead(message: Values, terms: AnswerTerms, stamp: AnswerStamp
   };
 }
 
-/** Returns a call. `position` is its place among the calls of the answer, from 0. */
+/** Returns a call. `position` is its index among the calls of the answer. */
 export function readCall(block: Values, position: number, terms: AnswerTerms, stamp: AnswerStamp): ToolCall {
   const name = shownTool(terms, readToolName(block));
   return { id: stringOf(block["id"]) || `call_${stamp.seed}_${position}`, name };
 }
 
 /**
- * Returns the finish reason. If the answer has calls they are the reason, unless it was cut off or refused; without calls a
- * call is never the reason.
+ * Returns the finish reason. An answer with calls ends with them, unless it was cut off or refused; an answer without calls
+ * never does.
  */
 export function readFinish(stopReason: unknown, hasCalls: boolean, { callsFunctions }: AnswerTerms): string {
   const named = finishReason(stopReason);
@@ -54,8 +54,8 @@ export function readFinish(stopReason: unknown, hasCalls: boolean, { callsFuncti
 }
 
 /**
- * Returns thinking in the form that a client can send back: an entry of `reasoning_details` keeps text and signature together.
- * Returns `undefined` if it is not signed, since no provider accepts that.
+ * Returns thinking in the form in which a client can send it back: an entry of `reasoning_details` keeps text and signature
+ * together. Returns `undefined` for unsigned thinking, which no provider accepts.
  */
 export function signedDetail(text: string, signature: string | undefined, index: number): object | undefined {
   return signature ? { type: "reasoning.text", text, signature, index } : undefined;

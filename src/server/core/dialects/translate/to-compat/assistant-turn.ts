@@ -1,7 +1,8 @@
 /**
- * Translates an assistant's turn to one compat message: texts joined, calls in their order. Source: dialects reference, 8.4.
+ * Translates an assistant's turn to one compat message: texts are joined, calls keep their order. Source: dialects reference,
+ * 8.4.
  *
- * Thinking is sent only to a provider that claims to accept it again: none requires it.
+ * Thinking is sent only to a provider that claims to accept it; no provider requires it.
  */
 import { jsonText } from "../../json/json-source.ts";
 import type { Values } from "../../json/json-values.ts";

@@ -1,8 +1,8 @@
 /**
  * Writes an answer as the chunks of a compat stream. Source: dialects reference, 3.3 and 9.1.
  *
- * Tool calls are numbered from 0 in the order in which they begin, whatever the index of their blocks. A client that speaks
- * of functions knows one call in an answer: the first. Frames are text and gather until they are taken.
+ * Tool calls are numbered from 0 in the order in which they begin, whatever the index of their blocks. A client that uses the
+ * older `functions` gets only the first call of an answer. Frames are collected as text until `take` returns them.
  */
 import { stringOf, type Values } from "../../json/json-values.ts";
 import { readArguments, readText } from "../messages-answers/answer-parts.ts";
@@ -34,7 +34,7 @@ export class ChunkWriter implements EventSink<OpenBlock> {
   readonly #stamp: AnswerStamp;
   /** Beginning of each chunk; empty until the answer begins. */
   #before = "";
-  /** Usage member of every chunk but the one with the usage. Empty unless the client asked for usage. */
+  /** Usage member of every chunk except the last, which has the usage. Empty unless the client asked for usage. */
   readonly #usage: string;
   readonly #rest: string;
   #frames = "";

@@ -17,7 +17,7 @@ export function typeOf(block: Values, place: string): string {
   return requiredText(block["type"], `${place}.type`);
 }
 
-/** Returns a text, an image or a document, or `undefined` if there is nothing to send of the block. */
+/** Returns a text, an image or a document, or `undefined` if nothing of the block can be sent. */
 export function partOf(block: Values, place: string, scope: Scope): Part | undefined {
   switch (typeOf(block, place)) {
     case "text":
@@ -72,7 +72,7 @@ function documentPart(block: Values, place: string, scope: Scope): Part | undefi
   const source = requiredObject(block["source"], `${place}.source`);
   const breakpoint = breakpointOf(block, scope);
   switch (source["type"]) {
-    // A text needs no claim, since every provider accepts text.
+    // Text needs no claim, since every provider accepts it.
     case "text":
       return textPartOf(requiredText(source["data"], `${place}.source.data`), breakpoint);
     case "base64": {

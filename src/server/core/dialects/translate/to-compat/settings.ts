@@ -31,7 +31,7 @@ export function isStreamed(request: Values): boolean {
   return optionalFlag(request["stream"], "stream");
 }
 
-/** Returns the token limit. Zero fills the cache and generates nothing, which compat cannot express: one token comes closest. */
+/** Returns the token limit. Zero fills the cache without generating, which compat cannot express; one token comes closest. */
 function maxTokens(request: Values): number | undefined {
   const max = optionalNumber(request["max_tokens"], "max_tokens");
   return max === 0 ? 1 : max;

@@ -1,7 +1,7 @@
 /**
- * Shortens names of tools for a compat provider, which accepts 64 characters, where the messages dialect allows 128. A longer
- * name keeps its first 55 characters and gets eight digits of its SHA-256, so that it is the same in every turn of a
- * conversation: in its tools, its choice and its history. Source: dialects reference, 3.1 and 8.2.
+ * Shortens names of tools for a compat provider, which accepts 64 characters; the messages dialect allows 128. A longer name
+ * keeps its first 55 characters and gets eight digits of its SHA-256. So it is the same in every turn of a conversation: in
+ * its tools, its choice and its history. Source: dialects reference, 3.1 and 8.2.
  */
 import { createHash } from "node:crypto";
 
@@ -11,7 +11,7 @@ const DIGEST_LENGTH = 8;
 export interface ToolNames {
   /** Returns the name that the provider is sent. Different names of one request get different names. */
   sent(name: string): string;
-  /** Client's names by the changed names. It grows with the calls of `sent`. */
+  /** Client's name by changed name. It grows with the calls of `sent`. */
   readonly changed: ReadonlyMap<string, string>;
 }
 

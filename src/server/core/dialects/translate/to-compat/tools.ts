@@ -1,7 +1,7 @@
 /**
  * Translates the tools of a messages request, and the tool choice, to compat. Source: dialects reference, 8.2.
  *
- * A provider refuses a choice, or a flag about calls, without a tool: if no function is left to send, neither is sent.
+ * A provider refuses a tool choice, or a flag about calls, without a tool. So neither is sent if no function is left.
  */
 import { isClosedSchema } from "../../fidelity/schemas.ts";
 import type { JsonSource } from "../../json/json-source.ts";
@@ -21,10 +21,13 @@ import type { Scope } from "./chat.ts";
 const SERVER_TOOLS = /^(?:web_search|web_fetch|code_execution|tool_search_tool|advisor)_|^mcp_toolset$/;
 const WEB_SEARCH = /^web_search_/;
 
-/** Compat has no such rules, and a search without them is not the one that was requested. */
+/**
+ * Rules of a web search that compat does not have. A search with one of them is not sent, since without the rule it would be a
+ * different search.
+ */
 const SEARCH_RULES = ["allowed_domains", "blocked_domains"];
 
-/** Tools by who runs them: functions belong to the client; all others are known to a provider by their type. */
+/** Tools by who runs them. Functions belong to the client; all others are known to a provider by their type. */
 export interface Tools {
   readonly functions: readonly FunctionTool[];
   /** Names of tools that have a type and no counterpart. */
@@ -95,7 +98,7 @@ function translateFunction({ name, tool, place }: FunctionTool, { source, claims
   };
 }
 
-/** Returns a schema with `properties`: an object without them is refused. */
+/** Returns the schema with `properties`, since providers refuse an object without them. */
 function withProperties(schema: Values, { exact }: JsonSource): unknown {
   if (schema["type"] !== "object" || objectOf(schema["properties"]) !== undefined) return exact(schema);
   const members = Object.entries(schema).map(([name, value]) => [

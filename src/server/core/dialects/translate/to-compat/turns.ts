@@ -1,8 +1,9 @@
 /**
- * Translates the system prompt and the turns of a messages request to compat messages. Source: dialects reference, 8.2 and 8.4.
+ * Translates the system prompt and the turns of a messages request to compat messages. Source: dialects reference, 8.2 and
+ * 8.4.
  *
- * Consecutive turns of one role are one, as in the dialect: results of the tools of one turn may come in several messages, and
- * nothing may be between them.
+ * Consecutive turns of one role count as one: the results for one turn's calls may come in several messages, and nothing may
+ * be between them.
  */
 import type { Values } from "../../json/json-values.ts";
 import { isAbsent, refuse, requiredList, requiredObject } from "../required.ts";

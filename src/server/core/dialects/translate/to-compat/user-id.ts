@@ -1,6 +1,6 @@
 /**
- * Determines the id of the end user that a provider is sent: an opaque id of at most 64 characters, never an email address or a
- * telephone number. Source: dialects reference, 8.1 and 8.2.
+ * Determines the end user's id for a provider: an opaque id of at most 64 characters, never an email address or a telephone
+ * number. Source: dialects reference, 8.1 and 8.2.
  */
 import { createHash } from "node:crypto";
 import { isOpaqueId } from "../../fidelity/dialect-forms.ts";

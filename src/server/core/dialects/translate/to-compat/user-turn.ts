@@ -2,8 +2,8 @@
  * Translates a user's turn to compat messages. Source: dialects reference, 8.4.
  *
  * Every call needs its result before the next message of another role. So tool results come first, wherever they were in the
- * turn, and one user message follows with the rest. A tool message has text only: media of a result move to the head of that
- * user message, and a text in the result says so.
+ * turn, and one user message follows with the rest. A tool message has text only: media of a result move to the start of that
+ * user message, and a text in the result refers to them.
  */
 import type { Values } from "../../json/json-values.ts";
 import { isAbsent, optionalFlag, refuse, requiredList, requiredName, requiredObject } from "../required.ts";

@@ -1,6 +1,6 @@
 /**
- * Translates a whole chat completion to a messages answer, or to the requested stream of events although the provider answered
- * whole. Source: dialects reference, 8.5.
+ * Translates a whole chat completion to a messages answer, or to a stream of events if the client asked for a stream. Source:
+ * dialects reference, 8.5.
  *
  * Arguments of calls keep the provider's spelling.
  */

@@ -2,7 +2,7 @@
 import type { JsonSource } from "../../json/json-source.ts";
 import type { ChannelTerms } from "../types.ts";
 
-/** Context of every part of a translation: the channel's claims, and the texts of parts that pass unchanged. */
+/** Context of a translation: the channel's claims, and access to the exact text of parts that pass unchanged. */
 export interface Scope {
   readonly claims: ChannelTerms["claims"];
   readonly exact: JsonSource["exact"];
@@ -15,13 +15,13 @@ export interface CacheControl {
 
 /** Part that can have a cache mark. */
 export interface Markable {
-  /** Mark; removed, or lengthened, once all marks of the request are known. */
+  /** Cache mark. It may be removed or lengthened once all marks of the request are known. */
   cache_control?: CacheControl | undefined;
 }
 
 export interface TextBlock extends Markable {
   readonly type: "text";
-  /** Text that is never blank: the API refuses a text without a visible character. */
+  /** Text with at least one visible character, since the API refuses blank texts. */
   readonly text: string;
 }
 
@@ -63,7 +63,7 @@ export interface ToolResultBlock {
   readonly content: string | readonly ContentBlock[] | undefined;
 }
 
-/** Thinking block, signed by the provider that made it, which refuses any other. */
+/** Thinking block. The provider that signed it refuses blocks that it did not sign. */
 export type ThinkingBlock =
   | { readonly type: "thinking"; readonly thinking: string; readonly signature: string }
   | { readonly type: "redacted_thinking"; readonly data: string };

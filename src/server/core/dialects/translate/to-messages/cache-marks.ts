@@ -1,8 +1,8 @@
 /**
- * Handles marks of the prompt cache. Source: dialects reference, 8.6.
+ * Translates and bounds marks of the prompt cache. Source: dialects reference, 8.6.
  *
  * A compat part is marked by `prompt_cache_breakpoint`, or by the messages dialect's own `cache_control`, which several compat
- * providers accept. A mark lives 30 minutes or longer in the one, and five minutes or an hour in the other.
+ * providers accept. The former lasts 30 minutes or longer, the latter five minutes or an hour.
  */
 import type { Values } from "../../json/json-values.ts";
 import { objectOf } from "../../json/json-values.ts";
@@ -26,7 +26,7 @@ function markFor(ttl: unknown): CacheControl {
 
 /**
  * Keeps as many of the last marks as the API allows, since each covers everything before it. A mark of an hour must not follow
- * a mark of five minutes, so the marks before it are lengthened. The arguments are in the order of the prompt.
+ * a mark of five minutes, so the earlier marks are lengthened. The arguments are in the order of the prompt.
  */
 export function boundMarks(tools: readonly Markable[], system: readonly Markable[], turns: readonly Turn[]): void {
   const marked = [...tools, ...system, ...turns.flatMap(({ content }) => markableOf(content))].filter(

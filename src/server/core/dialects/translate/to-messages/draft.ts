@@ -2,8 +2,8 @@
  * Assembles the system prompt and the turns of a messages request, whatever form they come from. Source: dialects reference,
  * 8.3 and 5.1; 10.3 (15, 18, 20, 24).
  *
- * Consecutive turns of one role are one turn. A turn begins with what the API requires first: a user's with the results of the
- * calls before it, in the order of the calls; an assistant's with its thinking. No turn is empty.
+ * Consecutive turns of one role are one turn. A turn begins with what the API requires first: a user's turn with the results
+ * of the preceding calls, in their order; an assistant's turn with its thinking. No turn is empty.
  */
 import {
   type Block,
@@ -47,7 +47,7 @@ export function openDraft(): Draft {
   return { system: [], turns: [], callOrder: new Map() };
 }
 
-/** Calls that come now are another turn's. */
+/** Begins a new turn of calls; later results belong to its calls. */
 export function beginCalls(draft: Draft): void {
   draft.callOrder = new Map();
 }
@@ -72,7 +72,7 @@ export function turnOf({ turns, callOrder }: Draft, role: Turn["role"]): OpenTur
 }
 
 /**
- * Moves instructions to where the API accepts them. It accepts one behind a user's turn if only the answer follows; any other
+ * Moves instructions to where the API accepts them: one after a user's turn stays if only the answer follows; every other one
  * moves to the system prompt.
  */
 function wellPlaced({ turns, system }: Draft): readonly OpenTurn[] {
@@ -96,7 +96,10 @@ function join(turn: OpenTurn, { results, thinking, blocks, isInParts }: OpenTurn
   append(turn.blocks, blocks);
 }
 
-/** Handles the start of an answer at the end of the request: the API refuses white space at its end. */
+/**
+ * Handles an answer that the request begins (prefill): it is removed if the channel does not claim prefill, and loses white
+ * space at its end, which the API refuses.
+ */
 function withPrefill(turns: readonly OpenTurn[], { claims }: Scope): readonly OpenTurn[] {
   const last = turns.at(-1);
   if (last?.role !== "assistant") return turns;
@@ -133,7 +136,7 @@ function inCallOrder(
   return results.length < 2 ? results : results.toSorted((one, other) => position(one) - position(other));
 }
 
-/** Appends items one by one, since a list may be longer than a call accepts arguments. */
+/** Appends items one by one, since a list may be longer than the maximum number of call arguments. */
 export function append<Of>(list: Of[], items: readonly Of[]): void {
   for (const item of items) list.push(item);
 }

@@ -16,8 +16,8 @@ export interface Ended {
 }
 
 /**
- * Returns the ending. A call may be cut off if the provider ran out of tokens, even before its arguments began. Then the token
- * limit is the reason: a client that reads `tool_use` would run the tool without arguments.
+ * Returns the ending. If the provider ran out of tokens, a call may be cut off, even before its arguments began. The stop
+ * reason is then the token limit: with `tool_use` a client would run the tool without arguments.
  */
 export function endingOf({ finishReason, arguments: came, refusal }: Ended): Ending {
   checkFinish(finishReason);
@@ -30,7 +30,7 @@ export function endingOf({ finishReason, arguments: came, refusal }: Ended): End
   return { stop_reason: "refusal", stop_details: { type: "refusal", category: null, explanation } };
 }
 
-/** Returns the usage. The dialect has no form for unknown usage. */
+/** Returns the usage. Unknown usage is written as zeros, since the dialect has no form for it. */
 export function usageShown(usage: Usage | undefined): object {
   return messagesUsage(usage ?? NO_USAGE);
 }
@@ -44,7 +44,7 @@ const TIERS: ReadonlyMap<unknown, string> = new Map([
   ["fast", "priority"],
 ]);
 
-/** Returns the tier, or `undefined` if there is none, or none that the dialect knows. */
+/** Returns the service tier, or `undefined` if there is none that the dialect knows. */
 export function tierShown(serviceTier: unknown): string | undefined {
   return TIERS.get(serviceTier);
 }

@@ -1,7 +1,7 @@
 /** Writes the events of a messages stream as text, ready to send. Source: dialects reference, 5.3. */
 
 export const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
-/** Comment to send before `message_start`, when no event is allowed yet. */
+/** Comment that keeps the connection alive before `message_start`, when no event is allowed yet. */
 export const COMMENT = ": ping\n\n";
 export const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
 
@@ -17,8 +17,8 @@ export interface Beginning {
 }
 
 /**
- * Returns the first event. `inputTokens` is an estimate. Usage is known at the end, but the official client requires it here,
- * and some libraries read the input count from here.
+ * Returns the first event. `inputTokens` is an estimate: the real usage is known at the end, but the official client requires
+ * the member here, and some libraries only read it here.
  */
 export function messageStart({ id, model, serviceTier }: Beginning, inputTokens: number): string {
   const message = {

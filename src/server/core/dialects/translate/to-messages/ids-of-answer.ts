@@ -1,10 +1,10 @@
-/** Creates ids in an answer for a messages client: the provider's own, and those that it left out. */
+/** Creates the ids of an answer for a messages client. */
 import { stringOf } from "../../json/json-values.ts";
 import type { AnswerStamp } from "../types.ts";
 
 /**
- * Returns a function for the ids of the calls of one answer, in order: the provider's own, made unique, or a created one if it
- * is missing.
+ * Returns a function that returns the id of the next call of an answer: the provider's id if it is unique, otherwise a created
+ * one.
  */
 export function createCallIds(stamp: AnswerStamp): (given: string) => string {
   const taken = new Set<string>();

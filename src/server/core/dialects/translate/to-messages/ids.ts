@@ -1,16 +1,16 @@
 /**
- * Ids of tool calls in the alphabet of the messages dialect, the same for a call and its result.
+ * Creates ids of tool calls in the alphabet of the messages dialect, the same for a call and its result.
  *
  * Source: dialects reference, 5.1, 8.3 and 10.3 (9). An id in that alphabet stays unchanged, since the provider may have made
- * it; any other is encoded. No two calls of a request get the same id, since some providers restart the numbers of their calls
- * in each answer.
+ * it; every other one is encoded. No two calls of a request get the same id, since some providers restart the numbers of their
+ * calls in each answer.
  */
 import { listOf, objectOf } from "../../json/json-values.ts";
 
 const OF_ALPHABET = /^[A-Za-z0-9_-]+$/;
 
 export interface ToolIds {
-  /** Begins a turn of calls: later results belong to its calls, and to none of an earlier turn. */
+  /** Begins a turn of calls. Later results belong to its calls, not to those of an earlier turn. */
   beginTurn(): void;
   /** Returns the id of a call. `given` is not empty. */
   call(given: string): string;
@@ -23,8 +23,8 @@ interface Answerable {
 }
 
 /**
- * Opens the ids of a request's calls. `givenIds` returns all ids of the request, which are collected before a new one is made:
- * those in the alphabet stay.
+ * Returns the ids of one request. `givenIds` returns all ids of the request. They are collected before the first id is
+ * created, since those in the alphabet stay.
  */
 export function openToolIds(givenIds: () => Iterable<string>): ToolIds {
   const taken = new Set<string>();

@@ -1,21 +1,21 @@
 /**
  * Converts images and documents of compat parts to sources of the messages dialect. Source: dialects reference, 8.3 and 5.1.
  *
- * The functions return `undefined` if the messages dialect has no form for it: another media type, or an address that is not
- * https.
+ * The functions return `undefined` for content that the messages dialect has no form for: another media type, or an address
+ * that is not https.
  */
 import { dataUriType, isHttpsUrl, isKnownImageType } from "../../fidelity/dialect-forms.ts";
 import type { DocumentSource, ImageSource } from "./blocks.ts";
 
 const PDF = "application/pdf";
 
-/** Converts the `url` of an `image_url` part. A PDF there becomes a document, as with several providers. */
+/** Converts the `url` of an `image_url` part. A PDF becomes a document, as with several providers. */
 export function imageUrlSource(url: string): ImageSource | DocumentSource | undefined {
   if (isHttpsUrl(url)) return { type: "url", url };
   const type = dataUriType(url);
   if (type === PDF) return { type: "base64", media_type: PDF, data: dataOf(url) };
   if (type === undefined || !isKnownImageType(type)) return undefined;
-  // The shorter name is common, but not registered.
+  // `image/jpg` is common, but not a registered type.
   return { type: "base64", media_type: type === "image/jpg" ? "image/jpeg" : type, data: dataOf(url) };
 }
 
@@ -37,7 +37,7 @@ export function isDocument(source: ImageSource | DocumentSource): source is Docu
   return source.type === "text" || (source.type === "base64" && source.media_type === PDF);
 }
 
-/** Returns whether nothing of the text is visible; the API refuses such a text. */
+/** Returns whether the text has no visible character; the API refuses such a text. */
 export function isBlank(text: string): boolean {
   return !/\S/.test(text);
 }

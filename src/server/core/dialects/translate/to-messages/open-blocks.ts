@@ -29,7 +29,7 @@ type Block = TextBlock | ThinkingBlock | CallBlock;
 
 export interface OpenBlocksSettings {
   readonly stamp: AnswerStamp;
-  /** Returns the client's name of a tool for the provider's. */
+  /** Returns the client's name of a tool. `name` is the name that the provider knows. */
   readonly nameOf: (name: string) => string;
 }
 
@@ -76,7 +76,7 @@ export class OpenBlocks implements BlockWriter<Block> {
       this.#sign(last, piece.signature);
       return;
     }
-    // The block that it signs is closed, so the signature is dropped.
+    // The block that this signature belongs to is closed, so the signature is dropped.
     if (piece.text === "" && last?.signature === "") return;
     const { text: held, signature, index } = piece;
     this.#lastThinking = { kind: "thinking", held, signature, index };

@@ -21,8 +21,8 @@ export function narrowSchema(schema: Values, exact: JsonSource["exact"]): unknow
 }
 
 /**
- * Narrows a schema, or a list of schemas. `beside` is the value in front of the cursor. If a name occurs twice in an object it
- * is the last one's value, which is the one that is kept.
+ * Narrows a schema, or a list of schemas. `beside` is the parsed value at the cursor. If a name occurs twice in an object,
+ * `beside` is the last one's value, which is the one that is kept.
  */
 function narrowed(at: JsonCursor, beside: unknown): string {
   const { first } = at;

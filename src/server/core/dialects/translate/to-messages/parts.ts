@@ -16,7 +16,7 @@ export function contentBlocks(content: unknown, place: string, scope: Scope): re
   });
 }
 
-/** Returns the blocks for a place where the messages dialect allows only text. */
+/** Returns the text blocks of the content, for a place where the messages dialect only allows text. */
 export function textBlocks(content: unknown, place: string, scope: Scope): readonly TextBlock[] {
   return blocksOf(content, place, (part, type, at) => textPart(part, type, at, scope));
 }

@@ -18,7 +18,7 @@ import { thinkingOf } from "./thinking.ts";
 import { isForced, toolsOf } from "./tools.ts";
 import { conversationOf } from "./turns.ts";
 
-/** Throws `RequestProblem`. */
+/** Translates a chat completion request. Throws `RequestProblem`. */
 export function chatToMessages(
   source: JsonSource,
   model: AnswerTerms["model"],
@@ -41,7 +41,7 @@ interface WrittenRequest {
   /** Whether the client asked for a stream. */
   readonly streams: boolean;
   readonly callsFunctions: boolean;
-  /** Whether thinking was requested but the conversation does not begin its latest turn with it. */
+  /** True if the request asked for thinking, but thinking is left out because the conversation lacks it in its latest turn. */
   readonly leavesOutThinking: boolean;
   /** Losses that were found only during translation; all soft. */
   readonly lost: readonly Loss[];
@@ -50,7 +50,7 @@ interface WrittenRequest {
 interface Written {
   /** Name of the model that the provider is sent. */
   readonly model: string;
-  /** Display of thinking, if the request does not set it itself. */
+  /** Value of `display` for thinking, if the request does not set it. */
   readonly display: "summarized" | undefined;
 }
 

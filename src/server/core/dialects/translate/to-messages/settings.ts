@@ -16,13 +16,13 @@ import type { Scope } from "./blocks.ts";
 import { isBlank } from "./media.ts";
 import { narrowSchema } from "./output-schema.ts";
 
-/** Default for a request without a limit, since the API requires one; zero would fill the cache without an answer. */
+/** Default token limit, since the API requires one. With zero it would fill the cache without answering. */
 const DEFAULT_MAX_TOKENS = 8192;
 
 /** Tokens left for the answer if thinking would take all of them. */
 const ANSWER_TOKENS = 1024;
 
-/** Default value, which is not sent: without sampling the API refuses even a default. */
+/** Default value of sampling settings. It is not sent: models without sampling refuse even a default. */
 const DEFAULT_SAMPLING = 1;
 const MAX_TEMPERATURE = 1;
 
@@ -57,8 +57,8 @@ const NO_SAMPLING: Sampling = { temperature: undefined, top_p: undefined, top_k:
 const LEAST_THINKING_TOP_P = 0.95;
 
 /**
- * Returns the sampling settings. If a model does not accept the pair, the temperature is kept. `isThinking` is true if the
- * request asks for thinking.
+ * Returns the sampling settings. If a model does not accept temperature and `top_p` together, the temperature is kept.
+ * `isThinking` is true if the request asks for thinking.
  */
 export function samplingOf(request: Values, isThinking: boolean, { claims }: Scope): Sampling {
   const temperature = samplingAt(request, "temperature");
@@ -73,7 +73,7 @@ export function samplingOf(request: Values, isThinking: boolean, { claims }: Sco
   return {
     temperature: isSampled && temperature !== undefined ? Math.min(temperature, MAX_TEMPERATURE) : undefined,
     top_p: isSampled && (!isPair || claims("top_p_pair")) ? top_p : undefined,
-    // Providers that have this extension disable it for values below one.
+    // Providers with this extension treat values below one as off.
     top_k: top_k !== undefined && top_k > 0 && claims("top_k") ? top_k : undefined,
   };
 }

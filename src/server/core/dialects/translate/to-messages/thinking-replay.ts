@@ -34,7 +34,8 @@ function fromDetails(message: Values): readonly ThinkingBlock[] {
   const isAlone = details.filter(({ type }) => type === "reasoning.text").length === 1;
   return details.flatMap((detail) => {
     if (detail.type === "reasoning.encrypted") return redacted(detail.data);
-    // With several details it is unknown whose text it is, and a signature of another text is refused.
+    // If there are several details, it is unknown which of them the text belongs to, and the API refuses a signature of
+    // another text.
     if (detail.text === "" && spoken !== "") return isAlone ? signed(spoken, detail.signature) : [];
     return signed(detail.text, detail.signature);
   });
@@ -62,7 +63,9 @@ function detailsOf(items: readonly unknown[]): readonly Detail[] {
   return details;
 }
 
-/** Returns the block of signed thinking. The text may be empty: a provider that is asked to omit its thinking still signs it. */
+/**
+ * Returns the block of signed thinking. The text may be empty, since a provider also signs thinking that it was asked to omit.
+ */
 function signed(thinking: string | undefined, signature: string | undefined): readonly ThinkingBlock[] {
   return thinking === undefined || !signature ? [] : [{ type: "thinking", thinking, signature }];
 }

@@ -1,8 +1,8 @@
 /**
- * Determines how much a model thinks. The compat dialect sets it by effort, and its extensions by budgets. Source: dialects
- * reference, 8.1; 10.3 (24). Budgets are in tokens.
+ * Determines how much a model thinks. The compat dialect sets it by effort, and its extensions by budgets in tokens. Source:
+ * dialects reference, 8.1; 10.3 (24).
  *
- * A channel that claims `effort` decides itself how long it thinks; any other is sent a budget.
+ * A channel that claims `effort` decides itself how long it thinks; every other channel is sent a budget.
  */
 import type { Values } from "../../json/json-values.ts";
 import { effortOf } from "../effort.ts";
@@ -11,7 +11,7 @@ import type { Scope } from "./blocks.ts";
 
 type Effort = "low" | "medium" | "high" | "xhigh" | "max";
 
-/** Effort in the request. `some` is a value that the other dialect does not have, and also asks for thinking. */
+/** Effort in the request. `some` stands for a value that the other dialect does not have; it also asks for thinking. */
 type Said = Effort | "none" | "some";
 
 const EFFORTS: ReadonlyMap<string, Said> = new Map<string, Said>([
@@ -43,7 +43,7 @@ export interface ThinkingSettings {
   readonly effort: Effort | undefined;
 }
 
-/** Reasons against a thinking budget, which the API would refuse. A model that decides itself is not affected. */
+/** Conditions under which the API refuses a thinking budget. A model that decides itself is not affected. */
 export interface Hindrances {
   /** Whether a tool must be called. */
   readonly isForced: boolean;
@@ -60,7 +60,7 @@ export function thinkingOf(request: Values, hindrances: Hindrances, { claims }: 
   const level = said === "none" || said === "some" ? undefined : said;
   const thinking = claims("thinking") ? sentThinking(wish, level, hindrances, claims) : undefined;
   if (!claims("effort")) return { thinking, effort: undefined };
-  // The channel is not sent the budget itself.
+  // A channel that claims `effort` is not sent the budget itself.
   return {
     thinking,
     effort: level ?? (thinking?.type === "adaptive" && wish.kind === "budget" ? effortOf(wish.tokens) : undefined),

@@ -7,7 +7,7 @@ import type { ToolIds } from "./ids.ts";
 
 const NAME = /^[A-Za-z0-9_-]{1,128}$/;
 
-/** Returns the name of a tool. The compat dialect allows half of that length, so its names are never refused. */
+/** Returns the name of a tool. The compat dialect allows half of the length, so its names are never refused. */
 export function toolName(value: unknown, place: string): string {
   const name = requiredName(value, place);
   return NAME.test(name) ? name : refuse(place, "must be of letters, digits, _ and -, at most 128 of them");
@@ -37,7 +37,7 @@ export function toolUses(
   return uses;
 }
 
-/** Returns an id for a call of the legacy form, which has none. It never occurs in a request. */
+/** Returns an id for a call of the legacy form, which has none. No request contains such an id. */
 export function legacyId(functionName: string): string {
   return `function.${functionName}`;
 }
@@ -69,7 +69,7 @@ export function inputOf(written: unknown, at: string, exact: JsonSource["exact"]
 }
 
 /**
- * Returns well-formed text. Half a surrogate pair, which only a string within the text can contain, has no UTF-8 bytes and is
+ * Returns well-formed text. Half a surrogate pair, which only a string in the JSON text can contain, has no UTF-8 bytes and is
  * written as an escape.
  */
 function wellFormed(text: string): string {

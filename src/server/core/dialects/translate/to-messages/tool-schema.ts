@@ -1,7 +1,7 @@
 /**
- * Merges the top-level `anyOf`, `oneOf` or `allOf` of a tool's parameters, since messages providers refuse the whole request
- * because of them. The result has every member that any alternative has, and requires those that all of them require. Further
- * constraints of the alternatives move into the description. Arguments keep their form, so that answers need no conversion
+ * Merges the top-level `anyOf`, `oneOf` or `allOf` of a tool's parameters, because messages providers refuse the whole request
+ * otherwise. The result has every member that any alternative has, and requires those that all of them require. Further
+ * constraints of the alternatives move into the description. Arguments keep their form, so that answers need not be converted
  * back. Source: dialects reference, 8.1; design decisions, section 20.
  */
 import type { JsonSource } from "../../json/json-source.ts";
@@ -10,7 +10,7 @@ import { listOf, objectOf, stringOf, type Values } from "../../json/json-values.
 const UNIONS = ["anyOf", "oneOf"] as const;
 const COMBINED: ReadonlySet<string> = new Set([...UNIONS, "allOf", "$ref"]);
 
-/** Maximum depth of the schemas that are followed, and their maximum number. */
+/** Maximum depth and maximum number of the schemas that are followed. */
 const MAX_DEPTH = 16;
 const MAX_SCHEMAS = 1_000;
 
@@ -19,7 +19,7 @@ export const isCombined = (schema: Values): boolean =>
   Object.keys(schema).some((name) => COMBINED.has(name) && schema[name] !== undefined);
 
 interface Shape {
-  /** Schemas of each member, all of which apply. */
+  /** Schemas of each member. All schemas of a member apply. */
   readonly properties: ReadonlyMap<string, readonly unknown[]>;
   readonly required: ReadonlySet<string>;
 }
@@ -134,7 +134,7 @@ class Merging {
 
 const OPENNESS = ["additionalProperties", "unevaluatedProperties"] as const;
 
-/** Returns whether merging loses part of the schema. At the top level everything stays except the rewritten members. */
+/** Returns whether merging loses part of the schema. At the top level only the rewritten members can be lost. */
 function saysMore(schema: Values, depth: number): boolean {
   if (OPENNESS.some((name) => (schema[name] ?? true) !== true)) return true;
   return depth > 0 && Object.keys(schema).some((name) => !MERGED.has(name));

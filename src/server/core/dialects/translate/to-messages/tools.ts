@@ -42,7 +42,7 @@ interface ToolChoice {
   readonly disable_parallel_tool_use?: true;
 }
 
-/** Meaning of `tool_choice`. `allowed` has the only tools that may be called. */
+/** Meaning of `tool_choice`. `allowed` are the only tools that may be called; `undefined` allows all. */
 interface Asked {
   readonly choice: ToolChoice | undefined;
   readonly allowed: ReadonlySet<string> | undefined;
@@ -53,7 +53,7 @@ export interface Tools {
   readonly tools: readonly (Definition | WebSearch)[];
   readonly choice: ToolChoice | undefined;
   readonly callsFunctions: boolean;
-  /** First of the losses that were found only during translation; soft. */
+  /** First loss that was found only during translation, if any; soft. */
   readonly lost: readonly Loss[];
 }
 
@@ -160,7 +160,7 @@ function toolChoice(request: Values): Asked {
       return named(requiredObject(of["function"], "tool_choice.function"), "tool_choice.function.name");
     case "allowed_tools":
       return allowedTools(requiredObject(of["allowed_tools"], "tool_choice.allowed_tools"));
-    // Custom tools and unknown types.
+    // The default covers custom tools and unknown types.
     default:
       return NOTHING_ASKED;
   }

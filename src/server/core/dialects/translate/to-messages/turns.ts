@@ -33,7 +33,7 @@ function isInstruction(message: unknown): boolean {
   return role === "system" || role === "developer";
 }
 
-/** Adds a message. `isClosing` is true if only instructions follow, and an answer precedes it. */
+/** Adds a message. `isClosing` is true if the message follows an answer, and only instructions follow it. */
 function addMessage(draft: ChatDraft, message: Values, place: string, isClosing: boolean, scope: Scope): void {
   switch (message["role"]) {
     case "system":
@@ -59,7 +59,8 @@ function addMessage(draft: ChatDraft, message: Values, place: string, isClosing:
 
 function addInstruction(draft: ChatDraft, message: Values, place: string, isClosing: boolean, scope: Scope): void {
   const blocks = textBlocks(message["content"], `${place}.content`, scope);
-  // An instruction at the end, behind an answer, asks for another answer; without it the last answer would be continued.
+  // An instruction at the end, after an answer, asks for another answer. Without a user's turn the last answer would be
+  // continued.
   if (isClosing && draft.turns.length > 0) add(draft, "user", blocks);
   else if (draft.turns.length > 0 && scope.claims("mid_system")) add(draft, "system", blocks);
   else append(draft.system, blocks);

@@ -8,12 +8,12 @@ import { EventsToResponse, writeMessage } from "./from-events.ts";
 import type { Failure } from "./response-object.ts";
 import { ResponseWriter } from "./response-writer.ts";
 
-/** Returns the reading of the channel's answers. `from` is their form. */
+/** Returns the converter of the channel's answers. `from` is their form. */
 export function responsesReading(from: "messages" | "chat", terms: ResponsesTerms): AnswerReading {
   return new ResponsesReading(from, terms);
 }
 
-/** A class, since there is one instance for each request. */
+/** Implemented as a class, since there is one instance for each request. */
 class ResponsesReading implements AnswerReading {
   readonly #from: "messages" | "chat";
   readonly #terms: ResponsesTerms;

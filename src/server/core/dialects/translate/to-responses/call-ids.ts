@@ -1,19 +1,22 @@
-/** Ids of the calls of one answer, which identify their outputs in the whole conversation. Source: responses reference, 5.2. */
+/**
+ * Creates the ids of one answer's calls. They identify the outputs in the whole conversation. Source: responses reference,
+ * 5.2.
+ */
 import { createHash } from "node:crypto";
 import type { AnswerStamp } from "../types.ts";
 
-/** Published limit, in characters. */
+/** Maximum length of an id in characters; the published limit. */
 const MAX_LENGTH = 64;
 
-/** Maximum length of a seed within that, beside `call_`, numbers and separators. */
+/** Maximum length of a seed, so that `call_`, numbers and separators fit into the id too. */
 const MAX_SEED_LENGTH = 40;
 
 /** Length of the hash in characters of the alphabet: 132 bits. */
 const HASH_LENGTH = 22;
 
 /**
- * Returns a function for the ids: the provider's own, in the alphabet of ids, if no other call of the conversation has it;
- * otherwise a created one. `taken` are the ids of the request.
+ * Returns a function that returns the id of a call: the provider's own if it is in the alphabet and no other call of the
+ * conversation has it, otherwise a created one. `taken` are the ids of the request.
  */
 export function createCallIds(
   stamp: AnswerStamp,
@@ -31,7 +34,7 @@ export function createCallIds(
     if (spelled === "" || spelled.length > MAX_LENGTH || !isFree(spelled)) {
       const made = `call_${shortSeed(stamp.seed)}_${position}`;
       id = made;
-      // A client may have used one id for two of its requests.
+      // A client may have used a created id in two of its requests.
       for (let count = 2; !isFree(id); count++) id = `${made}_${count}`;
     }
     given.add(id);

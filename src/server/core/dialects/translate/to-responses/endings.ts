@@ -6,7 +6,7 @@ const SHORTAGES: ReadonlyMap<string, Shortage> = new Map<string, Shortage>([
   ["content_filter", "content_filter"],
 ]);
 
-/** Returns the shortage, or `undefined` if the answer is complete. Any other reason is a plain end. */
+/** Returns why the answer is incomplete, or `undefined` if it is complete. Every unknown reason counts as complete. */
 export function shortageOf(finishReason: string): Shortage | undefined {
   return SHORTAGES.get(finishReason);
 }

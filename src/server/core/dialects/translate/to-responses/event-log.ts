@@ -6,7 +6,7 @@
 import { MAX_HELD } from "../chat-answers/block-queue.ts";
 import { AnswerProblem } from "../types.ts";
 
-/** Comment without a meaning; an event with an unknown name breaks the official client. */
+/** Comment that keeps the connection alive. An event with an unknown name would break the official client. */
 export const COMMENT = ": ping\n\n";
 
 export class EventLog {

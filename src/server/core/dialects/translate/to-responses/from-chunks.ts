@@ -48,7 +48,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
   readonly #arriving = new ArrivingCalls();
   readonly #calls = new Map<Call, CallBlock>();
   readonly #queue = new BlockQueue<Block>(this);
-  /** JSON texts for text that is not written yet. */
+  /** JSON texts of the log probabilities for text that is not written yet. */
   #logprobs: readonly string[] = [];
   /** Whether the answer ran out of tokens, or was cut off for another reason. */
   #ranOut = false;
@@ -68,7 +68,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
     this.say(delta, choice, { callOf: (part) => this.#arriving.of(part), written });
   }
 
-  /** Writes a whole message, or a delta of one. `callOf` returns the call that a part belongs to. */
+  /** Writes a whole message, or a delta of one. `callOf` returns the call that a call part belongs to. */
   say(
     message: Values,
     choice: Values,
@@ -130,7 +130,10 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
     }
   }
 
-  /** Ends a block. A block that is not known to be cut off ends when the next one begins, or with the answer. */
+  /**
+   * Ends a block. Only a call that is known to be cut off is ended here; every other block ends when the next one begins, or
+   * with the answer.
+   */
   end(block: Block): void {
     if (block.kind === "call" && block.call.scan.state === "cut" && this.#ranOut) this.#writer.cutCall();
   }
@@ -164,7 +167,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
   }
 
   #call(call: Call, fragment: string): void {
-    // The form has text for arguments, whatever they contain.
+    // A response contains arguments as text, so they are forwarded whatever they contain.
     const text = call.scan.state === "empty" ? fragment.trimStart() : fragment;
     call.scan.take(fragment);
     const known = this.#calls.get(call);
@@ -185,7 +188,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
   }
 }
 
-/** Throws `AnswerProblem`. */
+/** Writes a whole chat completion as a response. Throws `AnswerProblem`. */
 export function writeCompletion(body: string, writer: ResponseWriter, wantsLogprobs: boolean): void {
   const { answer, choice, message, usage, written } = readCompletion(body);
   const sink = new ChunksToResponse(writer, wantsLogprobs);

@@ -20,12 +20,12 @@ type Block =
 
 const UNTOLD: Block = { kind: "untold" };
 
-/** Service tiers; others have no equivalent. */
+/** Service tiers with an equivalent. */
 const TIERS: ReadonlyMap<unknown, string> = new Map([["priority", "priority"]]);
 
 export class EventsToResponse implements EventSink<Block> {
   readonly #writer: ResponseWriter;
-  /** Block that deltas may belong to: items of a response do not interleave. */
+  /** Block that deltas may belong to. There is only one, since items of a response do not interleave. */
   #current: Block | undefined;
   #failed = "";
 
@@ -118,7 +118,7 @@ export class EventsToResponse implements EventSink<Block> {
   }
 }
 
-/** Throws `AnswerProblem`. */
+/** Writes a whole messages answer as a response. Throws `AnswerProblem`. */
 export function writeMessage(body: string, writer: ResponseWriter): void {
   const { message, blocks, exact } = readMessage(body);
   const sink = new EventsToResponse(writer);

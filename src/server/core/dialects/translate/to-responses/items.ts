@@ -1,5 +1,5 @@
 /**
- * Items of a response, each with its events from beginning to end. Source: responses reference, 6.1, 7.1, 7.2.
+ * Writes the items of a response with their events. Source: responses reference, 6.1, 7.1, 7.2.
  *
  * `close` returns the item as JSON text, exactly as it appears in the response.
  */
@@ -10,7 +10,7 @@ import type { EventLog } from "./event-log.ts";
 
 export type ItemStatus = "completed" | "incomplete";
 
-/** Place of one item. */
+/** Identifier and index of one item. */
 export interface Place {
   readonly id: string;
   readonly index: number;
@@ -32,7 +32,7 @@ interface Part {
   /** Event members with the part's position. */
   readonly at: string;
   text: string;
-  /** JSON texts. */
+  /** JSON texts of the log probabilities. */
   readonly logprobs: string[];
 }
 
@@ -111,7 +111,7 @@ function refusalPart(text: string): string {
   return `{"type":"refusal","refusal":${text}}`;
 }
 
-/** Reasoning item. It has, sealed, what its provider must be sent back, and a summary that the client may read. */
+/** Reasoning item. It contains what the provider must be sent back, in sealed form, and a summary that the client may read. */
 export class ReasoningItem {
   readonly kind = "reasoning";
   readonly id: string;
@@ -139,7 +139,7 @@ export class ReasoningItem {
     if (text === "") return;
     this.#text += text;
     if (!this.#showsSummary) {
-      // The client sees nothing while the model thinks, and a proxy in between may consider the connection dead.
+      // The client gets nothing while the model thinks, so a comment keeps proxies from closing the connection.
       this.#events.comment();
       return;
     }
@@ -178,7 +178,7 @@ export class CallItem {
   readonly #isCustom: boolean;
   readonly #name: string;
   readonly #at: string;
-  /** Members between the status and the arguments. */
+  /** JSON members between the status and the arguments. */
   readonly #called: string;
   readonly #namespace: string;
   #arguments = "";
@@ -195,7 +195,7 @@ export class CallItem {
     added(events, index, this.#text("in_progress", '""'));
   }
 
-  /** Adds a fragment of the arguments. Those of a custom tool are sent at the end, since its input is part of them. */
+  /** Adds a fragment of the arguments. Arguments of a custom tool are sent at the end, since its input is only part of them. */
   fragment(json: string): void {
     if (json === "") return;
     this.#arguments += json;
@@ -204,7 +204,7 @@ export class CallItem {
   }
 
   close(status: ItemStatus): string {
-    // Empty arguments are those of a tool without parameters, unless they were cut off before they began.
+    // Empty arguments mean a tool without parameters, unless they were cut off before they began.
     if (this.#arguments === "" && status === "completed" && !this.#isCustom) this.fragment("{}");
     const item = this.#isCustom ? this.#endCustom(status) : this.#endFunction(status);
     return done(this.#events, this.#index, item);

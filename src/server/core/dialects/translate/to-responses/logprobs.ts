@@ -1,4 +1,7 @@
-/** Log probabilities of a chat answer's tokens, whose members are those of a response. Source: responses reference, 2. */
+/**
+ * Reads the log probabilities of a chat answer's tokens, whose members are those of a response. Source: responses reference,
+ * 2.
+ */
 import { listOf, numberOf, objectOf, stringOf, type Values } from "../../json/json-values.ts";
 
 /**

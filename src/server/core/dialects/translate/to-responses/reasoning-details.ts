@@ -1,13 +1,16 @@
 /**
- * Keeps `reasoning_details` of a chat answer, which a provider expects back unchanged. A stream sends one in pieces of the same
- * type and index; they are joined, so that the result is the same as for a whole answer.
+ * Collects `reasoning_details` of a chat answer, which a provider expects back unchanged. A stream sends a detail in pieces of
+ * the same type and index. They are joined, so that the result is the same as for a whole answer.
  */
 import { objectOf, type Values } from "../../json/json-values.ts";
 
 /** Members whose pieces form one text. */
 const JOINED: ReadonlySet<string> = new Set(["text", "summary", "data"]);
 
-/** Returns whether the detail has content to keep. `isOpen` is true if the reasoning that it would sign is not finished. */
+/**
+ * Returns whether the detail has content to keep. `isOpen` is true while the reasoning that its signature would cover is
+ * unfinished.
+ */
 export function tellsDetail(value: unknown, isOpen: boolean): value is Values {
   const detail = objectOf(value);
   if (detail === undefined) return false;

@@ -1,14 +1,14 @@
 /**
  * Ends a `responses` stream as a failure. Source: responses reference, 1 (6) and 7.5.
  *
- * Two events are sent, the first in two forms at once: some clients know only one form of `error`, some only `response.failed`,
- * and a stream that ends without either is requested again as a whole turn.
+ * Two events are sent, and the first has two forms at once: some clients know only one form of `error`, some only
+ * `response.failed`. After a stream that ends without either, clients request the whole turn again.
  */
 import type { Values } from "../../json/json-values.ts";
 import { eventFrame } from "./event-log.ts";
 import type { Failure } from "./response-object.ts";
 
-/** Data of a response that its stream has sent so far. */
+/** Data that the stream of a response has sent so far. */
 export interface ResponseStamp {
   /** Response as it was last sent, for example in `response.created`. */
   readonly response: Values;
@@ -17,8 +17,8 @@ export interface ResponseStamp {
 }
 
 /**
- * Returns the last frames of a stream that the gateway ends itself. No item is repeated, since an item may contain the reason
- * for the end. `stamp` is `undefined` if nothing was sent to the client yet.
+ * Returns the last frames of a stream that the gateway ends itself. No item is repeated, since an item may be the reason for
+ * the end. `stamp` is `undefined` if nothing was sent to the client yet.
  */
 export function responsesFailure(failure: Failure, stamp?: ResponseStamp): string {
   const { response = { object: "response" }, sequence = 0 } = stamp ?? {};

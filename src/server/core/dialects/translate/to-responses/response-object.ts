@@ -1,4 +1,4 @@
-/** Writes the response as JSON text, which events and a whole answer contain. Source: responses reference, 6. */
+/** Writes the response object as JSON text, for events and for a whole answer. Source: responses reference, 6. */
 import { writeJson } from "../../json/json-source.ts";
 import type { Values } from "../../json/json-values.ts";
 import type { Usage } from "../../usage/usage.ts";
@@ -44,8 +44,7 @@ const OWN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Object of a response. Nothing is stored, whatever was requested, and the object says so. `output` has the JSON texts of
- * items.
+ * Writer of the response object. `store` is always false in it, since nothing is stored. `output` has the JSON texts of items.
  */
 export class ResponseObject {
   readonly #before: string;
@@ -56,7 +55,7 @@ export class ResponseObject {
     this.#before = `{"id":${JSON.stringify(id)},"object":"response","created_at":${createdAt}`;
     this.#between = `,"background":false,"previous_response_id":null,"store":false,"model":${JSON.stringify(model)},"service_tier":${JSON.stringify(serviceTier)}`;
     const repeated = Object.fromEntries(Object.entries(echo).filter(([name]) => !OWN.has(name)));
-    // The members without the braces.
+    // The braces around the members are removed.
     const members = writeJson(repeated).slice(1, -1);
     this.#echo = members === "" ? "" : `,${members}`;
   }

@@ -16,12 +16,12 @@ import { CallItem, type Item, type ItemStatus, MessageItem, type Place, Reasonin
 import { failureFrames } from "./response-failure.ts";
 import { type Failure, type Progress, ResponseObject, type Shortage } from "./response-object.ts";
 
-/** Approximate cost of an item in addition to its text, in UTF-16 units. */
+/** Approximate memory of an item in addition to its text, in UTF-16 units. */
 const ITEM_COST = 512;
 
 const NO_LOGPROBS: readonly string[] = [];
 
-/** Parts of open reasoning that are sealed, in addition to its text. */
+/** Parts of the open reasoning that are sealed together with its text. */
 interface Kept {
   signature: string;
   redacted: string | undefined;
@@ -39,7 +39,7 @@ export class ResponseWriter {
   #open: Item | undefined;
   #kept: Kept = nothingKept();
   #begun = 0;
-  /** Whether there was a message or a call: some clients would request an answer without either again, endlessly. */
+  /** Whether there was a message or a call. Some clients endlessly repeat a request that is answered without either. */
   #hasAnswered = false;
   /** Final response as JSON text. */
   #last = "";
