@@ -4,7 +4,7 @@
  *
  * Lists of named objects are concatenated in the order of the sources' names, so that every node composes the same document.
  * Every other section belongs to one source. The composed document is read as one, so a profile of one source may name a budget
- * of another; each problem names the source and the path in it. `version` belongs to each source and is no part of the
+ * of another; each problem names the source and the path in it. `version` belongs to each source and is not part of the
  * deployment.
  */
 
@@ -25,16 +25,16 @@ import {
 import { numbersAsTexts } from "./yaml/scalar-texts.ts";
 
 export interface ComposedDeployment extends Read<Deployment> {
-  /** `version` of each source that has one, by the source's name. */
+  /** `version` by source name, of sources that have one. */
   readonly versions: ReadonlyMap<string, number>;
 }
 
-/** More than anybody keeps apart by hand; all of them together are bounded as one document is. */
+/** Maximum number of sources. Their total size has the same limit as one document. */
 export const MAX_SOURCES = 64;
 
 type MapTree = Extract<Tree, { kind: "map" }>;
 
-/** A source and its document, or the part of it at the path that is being composed. Offsets are moved by `base`. */
+/** Source with its document, or the part of it at the path that is being composed. Offsets are shifted by `base`. */
 interface Part {
   readonly source: Source;
   readonly parsed: Parsed;
@@ -42,7 +42,7 @@ interface Part {
   readonly tree: MapTree;
 }
 
-/** A list that was composed: which entries came from which source, by the index of the first. */
+/** Composed list. `starts` is the index of the first entry of each source. */
 interface Composed {
   readonly path: Path;
   readonly starts: readonly number[];
@@ -132,7 +132,7 @@ function versionOf(parsed: Parsed, tree: MapTree, references: References, { prob
   return read.document?.version;
 }
 
-/** Part of the source that belongs to the deployment. */
+/** Returns the part of the source that belongs to the deployment. */
 function documentOf(tree: MapTree, base: number): MapTree {
   const read = moved(numbersAsTexts(deploymentSchema.json, tree), base) as MapTree;
   return { ...read, entries: new Map([...read.entries].filter(([key]) => key !== "version")) };
@@ -189,7 +189,7 @@ const LISTS: readonly NamedList[] = NAMED_LISTS.filter(({ composes }) => compose
 const isSame = (one: Path, other: Path): boolean =>
   one.length === other.length && one.every((step, at) => step === other[at]);
 
-/** An entry that overlaps stays as a refused one, so that those behind it keep their places. */
+/** Concatenates a list. An overlapping entry becomes a refused one, so that later entries keep their indexes. */
 function concatenate(holders: readonly Holder[], list: NamedList, composing: Composing): Tree {
   const held = new Map<string, { readonly part: Part; readonly at: number }>();
   const items: Tree[] = [];
@@ -223,7 +223,10 @@ function concatenate(holders: readonly Holder[], list: NamedList, composing: Com
   return { kind: "list", at: holders[0]?.entry.value.at ?? 0, items };
 }
 
-/** Names as written: a name that is a reference is compared after it was resolved, when the whole is read. */
+/**
+ * Returns the names of an entry as written. A name that is a reference is compared after it is resolved, when the composed
+ * document is read.
+ */
 function namesOf(item: Tree, { names }: NamedList): readonly { readonly name: string; readonly key: string }[] {
   return names.flatMap((keys, group) => {
     const name = keys.map((key) => textAt(item, key)).find((text) => text !== undefined);

@@ -1,6 +1,6 @@
 /**
  * Differences between two deployments, object by object: which provider, budget, rule or section was added, removed or changed,
- * and in which fields. The comparison is by meaning: key order, quoting, comments, explicit defaults and `1h` instead of `60m`
+ * and in which fields. Values are compared by meaning: key order, quoting, comments, explicit defaults and `1h` instead of `60m`
  * make no difference. The order of a list counts if its first match decides.
  *
  * Results contain paths and names, but no values. Both documents are compared as written (`asWritten`), so that a comparison
@@ -22,14 +22,14 @@ export interface Difference {
   readonly fields?: readonly string[];
 }
 
-/** `undefined`: there is no deployment. */
+/** Returns the differences of two deployments; `undefined` means that there is no deployment. */
 export function differencesOf(before: Deployment | undefined, after: Deployment | undefined): readonly Difference[] {
   return sections([], deploymentSchema.json, before ?? {}, after ?? {});
 }
 
 /**
- * The fields in which two entries of a named list differ, or nothing. Defaults are filled in, and the order of what is a set
- * makes no difference. `at`: the path of the list. A field is a path such as `pool.subsets`.
+ * Returns the fields in which two entries of the named list at `at` differ. Defaults are filled in, and the order of sets is
+ * ignored. A field is a path such as `pool.subsets`.
  */
 export function differingFields(at: Path, one: unknown, other: unknown): readonly string[] {
   const item = schemaBelow(at.reduce<JsonSchema>(schemaBelow, deploymentSchema.json), 0);
@@ -82,7 +82,7 @@ function sections(path: Path, schema: JsonSchema, before: Values, after: Values)
   return fields.length === 0 ? found : [changed(path, fields), ...found];
 }
 
-/** The named objects of a section that came or went with it. */
+/** Returns the differences of named objects in a section that was added or removed with them. */
 const within = (path: Path, schema: JsonSchema, before: unknown, after: unknown): readonly Difference[] =>
   NAMED_LISTS.filter((list) => list.path.length > path.length && list.path[0] === path[0]).flatMap((list) => {
     const key = String(list.path[path.length]);
@@ -119,7 +119,7 @@ function listed(list: NamedList, schema: JsonSchema, before: unknown, after: unk
     : [changed(list.path, ["order"]), ...found];
 }
 
-/** An entry without a name, or with a repeated one, is identified by a number. */
+/** Returns the entries by name. An entry without a name, or with a repeated one, gets a number. */
 function byName({ names: [keys = []] }: NamedList, list: unknown): ReadonlyMap<string, unknown> {
   const entries = new Map<string, unknown>();
   for (const entry of Array.isArray(list) ? list : []) {
@@ -131,7 +131,7 @@ function byName({ names: [keys = []] }: NamedList, list: unknown): ReadonlyMap<s
   return entries;
 }
 
-/** Paths of what differs, down to the deepest object; a list differs as a whole. */
+/** Returns the paths of the differences, down to the deepest object; a list is compared as a whole. */
 function fieldsOf(schema: JsonSchema, before: unknown, after: unknown, path: Path = []): readonly string[] {
   if (isSame(schema, before, after)) return [];
   if (!isObject(before) || !isObject(after)) return path.length === 0 ? [] : [formatPath(path)];

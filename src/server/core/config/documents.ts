@@ -1,7 +1,7 @@
 /**
  * Documents of the gateway, each with its schema, rules and checks. Spec: documents 2 and 3.
  *
- * A key that belongs to the other document is reported as such, since the two files are usually side by side.
+ * A key that belongs to the other document is reported as such, since the two files are usually in one directory.
  */
 
 import {
@@ -21,7 +21,7 @@ import { printableSchema } from "./schema/json-schema.ts";
 import type { JsonSchema, Schema } from "./schema/schema.ts";
 import { parseTree, type Source } from "./yaml/located-tree.ts";
 
-/** `references.secret` looks in `secrets_dir`, which `secretsDirectoryOf` gives beforehand. */
+/** Reads the node file. `references.secret` reads from `secrets_dir`, which `secretsDirectoryOf` returns beforehand. */
 export function readNodeFile(source: Source, references: References): Read<NodeFile> {
   return readDocument(nodeFileSchema, source, references, {
     fileAllowed: false,
@@ -34,7 +34,7 @@ export function readNodeFile(source: Source, references: References): Read<NodeF
   });
 }
 
-/** The document is passed around, so literal credentials are warned of. */
+/** Rules for reading a deployment document. It is passed around, so literal credentials get a warning. */
 export const DEPLOYMENT_RULES: ReadOptions<Deployment> = {
   fileAllowed: true,
   warnOfLiterals: true,
@@ -46,7 +46,7 @@ export const DEPLOYMENT_RULES: ReadOptions<Deployment> = {
   checks: deploymentChecks,
 };
 
-/** The deployment document of a deployment that has only this one. */
+/** Reads the document of a deployment that has only this one. */
 export const readDeployment = (source: Source, references: References): Read<Deployment> =>
   readDocument(deploymentSchema, source, references, DEPLOYMENT_RULES);
 
@@ -65,7 +65,7 @@ export function readOverlay(source: Source): Read<ProviderOperation> {
   });
 }
 
-/** Returns the schema that `-config-schema` prints: of a configuration source, which is a deployment document. */
+/** Returns the schema that `-config-schema` prints: that of a configuration source, which is a deployment document. */
 export const deploymentJsonSchema = (): JsonSchema =>
   printableSchema(deploymentSchema, { id: "urn:gateway:deployment-document", title: "Deployment document" });
 
@@ -91,7 +91,7 @@ const NONE: Lookup = { kind: "problem", message: "references are not supported h
 
 const NO_REFERENCES: References = { env: () => undefined, secret: () => NONE, file: () => NONE };
 
-/** Returns the file name of a path in either notation, without extension. */
+/** Returns the file name of a path without its extension. The path may use `/` or `\`. */
 const baseName = (path: string): string => (path.split(/[/\\]/).at(-1) ?? "").replace(/\.[^.]+$/, "");
 
 const hasKey = (schema: Schema<unknown>, key: string): boolean =>

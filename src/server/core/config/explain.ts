@@ -1,7 +1,7 @@
 /**
  * Turns the validator's errors into sentences, each once, without errors that only follow from another.
  *
- * Values are shown only where that is safe: never for a key that holds a credential, never for a value from a reference (its
+ * Values are shown only where that is safe: never for a key that contains a credential, never for a value from a reference (its
  * text as written is shown instead), and never for whole objects and lists.
  */
 
@@ -15,20 +15,20 @@ import type { ErrorObject } from "./schema/validate.ts";
 
 export interface Finding {
   readonly path: Path;
-  /** Whether the key itself is at fault, or its value. */
+  /** `key` if the key itself is wrong, `value` if its value is. */
   readonly at: "key" | "value";
   readonly message: string;
-  /** The shape is right; only this version lacks the function. */
+  /** True if the value is valid but this version lacks the function. */
   readonly isNotYet?: boolean;
 }
 
 export interface Explaining {
   readonly written: ReadonlyMap<string, Written>;
-  /** Explains an unknown key, beyond that it is unknown. */
+  /** Returns an explanation of an unknown key, beyond that it is unknown. */
   readonly unknownKey?: (path: Path, key: string) => string | undefined;
 }
 
-/** Error of the validator with a path of the document. */
+/** Validator's error with a path of the document. */
 export interface Located {
   readonly path: Path;
   readonly error: ErrorObject;
@@ -69,7 +69,7 @@ export function explain(errors: readonly Located[], explaining: Explaining): rea
   });
 }
 
-/** Keys that an unknown key probably was meant to be; that they are missing is then no news. */
+/** Returns keys that an unknown key was probably meant to be; that they are missing need not be reported too. */
 function guessedKeys(errors: readonly Located[]): ReadonlySet<string> {
   const guesses = new Set<string>();
   for (const { path, error } of errors) {
@@ -86,7 +86,7 @@ const keysOf = (error: ErrorObject): readonly string[] =>
 function unknownKey({ path, error }: Located, { unknownKey: more }: Explaining): Finding {
   const key = String(error.params["additionalProperty"]);
   const keys = keysOf(error);
-  // Looked up, not searched: an object may hold a hundred thousand keys, and each that is unknown comes here.
+  // Looked up instead of searched: an object may have 100,000 keys, and each unknown one is handled here.
   const written = error.data as object;
   const guess = nearest(
     key,
@@ -98,7 +98,7 @@ function unknownKey({ path, error }: Located, { unknownKey: more }: Explaining):
   return { path: [...path, key], at: "key", message };
 }
 
-/** Reported at the last of too many keys, or at the object if a key is missing. */
+/** Returns a finding at the last key if there are too many, or at the object if a key is missing. */
 function ruleFinding(rule: RuleName, path: Path, { present, message }: Breach, object: object): Finding {
   const last = Object.keys(object).findLast((key) => present.includes(key));
   return last === undefined || rule === "x-together"
@@ -165,7 +165,7 @@ function typeMessage(error: ErrorObject, written: Written | undefined, found: st
     return `expected ${expected}, found ${found}${isScalar ? "; a reference is replaced by a text and cannot be used here" : ""}`;
   }
   if (types.includes("string")) {
-    // A number stood in for its text already.
+    // A number was already accepted as its text.
     const hint = typeof error.data === "boolean" ? "; write it in quotes" : "";
     return `expected ${expected}, found ${kindOf(error.data)}${hint}`;
   }

@@ -1,5 +1,5 @@
 /**
- * Configuration: text to checked documents, and what is wrong with them, where. Pure.
+ * Configuration: reads texts into checked documents and reports problems with their positions. Pure.
  *
  * - `deployment/`: schema and checks of the deployment document
  * - `node-file/`: schema and checks of the node file

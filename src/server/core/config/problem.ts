@@ -1,8 +1,8 @@
 /**
- * Problem in a configuration document and its position: the one form in which every stage reports.
+ * Problem in a configuration document and its position. Every stage reports problems in this form.
  *
- * Line and column count from 1, columns in UTF-16 units. A message says what was found and what is allowed; it never contains
- * a value from a reference or the value of a key that holds a credential. Keys and values are untrusted, so they are shown as
+ * Line and column count from 1, columns in UTF-16 units. A message says what was found and what is allowed; it never contains a
+ * value from a reference or the value of a key that contains a credential. Keys and values are untrusted, so they are shown as
  * JSON text (control characters escaped) with a limited length.
  */
 
@@ -15,7 +15,7 @@ export interface Problem {
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  /** Such as `providers[0].pool`; empty for the whole document. */
+  /** Path such as `providers[0].pool`; empty for the whole document. */
   readonly path: string;
   readonly message: string;
 }
@@ -23,10 +23,10 @@ export interface Problem {
 /** Reports a problem from a check: the check names the path, and the reader of the document knows its position. */
 export type ProblemAt = (path: Path, message: string, severity?: Severity) => Problem;
 
-/** Long enough for every value a person writes by hand. */
+/** Maximum length of a displayed value, enough for values that are written by hand. */
 export const SHOWN_LENGTH = 80;
 
-/** Formats as `file:line:column: path: message`; a warning says so before the message. */
+/** Formats as `file:line:column: path: message`, with `warning: ` before the message of a warning. */
 export function formatProblem(problem: Problem): string {
   const where = `${problem.file}:${problem.line}:${problem.column}: `;
   const path = problem.path === "" ? "" : `${problem.path}: `;
@@ -49,7 +49,7 @@ export function shown(text: string): string {
   return JSON.stringify(text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text);
 }
 
-/** `a`, `b` and `c`, with the word between the last two given. */
+/** Formats names as `a`, `b` and `c`, with `word` before the last. */
 export function enumerated(names: readonly string[], word: "and" | "or"): string {
   const quoted = names.map((name) => `\`${name}\``);
   const last = quoted.pop() ?? "";

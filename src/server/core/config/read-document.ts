@@ -1,7 +1,7 @@
 /**
- * Text to a typed document, or to everything that is wrong with it: parsed, references put in, validated, defaults
- * filled in, cross-checked. All problems come at once, in the order of the document, without those that only follow
- * from another. A document with an error is never handed out. Total: no text makes it throw.
+ * Reads a text into a typed document, or returns everything that is wrong with it. The steps are: parse, insert references,
+ * validate, fill in defaults, cross-check. All problems are reported at once, in the order of the document, without those that
+ * only follow from another. A document with an error is never returned. No text makes it throw.
  */
 
 import { explain, type Finding } from "./explain.ts";
@@ -26,26 +26,26 @@ import { numbersAsTexts } from "./yaml/scalar-texts.ts";
 export interface ReadOptions<T> extends ReferenceRules {
   /** Error message for a text without a document. */
   readonly whenEmpty?: string;
-  /** Whether a credential that is written out is warned of; it is where the document travels. */
+  /** True if literal credentials get a warning, since the document is passed around. */
   readonly warnOfLiterals?: boolean;
-  /** Explains an unknown key, beyond that it is unknown. */
+  /** Returns an explanation of an unknown key, beyond that it is unknown. */
   readonly unknownKey?: (path: Path, key: string) => string | undefined;
-  /** Checks beyond the schema; run once the document's form is right. */
+  /** Returns problems beyond the schema; runs once the document has the right form. */
   readonly checks?: (document: T, problem: ProblemAt) => readonly Problem[];
 }
 
 export interface Read<T> {
-  /** `undefined` if one of the problems is an error. */
+  /** Document; `undefined` if one of the problems is an error. */
   readonly document: T | undefined;
-  /** The document with its references as they are written: what is shown of it. Undefined with `document`. */
+  /** Document with references as written, for display. `undefined` if `document` is. */
   readonly asWritten: T | undefined;
-  /** Both values of a document with the right form that a check refused, to find further problems in it. */
+  /** Both forms of a document with the right form that a check refused, for finding further problems in it. */
   readonly draft: Draft<T> | undefined;
   readonly problems: readonly Problem[];
   readonly used: Used;
   /** Returns the position of the value at the path, or of the innermost written value around it. Counts from 1. */
   readonly locate: (path: Path) => Place;
-  /** A problem of this document, for what is found out about it later. */
+  /** Creates a problem of this document, for later stages. */
   readonly problem: ProblemAt;
 }
 
@@ -55,7 +55,10 @@ export interface Draft<T> {
 }
 
 const MAX_PROBLEMS = 100;
-/** Explaining an error costs more than finding it, and a document with more errors than this is of another kind. */
+/**
+ * Maximum number of errors that are explained. Explaining costs more than finding them, and a document with more is not a
+ * configuration.
+ */
 const MAX_ERRORS = 5_000;
 
 const NOTHING_USED: Used = { environment: [], secrets: [], files: [] };
@@ -67,7 +70,7 @@ export const readDocument = <T>(
   options: ReadOptions<T>,
 ): Read<T> => readParsed(schema, parseTree(source), references, options);
 
-/** Same as `readDocument`, for a text that was parsed, or several that were composed. */
+/** Reads a text that is already parsed, or several that were composed. Otherwise the same as `readDocument`. */
 export function readParsed<T>(
   schema: Schema<T>,
   parsed: Parsed,
@@ -130,12 +133,12 @@ export function readParsed<T>(
   }
   if (!isWhole) return outcome(undefined, problems, used);
   if (findings.some(({ isNotYet }) => isNotYet !== true)) {
-    // Without the keys that are not known the rest may be sound, and is judged as far as that.
+    // Without its unknown keys the rest may be valid, and can then be checked.
     for (const filled of [value, expanded.asWritten]) dropUnknownKeys(filled, errors);
     if (validate(schema.json, value).length > 0) return outcome(undefined, problems, used);
   }
 
-  // The walk above showed that the value has the shape of the schema, whose type is T.
+  // Validation showed that the value has the shape of the schema, whose type is T.
   for (const filled of new Set([value, expanded.asWritten])) fillDefaults(schema.json, filled);
   const document = value as T;
   problems.push(...(options.checks?.(document, problem) ?? []));
@@ -167,7 +170,7 @@ const messageOf = ({ isNotYet, message }: Finding, path: Path): string =>
 
 const unknownKeyOf = <T>({ unknownKey }: ReadOptions<T>) => (unknownKey === undefined ? {} : { unknownKey });
 
-/** Sorts problems by position, grouped by text and without duplicates. Limited to what anybody would read. */
+/** Sorts problems by position, grouped by file and without duplicates, and limits their number. */
 function inOrder(problems: readonly Problem[], files: readonly string[] = []): readonly Problem[] {
   const sorted = problems.toSorted(
     (a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line || a.column - b.column,

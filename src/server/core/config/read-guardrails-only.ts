@@ -12,15 +12,18 @@ import type { References } from "./references/value-references.ts";
 import { parseTree, type Source, type Tree } from "./yaml/located-tree.ts";
 
 export interface GuardrailsReading {
-  /** Tokens of hubs are left out otherwise: who has the models in the cache needs none. */
+  /** True to keep access tokens of hubs. A machine that has the models in its cache does not need them. */
   readonly withTokens: boolean;
 }
 
-/** Checks of the sections left out would report missing parts, and their warnings matter only to a serving gateway. */
+/**
+ * Paths whose problems are reported. Checks of omitted sections would report missing parts, and their warnings matter only to a
+ * serving gateway.
+ */
 const IS_READ = /^(guardrails|models|profiles\[\d+\]\.guardrails)\b/;
 const IS_NEEDED = /^(providers|credentials|catalog_overlays)\b/;
 
-/** References elsewhere in the document are not resolved, and mistakes elsewhere are not reported. */
+/** Reads the guardrail parts. References elsewhere in the document are not resolved, and errors elsewhere are not reported. */
 export function readGuardrails(source: Source, references: References, reading: GuardrailsReading): Read<Deployment> {
   const parsed = parseTree(source);
   const { tree, writtenPath } = parsed.tree === undefined ? UNREAD : partOf(parsed.tree, reading);
@@ -36,7 +39,7 @@ export function readGuardrails(source: Source, references: References, reading: 
 
 interface Part {
   readonly tree: Tree | undefined;
-  /** Maps a path back, since entries removed from lists shift those after them. */
+  /** Maps a path back to the written document, since entries removed from lists shift later ones. */
   readonly writtenPath: (path: Path) => Path;
 }
 
@@ -67,7 +70,7 @@ function partOf(whole: Tree, { withTokens }: GuardrailsReading): Part {
   };
 }
 
-/** Keeps the providers with these names, and the failover providers of these. */
+/** Returns the providers with these names, and their failover providers. */
 function asked(providers: readonly Tree[], names: readonly string[]): readonly Tree[] {
   const nameOf = (provider: Tree): string | undefined =>
     [...textAt(provider, "name"), ...textAt(provider, "preset")][0];
@@ -130,7 +133,7 @@ const except = (tree: Tree, key: string): Tree =>
 const each = (list: Tree, change: (item: Tree) => Tree): Tree =>
   list.kind === "list" ? { ...list, items: list.items.map(change) } : list;
 
-/** Unchanged if there is nothing at the path. */
+/** Returns the tree with the value at the path changed; unchanged if there is none. */
 function changed(tree: Tree, [key, ...rest]: readonly string[], change: (value: Tree) => Tree): Tree {
   if (key === undefined) return change(tree);
   const entry = tree.kind === "map" ? tree.entries.get(key) : undefined;

@@ -1,14 +1,14 @@
 /**
- * Which MCP server has a registry name that several ask for: the highest version, of equal ones the later entry. Source:
- * specification document 3, `mcp[].registry.version`; design decisions, section 20. Versions compare as Semantic Versioning
- * 2.0.0, section 11, where they are such.
+ * Decides which MCP server gets a registry name that several request: the one with the highest version, and the later entry if
+ * versions are equal. Source: specification document 3, `mcp[].registry.version`; design decisions, section 20. Semantic
+ * versions compare by Semantic Versioning 2.0.0, section 11.
  */
 
 interface Server {
   readonly registry?: { readonly name: string; readonly version?: string | undefined } | undefined;
 }
 
-/** Places in the list, by registry name. */
+/** Returns the index of the owner by registry name. */
 export function registryOwners(servers: readonly Server[]): ReadonlyMap<string, number> {
   const owners = new Map<string, number>();
   for (const [at, { registry }] of servers.entries()) {
@@ -40,7 +40,7 @@ function partsOf(version: string): { readonly release: readonly string[]; readon
   return { release: release.split("."), before: before.length === 0 ? [] : before.join("-").split(".") };
 }
 
-/** `missing`: value for a part that one list lacks; `undefined`: the shorter list is lower. */
+/** Compares two lists. `missing` replaces a part that one list lacks; if it is `undefined`, the shorter list is lower. */
 function compareLists(one: readonly string[], other: readonly string[], missing: string | undefined): number {
   for (let at = 0; at < Math.max(one.length, other.length); at += 1) {
     const [first, second] = [one[at] ?? missing, other[at] ?? missing];
@@ -51,7 +51,7 @@ function compareLists(one: readonly string[], other: readonly string[], missing:
   return 0;
 }
 
-/** Numbers are lower than words. */
+/** Compares two parts. Numbers are lower than words. */
 function comparePart(one: string, other: string): number {
   const [first, second] = [/^\d+$/.test(one), /^\d+$/.test(other)];
   if (first && second) return BigInt(one) === BigInt(other) ? 0 : BigInt(one) < BigInt(other) ? -1 : 1;

@@ -1,12 +1,12 @@
 /**
- * A schema in pieces, each of which is compiled when a value first needs it: compiling all of the deployment's takes half
- * a second, and a document writes a few of its objects.
+ * Splits a schema into pieces, each of which is compiled when a value first needs it: compiling the whole deployment schema
+ * takes half a second, and a document uses only a few of its objects.
  */
 
 import { isSchema } from "./schema/defaults.ts";
 import type { JsonSchema } from "./schema/schema.ts";
 
-/** Characters of JSON. What is smaller costs more as a piece than within another. */
+/** Minimum size of a piece, in characters of JSON. A smaller one costs more as a piece than within its parent. */
 const LEAST_SIZE = 1_000;
 
 const sizes = new WeakMap<JsonSchema, number>();
@@ -22,7 +22,7 @@ export function isPiece(schema: JsonSchema): boolean {
   return size >= LEAST_SIZE;
 }
 
-/** Returns the schema with `{}` for every piece below it. Anything behind an alternative belongs to the alternative. */
+/** Returns the schema with `{}` for every piece below it. Pieces within an alternative stay in place. */
 export function withoutPieces(schema: JsonSchema): JsonSchema {
   const { properties, items, additionalProperties } = schema;
   return {

@@ -1,4 +1,4 @@
-/** Claims of a token that callers can usually set themselves. Spec: document 1, Authentication; OpenID Connect Core, 5.1. */
+/** Token claims that callers can usually set themselves. Spec: document 1, Authentication; OpenID Connect Core, 5.1. */
 
 const SELF_SET_CLAIMS: ReadonlySet<string> = new Set([
   "email",
@@ -12,7 +12,7 @@ const SELF_SET_CLAIMS: ReadonlySet<string> = new Set([
   "phone_number",
 ]);
 
-/** `trust`: key that overrides the refusal. Returns `undefined` if the issuer assigns the claim. */
+/** Returns why the claim is refused; `undefined` if the issuer assigns it. `trust` is the key that overrides the refusal. */
 export const selfSetClaim = (claim: string, trust: string): string | undefined =>
   SELF_SET_CLAIMS.has(claim)
     ? `callers can usually set \`${claim}\` themselves; \`${trust}: true\` says that here they cannot`

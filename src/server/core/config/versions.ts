@@ -1,9 +1,10 @@
 /**
- * Decides what to do with a deployment document beside the stored one: the table of spec document 1, States and transitions.
+ * Decides what to do with a deployment document when another one is stored, by the table of spec document 1, States and
+ * transitions.
  *
- * The caller passes digests; equal digests mean equal content. A document with a version is compared by it or, if the stored
- * one has none, by the highest version that was applied before it (design decisions, section 20). A document without a
- * version cannot say whether it is newer, so it waits at a start and is applied when an operator reloads.
+ * The caller passes digests; equal digests mean equal content. A document with a version is compared by it with the version of
+ * the stored one or, if that has none, with the highest version that was applied before it (design decisions, section 20). It is
+ * unknown whether a document without a version is newer, so it waits at a start and is applied when an operator reloads.
  */
 
 export interface Edition {
@@ -13,17 +14,17 @@ export interface Edition {
   readonly digest: string;
 }
 
-/** Version that a document must not be below. `undefined` if the stored source never had a version. */
+/** Returns the minimum version of a document; `undefined` if the stored source never had a version. */
 export const versionBound = ({ version, highest }: Edition): number | undefined => version ?? highest;
 
 export interface ApplyQuestion {
   readonly trigger: "start" | "reload";
-  /** `undefined` while the cluster has stored nothing. */
+  /** Stored edition; `undefined` while the cluster has stored nothing. */
   readonly stored: Edition | undefined;
   readonly document: Edition;
 }
 
-/** `keep`: both are equal. `wait`: a reload would apply it. `refuse`: the document has to be edited. */
+/** Decision. `keep`: both are equal. `wait`: a reload would apply the document. `refuse`: the document must be edited. */
 export interface ApplyDecision {
   readonly kind: "apply" | "keep" | "refuse" | "wait";
   readonly reason: string;

@@ -1,7 +1,7 @@
 /**
- * `access_rules[]`, of the deployment and of a profile. Spec: document 3, `access_rules[]`.
- * Evaluated in order, the first match wins within a list, no match allows; a deny of the deployment's list is final.
- * Conditions are compiled where policies are, so they are only text here.
+ * `access_rules[]`, of the deployment and of a profile. Spec: document 3, `access_rules[]`. Rules are evaluated in order and the
+ * first match in a list wins; without a match the request is allowed. A deny of the deployment's list is final. Conditions are
+ * compiled with the policies, so they are only texts here.
  */
 
 import {

@@ -1,6 +1,6 @@
 /**
- * `credentials[]`: what the gateway presents upstream, by name. Spec: document 3, `credentials[]`.
- * A credential is of exactly one kind; which kind may be used where is checked in `checks/credentials.ts`.
+ * `credentials[]`: credentials that the gateway presents to upstreams, by name. Spec: document 3, `credentials[]`. A credential
+ * has exactly one kind; `checks/credentials.ts` checks which kind may be used where.
  */
 
 import {

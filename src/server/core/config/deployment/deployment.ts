@@ -1,6 +1,6 @@
 /**
- * The deployment document: what the deployment is and what every node must agree on. Spec: document 3.
- * Each section is described in the file of its name.
+ * The deployment document: settings that are the same on every node. Spec: document 3. Each section is described in the file of
+ * its name.
  */
 
 import { example, integer, object, type TypeOf, text, withDefault } from "../schema/schema.ts";
@@ -25,7 +25,7 @@ const version = example(
   12,
 );
 
-/** The edition alone, which each document has for itself. */
+/** Schema of `version` alone, which each document has for itself. */
 export const editionSchema = object("Edition of a document.", { version });
 
 export const deploymentSchema = object(

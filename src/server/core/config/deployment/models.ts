@@ -16,17 +16,17 @@ import {
 } from "../schema/schema.ts";
 import { filled, label } from "./terms.ts";
 
-/** Repository names as hubs allow them: no `--`, no `..`, no ending with a special meaning. */
+/** Matches repository names as hubs allow them: no `--`, no `..`, no `.git` at the end. */
 const REPOSITORY =
   "^(?!.*(?:--|\\.\\.))(?!.*\\.git$)[A-Za-z0-9_][A-Za-z0-9._-]{0,95}/[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9_])?$";
 
-/** Relative, without a step up. */
+/** Matches relative paths without `..`. */
 const INNER_PATH = "^(?!/)(?!.*(?:^|/)\\.{0,2}(?:/|$))[^\\\\\\u0000-\\u001f]+$";
 
-/** `model` is another word for `graph`. */
+/** File roles. `model` is an alias of `graph`. */
 const ROLES = ["graph", "model", "external_data", "tokenizer", "config", "special_tokens_map"] as const;
 
-/** The largest file that a model may have: 16 GiB. */
+/** Maximum size of a model file: 16 GiB. */
 const MAX_FILE_BYTES = 16 * 1024 ** 3;
 
 const hub = object(

@@ -7,13 +7,13 @@ import type { Path } from "../problem.ts";
 
 export interface NamedList {
   readonly path: Path;
-  /** Name of one entry in messages. */
+  /** Noun for one entry in messages. */
   readonly what: string;
-  /** Keys that name the entry; of each group the first that is written. */
+  /** Groups of keys that name the entry; of each group the first present key counts. */
   readonly names: readonly (readonly string[])[];
-  /** Whether several sources may each hold entries; the section around a list that may not belongs to one source. */
+  /** True if several sources may contribute entries; otherwise the section around the list belongs to one source. */
   readonly composes: boolean;
-  /** Whether the order of the entries has a meaning. */
+  /** True if the order of the entries matters. */
   readonly isOrdered: boolean;
 }
 

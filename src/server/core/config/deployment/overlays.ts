@@ -1,7 +1,7 @@
 /**
- * `catalog_overlays[]` and the overlay files of the node: changes to the compiled provider catalog, as facts only
- * (endpoints, model gates, capability claims). Spec: document 3, `catalog_overlays[]`.
- * A `base_url` here may hold a placeholder such as `{region}`, so it is checked by shape and not parsed as a URL.
+ * `catalog_overlays[]` and the overlay files of the node: changes to the compiled provider catalog, consisting only of facts
+ * (endpoints, model gates, capability claims). Spec: document 3, `catalog_overlays[]`. A `base_url` may contain a placeholder
+ * such as `{region}`, so its form is checked and it is not parsed as a URL.
  */
 
 import {

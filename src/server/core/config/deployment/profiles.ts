@@ -1,4 +1,4 @@
-/** `profiles[]`: named policies of callers. Spec: document 3, `profiles[]`. A profile only narrows. */
+/** `profiles[]`: named policies of callers. Spec: document 3, `profiles[]`. A profile can only restrict. */
 
 import { example, list, object, orEmpty, required, text } from "../schema/schema.ts";
 import { accessRules } from "./access-rules.ts";

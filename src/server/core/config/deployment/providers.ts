@@ -1,6 +1,6 @@
 /**
- * `providers[]`: upstream endpoints, and what happens when one fails. Spec: document 3, `providers[]`.
- * A request is repeated or moved only before any byte reached the client; repetitions run out before failover.
+ * `providers[]`: upstream endpoints, and what happens when one fails. Spec: document 3, `providers[]`. A request is retried or
+ * fails over only before any byte reached the client; failover begins when the retries are used up.
  */
 
 import {
@@ -247,5 +247,5 @@ export type ProviderConfig = TypeOf<typeof provider>;
 export type Retry = TypeOf<typeof retry>;
 export type Failover = TypeOf<typeof failover>;
 
-/** Returns the provider's identity: its name, else its preset. `undefined` for one that has neither, which is refused. */
+/** Returns the provider's name, or else its preset. Returns `undefined` for one that has neither, which is refused. */
 export const providerName = (provider: ProviderConfig): string | undefined => provider.name ?? provider.preset;

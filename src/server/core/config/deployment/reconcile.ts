@@ -97,19 +97,22 @@ export type Reconcile = TypeOf<typeof reconcile>;
 
 const DAY_MS = 86_400_000;
 
-/** Eight pages of 31 days, which is what either report takes. Specification document 3, `reconcile.lookback`. */
+/**
+ * Maximum lookback: eight pages of 31 days, the limit of both report APIs. Source: specification document 3,
+ * `reconcile.lookback`.
+ */
 export const LONGEST_LOOKBACK_MS = 248 * DAY_MS;
 
 export interface ReconcilePeriods {
   readonly intervalMs: number;
   readonly lagMs: number;
-  /** Widened to a day more than the lag, and narrowed to 248 days. */
+  /** Lookback: at least one day more than the lag, at most 248 days. */
   readonly lookbackMs: number;
-  /** Widened to a day more than the lookback; undefined: forever. */
+  /** Retention: at least one day more than the lookback; `undefined` means forever. */
   readonly retentionMs: number | undefined;
 }
 
-/** The periods as they are used. */
+/** Returns the periods after correction of values that are out of range. */
 export function reconcilePeriods(written: Reconcile): ReconcilePeriods {
   const [intervalMs, lagMs, lookback, retention] = (["interval", "maturity_lag", "lookback", "retention"] as const).map(
     (key) => parseDuration(written[key]) ?? 0,

@@ -1,6 +1,6 @@
 /**
- * Schemas that several sections of the deployment document share: kinds of names, model patterns, triggers, scores, and what to
- * do on a fault. A description says what a key is for; the form is defined here once.
+ * Schemas that several sections of the deployment document share: kinds of names, model patterns, triggers, scores, and the
+ * reaction to a fault. Descriptions say what a key is for; the form is defined here once.
  */
 
 import {
@@ -18,7 +18,7 @@ import {
 
 const MAX_NAME_LENGTH = 128;
 
-/** Used unchanged in headers, metric labels and paths: visible ASCII without the slash. */
+/** Limits of names that are used unchanged in headers, metric labels and paths: visible ASCII without the slash. */
 export const PATH_NAME = {
   pattern: "^[!-.0-~]+$",
   maxLength: MAX_NAME_LENGTH,
@@ -28,7 +28,7 @@ export const PATH_NAME = {
 export const pathName = (description: string, ...examples: readonly string[]): Schema<string> =>
   text(description, { ...PATH_NAME, ...(examples.length > 0 && { examples }) });
 
-/** A name that people read, in refusals and metrics: anything but control characters. */
+/** Returns a schema of a name for people, in refusals and metrics: anything but control characters. */
 export const label = (description: string, ...examples: readonly string[]): Schema<string> =>
   text(description, {
     minLength: 1,
@@ -37,7 +37,7 @@ export const label = (description: string, ...examples: readonly string[]): Sche
     ...(examples.length > 0 && { examples }),
   });
 
-/** A value that must say something; empty is a mistake. */
+/** Returns a schema of a text that must not be empty. */
 export const filled = (description: string, limits: TextLimits = {}): Schema<string> =>
   text(description, { minLength: 1, ...limits });
 
@@ -45,7 +45,7 @@ export const filled = (description: string, limits: TextLimits = {}): Schema<str
 export const filledAs = (description: string, ...examples: readonly string[]): Schema<string> =>
   filled(description, { examples });
 
-/** An exact model name, or a prefix with one `*` at its end; `*` alone is every model. */
+/** Returns a schema of model patterns: exact names, or prefixes with one `*` at the end; `*` alone matches every model. */
 export const modelPatterns = (description: string): Schema<readonly string[]> =>
   list(
     description,
@@ -90,7 +90,7 @@ export const headers = (description: string): Schema<Readonly<Record<string, str
     "openai-organization": "org-1",
   });
 
-/** Headers that authenticate. */
+/** Returns a schema of headers with credentials. */
 export const secretHeaders = (description: string): Schema<Readonly<Record<string, string>>> =>
   example(
     map(description, secret(text("The value of the header that the key names. Write a credential as a reference."))),

@@ -1,7 +1,7 @@
 /**
  * Checks of the node file beyond its schema: listeners, access to the admin API, keys that depend on another's value. Those of
- * `cluster` are in `node-file-cluster-checks.ts`, of `tls` in `node-file-tls-checks.ts`. Spec: document 2. Sections that this
- * version refuses are checked too, so that a file for a later version gets all its problems reported.
+ * `cluster` are in `node-file-cluster-checks.ts`, those of `tls` in `node-file-tls-checks.ts`. Spec: document 2. Sections that
+ * this version refuses are checked too, so that a file for a later version gets all its problems reported.
  */
 
 import { parseAddress } from "../../../../base/index.ts";
@@ -17,7 +17,7 @@ export const nodeFileChecks = (file: NodeFile, problem: ProblemAt): readonly Pro
     check(file, problem).filter((it) => it !== undefined),
   );
 
-/** Listeners of the process with their keys; empty or `none` means no listener. */
+/** Returns the listeners of the process with their keys; empty or `none` means no listener. */
 const listenersOf = ({
   listen,
   metrics_listen: metrics,
@@ -43,7 +43,7 @@ const checkListeners: Check = (file, problem) => {
   });
 };
 
-/** Issuer, and role, of callers who come without a token. */
+/** Issuer and role of callers without a token. */
 const OWN_NAME = "local";
 const OWN_ROLES: ReadonlySet<string> = new Set([OWN_NAME, "loopback"]);
 
@@ -124,14 +124,14 @@ const checkExtproc: Check = ({ extproc }, problem) => {
 
 const isLoopback = (address: string): boolean => isLoopbackHost(parseAddress(address)?.host ?? "");
 
-/** Private, loopback, link-local and shared networks, and the wildcard address, whose reach is unknown. */
+/** Matches private, loopback, link-local and shared networks, and the wildcard address, whose reachability is unknown. */
 const NEAR_IPV4 =
   /^(?:0\.0\.0\.0$|10\.|127\.|169\.254\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.)/;
 const NEAR_IPV6 = /^(?:[0:]+1?$|f[cd]|fe[89ab])/i;
 
 /**
- * Returns whether an address to listen on can be reached from anywhere; false for names, whose address is unknown. `host`:
- * without brackets; empty means every interface. Source: RFC 6890; RFC 4193; RFC 6598.
+ * Returns true if a listen address can be reached from anywhere; false for names, whose address is unknown. `host` has no
+ * brackets; empty means every interface. Source: RFC 6890; RFC 4193; RFC 6598.
  */
 function isPublicAddress(host: string): boolean {
   if (/^\d+(?:\.\d+){3}$/.test(host)) return !NEAR_IPV4.test(host);

@@ -1,5 +1,6 @@
 /**
- * Checks of `cluster` in the node file: how the node starts, and how others find and identify it. Spec: document 2, `cluster`.
+ * Checks of `cluster` in the node file: how the node starts, and how other nodes find and identify it. Spec: document 2,
+ * `cluster`.
  */
 
 import { parseAddress, parseDuration } from "../../../../base/index.ts";
@@ -7,10 +8,12 @@ import type { Problem, ProblemAt } from "../problem.ts";
 import type { NodeFile } from "./node-file.ts";
 import { type Check, repeated } from "./node-file-rule.ts";
 
-/** Under this a restart, or one election that is slow to end, gets a member that is well removed. */
+/** Minimum of `dead_after`, in milliseconds. With less, a restart or a slow election would get a healthy member removed. */
 const MIN_DEAD_AFTER_MS = 10_000;
 
-/** Equals 128 random bits in hexadecimal. All trust between members is derived from the secret. */
+/**
+ * Minimum length of the secret without a warning: 128 random bits in hexadecimal. All trust between members is derived from it.
+ */
 const GOOD_SECRET_LENGTH = 32;
 
 export const clusterChecks: Check = (file, problem) =>
@@ -18,7 +21,7 @@ export const clusterChecks: Check = (file, problem) =>
     check(file, problem),
   );
 
-/** Whether the node is, or may become, one of several. */
+/** Returns true if the node is, or may become, one of several. */
 const hasOthers = ({ cluster: { peers = [], join } }: NodeFile): boolean => peers.length > 1 || join !== undefined;
 
 const isFilled = (text: string | undefined): boolean => text !== undefined && text !== "";
@@ -104,7 +107,10 @@ const ADVERTISED = [
   ["forward_addr", "forward_advertise"],
 ] as const;
 
-/** Every interface (`:7000`, `0.0.0.0:7000`, `[::]:7000`) is a place to listen at and none to call. */
+/**
+ * Returns true if other nodes can call the address. An address of every interface (`:7000`, `0.0.0.0:7000`, `[::]:7000`) can
+ * only be listened on.
+ */
 function isDialable(address: string): boolean {
   const { host, port } = parseAddress(address) ?? { port: 0 };
   return host !== undefined && host !== "0.0.0.0" && !/^[0:]+$/.test(host) && port !== 0;

@@ -3,10 +3,10 @@
 import type { Path, Problem, ProblemAt } from "../problem.ts";
 import type { NodeFile } from "./node-file.ts";
 
-/** Rule over several keys; `undefined` entries mean that it is satisfied. */
+/** Check over several keys; `undefined` entries mean that it found nothing. */
 export type Check = (file: NodeFile, problem: ProblemAt) => readonly (Problem | undefined)[];
 
-/** Reports every value that repeats an earlier one of the list. `key`: position of the value within the entry. */
+/** Reports every value that repeats an earlier one of the list. `key` is the key of the value within its entry. */
 export function repeated(list: Path, key: string, values: readonly string[], problem: ProblemAt): readonly Problem[] {
   return values.flatMap((value, at) => {
     const first = values.indexOf(value);

@@ -6,7 +6,7 @@ import type { Path, Problem, ProblemAt } from "../problem.ts";
 import { type Check, isLoopbackHost } from "./node-file-rule.ts";
 import type { TlsSettings } from "./node-file-tls.ts";
 
-/** Describes what is wrong with a value. */
+/** Returns what is wrong with a value; `undefined` if it is valid. */
 type Why = (value: string) => string | undefined;
 
 export const checkTls: Check = ({ tls, cluster }, problem) => {
@@ -33,7 +33,7 @@ export const checkTls: Check = ({ tls, cluster }, problem) => {
   ];
 };
 
-/** A host name of letters, digits and hyphens (RFC 5890, LDH labels), as certificates name it. */
+/** Matches a label of a host name: letters, digits and hyphens (RFC 5890, LDH labels), as in certificates. */
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const MAX_NAME_LENGTH = 253;
 const WILDCARD = "*.";
@@ -69,7 +69,7 @@ function whyNoEmail(email: string): string | undefined {
   return /^[^@\s,]+@[^@\s,]+$/.test(email) ? undefined : "is not one email address such as `ops@example.com`";
 }
 
-/** RFC 8555 section 6.1: HTTPS, always. */
+/** Returns why the directory URL is refused: it must use HTTPS (RFC 8555 section 6.1), except on a loopback host. */
 function whyNoDirectory(url: string): string | undefined {
   const { protocol, hostname } = new URL(url);
   return protocol === "https:" || isLoopbackHost(hostname.replace(/^\[|\]$/g, ""))
@@ -96,7 +96,7 @@ const DNS_KEYS = {
   rfc2136: { needed: ["server", "key_name", "key_alg", "key"], allowed: ["server", "key_name", "key_alg", "key"] },
 } as const;
 
-/** RFC 8945 section 6, but for MD5; with or without the dot at the end of a domain name. */
+/** Algorithms of RFC 8945 section 6 except MD5, with or without the dot at the end of a domain name. */
 const TSIG_ALGORITHM = /^hmac-sha(?:1|224|256|384|512)\.?$/i;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 /** Characters allowed in a header. */

@@ -1,4 +1,4 @@
-/** `tls` of the node file: certificate of the front door, by ACME or from files. Spec: document 2, `tls`. */
+/** `tls` of the node file: certificate of the public listener, by ACME or from files. Spec: document 2, `tls`. */
 
 import {
   choice,

@@ -19,7 +19,7 @@ import {
 import { admin, issuers } from "./node-file-access.ts";
 import { tls } from "./node-file-tls.ts";
 
-/** Short enough for a header, a metric label and a file name. */
+/** Returns a schema of a node id, short enough for a header, a metric label and a file name. */
 const nodeId = (description: string) =>
   text(description, { pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", examples: ["n1"] });
 

@@ -4,17 +4,20 @@
  */
 import type { JsonSchema } from "../schema/schema.ts";
 
-/** Whether the text is sent in a header or in a request for a token, so that it is trimmed and checked. */
+/** Returns true if the text is sent in a header or in a token request, so that it is trimmed and checked. */
 export const isSentValue = (schema: JsonSchema): boolean =>
   schema["x-references"] === "header" || (schema["x-secret"] !== undefined && schema["x-secret"] !== "verbatim");
 
-/** Trims only white space. Other invisible characters at the ends are refused, since nobody can say whether they are meant. */
+/** Trims only white space. Other invisible characters at the ends are refused, since it is unknown whether they are intended. */
 export const trimmedValue = (text: string): string => text.trim();
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/u;
-/** Outside Latin-1: no header carries it. */
+/** Matches characters outside Latin-1, which headers cannot carry. */
 const FOREIGN = /[^\u0000-\u00ff]/u;
-/** Characters that are typed or pasted by mistake; what else is in a credential stays unsaid. */
+/**
+ * Matches characters that are often typed or pasted by mistake. Only these are named in messages; other parts of a credential
+ * are not shown.
+ */
 const TYPOGRAPHY = /[\p{Cc}\p{Cf}\p{Z}\p{P}\p{M}]/u;
 
 /** Describes what is wrong with a value, or returns `undefined`. Reveals only which control character or mark it contains. */

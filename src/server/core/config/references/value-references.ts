@@ -16,7 +16,7 @@ import { isSentValue, trimmedValue, valueProblem } from "./credential-values.ts"
 
 export type Lookup =
   | { readonly kind: "value"; readonly value: string }
-  /** `message` says why, without the value. */
+  /** `message` is the reason, without the value. */
   | { readonly kind: "problem"; readonly message: string };
 
 /** Values of references on this node, passed in because the core reads neither environment nor files. */
@@ -24,11 +24,11 @@ export interface References {
   readonly env: (name: string) => string | undefined;
   readonly secret: (name: string) => Lookup;
   readonly file: (name: string) => Lookup;
-  /** Variables that the node file refers to. A document of the admin API may read neither these nor `GATEWAY_…`. */
+  /** Variables that the node file refers to. A document of the admin API may read neither these nor any `GATEWAY_…` variable. */
   readonly ofNodeFile?: ReadonlySet<string>;
 }
 
-/** Names that were asked for, also those that could not be resolved: a watcher waits for them to appear. */
+/** Names of requested references, including unresolved ones: a watcher waits for them to appear. */
 export interface Used {
   readonly environment: readonly string[];
   readonly secrets: readonly string[];
@@ -36,9 +36,9 @@ export interface Used {
 }
 
 export interface ReferenceRules {
-  /** `${file:NAME}` is for the deployment document only. */
+  /** True in the deployment document, the only one that allows `${file:NAME}`. */
   readonly fileAllowed: boolean;
-  /** Set for a document of facts only, which allows no references. */
+  /** True for a document that consists only of facts and allows no references. */
   readonly noneAllowed?: boolean;
   /** Returns whether a variable is withheld from the author of the text at the offset; by default none is. */
   readonly isWithheld?: (variable: string, at: number) => boolean;
@@ -47,20 +47,20 @@ export interface ReferenceRules {
 type Scheme = "env" | "secret" | "file";
 
 export interface Expanded {
-  /** A fresh value, which the caller may change; what was refused is `null`. */
+  /** New value that the caller may change; refused parts are `null`. */
   readonly value: unknown;
-  /** Same as `value`, with references as written. A separate object at every level. */
+  /** Same as `value`, with references as written. It shares no object with `value`. */
   readonly asWritten: unknown;
   /** Strings with references, by `pathKey`. */
   readonly written: ReadonlyMap<string, Written>;
-  /** The references as written by what they resolved to, so that a message can be cleared of the values. */
+  /** References as written, by resolved value, so that values can be removed from a message. */
   readonly resolved: ReadonlyMap<string, string>;
   readonly used: Used;
 }
 
 export interface Written {
   readonly references: readonly string[];
-  /** Whether all of them were. */
+  /** True if all references were resolved. */
   readonly isResolved: boolean;
   /** Text as in the document. */
   readonly text: string;
@@ -74,13 +74,13 @@ export const MAX_EXPANDED_LENGTH = 16 * 1024 * 1024;
 
 const TOKEN = /\$\$\{|\$\{([^{}]*)\}|\$\{/g;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
-/** One file name without separators, so that it cannot leave the directory. */
+/** Matches one file name without separators, which cannot leave the directory. */
 const FILE_NAME = /^(?!\.{1,2}$)[A-Za-z0-9_.-]{1,255}$/;
 
-/** Returns a key for a path. Unlike the displayed path, it tells a key with a dot from two keys. */
+/** Returns a key for a path. Unlike the displayed path, it distinguishes a key with a dot from two keys. */
 export const pathKey = (path: Path): string => path.map(String).join("\u0000");
 
-/** `schema` says which references a text may contain. */
+/** Expands references. `schema` defines which references a text may contain. */
 export function expand(
   tree: Tree,
   schema: JsonSchema,
@@ -190,7 +190,7 @@ export function expand(
   };
 }
 
-/** Position of a text and what is allowed there. */
+/** Position of a text, and the references that are allowed there. */
 interface Here {
   readonly allowed: readonly Scheme[];
   readonly at: number;
@@ -204,7 +204,7 @@ function schemesIn(schema: JsonSchema): readonly Scheme[] {
   return mark === "any" || mark === "header" || schema["x-secret"] !== undefined ? ["env", "secret", "file"] : ["env"];
 }
 
-/** The same object where nothing in it came through a reference. */
+/** Returns the value with references as written; the same object if nothing in it came from a reference. */
 function asWritten(value: unknown, written: ReadonlyMap<string, Written>, path: Path = []): unknown {
   if (written.size === 0) return value;
   if (typeof value === "string") return written.get(pathKey(path))?.text ?? value;

@@ -1,20 +1,23 @@
 /**
- * Replaces resolved values in a message by their references as written. For messages from outside this folder, whose own never
- * contain such a value.
+ * Replaces resolved values in a message by their references as written. Used for messages from outside this folder; its own
+ * never contain such a value.
  */
 
 import { SHOWN_LENGTH } from "../problem.ts";
 import type { Written } from "./value-references.ts";
 
-/** Shorter values are words and numbers such as `on` or `8080`, which would be found in the sentence itself. */
+/**
+ * Minimum length of a replaced value. Shorter ones are words and numbers such as `on` or `8080`, which would be found in the
+ * sentence itself.
+ */
 const SHORTEST_HIDDEN = 6;
 
-/** Quotations in a message: a name or token in backquotes, a text as JSON. */
+/** Matches quotations in a message: a name or token in backquotes, or a text as JSON. */
 const QUOTED = /`([^`]+)`|"((?:[^"\\]|\\.)+)"/g;
 
 /**
- * `resolved`: references as written, by resolved value. `here`: the text that the message is about, if it contains references:
- * a quoted piece of it, such as a word of an expression, may be part of a value.
+ * Replaces the values. `resolved` contains references as written, by resolved value. `here` is the text that the message is
+ * about, if it contains references: a quoted piece of it, such as a word of an expression, may be part of a value.
  */
 export function withoutValues(
   message: string,
@@ -22,7 +25,7 @@ export function withoutValues(
   here: Written | undefined,
 ): string {
   let text = message;
-  // Longer values are replaced first, or parts of them would remain.
+  // Longer values are replaced first; otherwise parts of them would remain.
   for (const [value, reference] of [...resolved].sort(([one], [other]) => other.length - one.length)) {
     if (value.length < SHORTEST_HIDDEN) continue;
     const escaped = JSON.stringify(value).slice(1, -1);

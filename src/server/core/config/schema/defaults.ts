@@ -1,4 +1,4 @@
-/** Puts the defaults of a schema into a valid value, in place; the objects and lists they bring get theirs too. */
+/** Fills the defaults of a schema into a valid value, in place, including the defaults of added objects and lists. */
 
 import type { JsonSchema } from "./schema.ts";
 

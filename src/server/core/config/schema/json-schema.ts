@@ -72,7 +72,7 @@ function described(schema: JsonSchema): JsonSchema {
   return parts.length === 0 ? {} : { description: parts.join(" ") };
 }
 
-/** Examples are stated or derived, so that every key has one. */
+/** Returns the stated or derived examples, so that every key has some. */
 function offered(schema: JsonSchema): JsonSchema {
   const examples = examplesOf(schema);
   return examples.length === 0 ? {} : { examples };
@@ -130,7 +130,7 @@ function keyRules(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** Lists the keys as properties too, because ajv's strict mode demands it for required keys. */
+/** Returns the values of a choice that YAML reads as numbers if they are not quoted, such as `429`. Both forms are accepted. */
 const requiring = (keys: readonly string[]): JsonSchema => ({
   required: keys,
   properties: Object.fromEntries(keys.map((key) => [key, {}])),

@@ -1,7 +1,7 @@
 /**
- * The rules between the keys of one object (`x-exclusive`, `x-one-of`, `x-together`), each breach a sentence.
+ * Rules between the keys of one object (`x-exclusive`, `x-one-of`, `x-together`); each breach is a sentence.
  *
- * A key is present when it is written, whatever its value. Defaults are filled in after these rules were checked.
+ * A key is present if it is written, whatever its value. Defaults are filled in after these rules are checked.
  */
 
 import { enumerated } from "../problem.ts";
@@ -13,7 +13,7 @@ export const RULE_NAMES: readonly RuleName[] = ["x-exclusive", "x-one-of", "x-to
 export interface Breach {
   /** Keys of the group that are present, in the group's order. */
   readonly present: readonly string[];
-  /** Keys of the group that may be the missing one. */
+  /** Keys of the group of which one may be missing. */
   readonly absent: readonly string[];
   readonly message: string;
 }

@@ -1,6 +1,6 @@
 /**
- * Maps the validator's errors to paths of the document, without those that follow from another fault: below a refused value, in
- * the branches of a failed alternative, or a second fault of one scalar.
+ * Maps the validator's errors to paths of the document, without those that follow from another error: below a refused value, in
+ * the branches of a failed alternative, or a second error of one scalar.
  */
 
 import type { Located } from "../explain.ts";
@@ -36,7 +36,7 @@ export function reduce(
 
 const isNotYet = ({ keyword }: ErrorObject): boolean => keyword === "x-not-yet";
 
-/** Faults of an object's or a list's inside, of which one place may have several. */
+/** Rules about the inside of an object or list, of which one place may break several. */
 const RULES: ReadonlySet<string> = new Set([
   "additionalProperties",
   "required",
@@ -48,14 +48,14 @@ const RULES: ReadonlySet<string> = new Set([
 
 const isRule = ({ keyword }: ErrorObject): boolean => RULES.has(keyword);
 
-/** The plainest of several faults of one value is reported. */
+/** Returns the rank of an error; of several errors of one value, only the one with the lowest rank is reported. */
 function rank(error: ErrorObject): number {
   if (isNotYet(error) || isRule(error)) return Infinity;
   const order = ["type", "enum", "const", "minLength", "maxLength", "format", "pattern"].indexOf(error.keyword);
   return order === -1 ? 7 : order;
 }
 
-/** A JSON pointer as a path; whether a step is an index is for the document to say. */
+/** Converts a JSON pointer to a path. The document decides whether a step is an index. */
 function pathOf(pointer: string, tree: Tree): Path {
   const path: (string | number)[] = [];
   for (const part of pointer.split("/").slice(1)) {

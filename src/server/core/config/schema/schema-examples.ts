@@ -1,6 +1,6 @@
 /**
- * Examples of a schema: those that it states, otherwise some that follow from its choices, its type or the examples of its parts.
- * Editors offer them, and the reference shows them.
+ * Examples of a schema: the stated ones, or some derived from its choices, its type or the examples of its parts. Editors offer
+ * them, and the reference shows them.
  */
 
 import { isSchema } from "./defaults.ts";
@@ -12,7 +12,7 @@ const SECRET_EXAMPLES = ["${secret:NAME}", "${VARIABLE}"];
 /** Maximum number of entries in a derived list, so that an example stays short. */
 const MAX_ITEMS = 3;
 
-/** Returns no examples only for a schema that accepts any value. */
+/** Returns the examples of a schema. They are empty only if the schema accepts any value. */
 export function examplesOf(schema: JsonSchema): readonly unknown[] {
   const { examples, format, items, additionalProperties } = schema;
   if (Array.isArray(examples)) return examples;
@@ -43,7 +43,7 @@ const listOf = (items: JsonSchema): readonly unknown[] =>
 
 const mapOf = (values: JsonSchema): JsonSchema => ({ name: examplesOf(values)[0] });
 
-/** Returns an object of the required keys and of one key of each group that needs one; of the first key if there are none. */
+/** Returns an object with the required keys and one key of each group that needs one; with the first key if there are none. */
 function objectOf(schema: JsonSchema): JsonSchema {
   const properties = isSchema(schema["properties"]) ? schema["properties"] : {};
   const groups = (schema["x-one-of"] ?? []) as readonly (readonly string[])[];

@@ -2,11 +2,11 @@
  * Vocabulary of the node file and the deployment document: that of `base/schema.ts`, objects whose keys may be absent unless
  * they are `required`, and marks.
  *
- * A key that is valid but whose function this version lacks is wrapped in `notYet`, which refuses it wherever it is present;
- * building the function means taking the wrapper off.
+ * A valid key whose function this version lacks is wrapped in `notYet`, which refuses it wherever it is present; remove the
+ * wrapper when the function is built.
  *
- * Which references a text may hold is marked: without a mark `${VAR}` alone; `x-references: none` none; `x-references:
- * any`, `x-references: header` and `x-secret` secrets and files as well.
+ * Marks define which references a text may contain: without a mark only `${VAR}`; with `x-references: none` none; with
+ * `x-references: any`, `x-references: header` and `x-secret` also secrets and files.
  */
 
 import {
@@ -38,7 +38,7 @@ export {
 
 export type Format = Exclude<AnyFormat, "date-time">;
 
-/** A Go-style duration such as `250ms`, `1h30m`; kept as text here and parsed where it is compiled. */
+/** Returns a schema of a Go-style duration such as `250ms`, `1h30m`. It stays a text here and is parsed where it is compiled. */
 export const duration = (description: string): Schema<string> => text(description, { format: "duration" });
 
 /** Same as `duration`, for limits that zero would turn off. */
@@ -48,19 +48,22 @@ export const positiveDuration = (description: string): Schema<string> =>
 /** Same as `duration`, for a key whose negative values have a meaning. */
 export const signedDuration = (description: string): Schema<string> => text(description, { format: "signed-duration" });
 
-/** A name that others refer to; it is the same on every node and contains no reference. */
+/** Returns the schema of a name that others refer to; it is the same on every node and contains no reference. */
 export const withoutReferences = (schema: Schema<string>): Schema<string> => ({
   json: { ...schema.json, "x-references": "none" },
 });
 
-/** An address, a header's value, or something that accompanies a credential: it may come from a secret without being one. */
+/**
+ * Returns the schema of a value that may come from a secret without being one: an address, a header's value, or a companion of a
+ * credential.
+ */
 export const mayBeSecret = <T>(schema: Schema<T>): Schema<T> => ({
   json: { ...schema.json, "x-references": "any" },
 });
 
 /**
- * A credential: trimmed at load, and refused with a character that no header carries. No problem contains its value, and one
- * that is written literally in a document that travels gets a warning.
+ * Returns the schema of a credential. It is trimmed on load, and refused if it contains a character that headers cannot carry.
+ * No problem contains its value, and a literal one gets a warning in a document that is passed around.
  */
 export const secret = (schema: Schema<string>): Schema<string> => ({ json: { ...schema.json, "x-secret": true } });
 
@@ -69,20 +72,26 @@ export const headerValue = <T>(schema: Schema<T>): Schema<T> => ({
   json: { ...schema.json, "x-references": "header" },
 });
 
-/** Key material that is taken as it is, white space included: PEM, and what other keys are derived from. */
+/**
+ * Returns the schema of key material that is taken unchanged, including white space: PEM, and secrets from which keys are
+ * derived.
+ */
 export const verbatimSecret = (schema: Schema<string>): Schema<string> => ({
   json: { ...schema.json, "x-secret": "verbatim" },
 });
 
-/** A credential that must be a reference: a literal one is refused. */
+/** Returns the schema of a credential that must be a reference: a literal one is refused. */
 export const referenceOnly = (schema: Schema<string>): Schema<string> => ({
   json: { ...schema.json, "x-secret": "reference" },
 });
 
-/** The empty text means that the key is absent: document 3 gives it that meaning. */
+/** Returns a schema that treats an empty text as an absent key, as document 3 defines. */
 export const orEmpty = <T>(schema: Schema<T>): Schema<T> => ({ json: { ...schema.json, "x-empty": true } });
 
-/** Adds values that editors and the reference show. Texts take theirs as a limit, and objects and lists without any get derived ones. */
+/**
+ * Adds values that editors and the reference show. Texts have theirs among their limits, and objects and lists without any get
+ * derived ones.
+ */
 export const example = <T>(schema: Schema<T>, ...values: readonly unknown[]): Schema<T> => ({
   json: { ...schema.json, examples: values },
 });
@@ -94,14 +103,14 @@ export interface ObjectRules {
   readonly oneOf?: readonly (readonly string[])[];
   /** Groups of keys that are present together or not at all. */
   readonly together?: readonly (readonly string[])[];
-  /** Whole values for editors and the reference. */
+  /** Example objects for editors and the reference. */
   readonly examples?: readonly object[];
 }
 
 /**
- * Returns a schema of an object with exactly these keys, which may be absent unless they are `required`; a member `name` contains
- * no references. Rules are annotations (`x-exclusive`, `x-one-of`, `x-together`), which our validator reads so that a violation
- * becomes a sentence, and plain JSON Schema when printed.
+ * Returns a schema of an object with exactly these keys, which may be absent unless they are `required`; a member `name`
+ * contains no references. Rules are annotations (`x-exclusive`, `x-one-of`, `x-together`), which our validator reads to report a
+ * violation as a sentence, and which are plain JSON Schema when printed.
  */
 export const object = <const K extends Keys>(
   description: string,
@@ -124,13 +133,13 @@ export const object = <const K extends Keys>(
 
 /**
  * Same as `withDefault`, but the default is not written into the document: readers apply it. A written default is part of the
- * document's digest, so a key that got its default later uses this.
+ * document's digest, so a key whose default was added later uses this.
  */
 export const assumed = <T>(schema: Schema<T>, value: T): Schema<T> => ({
   json: { ...schema.json, "x-assumed": value },
 });
 
-/** A key of the contract that this version cannot honor: present, it is refused as `not supported by this version`. */
+/** Marks a key that this version does not support: if present, it is refused as `not supported by this version`. */
 export const notYet = <S extends Schema<unknown>>(schema: S): S => ({
   ...schema,
   json: { ...schema.json, "x-not-yet": true },

@@ -9,7 +9,7 @@ import type { Format } from "./schema.ts";
 
 interface FormatRule {
   readonly check: (text: string) => boolean;
-  /** Completes "expected …". */
+  /** Text that completes "expected …". */
   readonly expected: string;
   readonly pattern: string;
   /** Examples for editors, for keys without their own. */

@@ -1,8 +1,9 @@
 /**
  * Validates a value by one of our schemas with ajv, and returns every error.
  *
- * Compilation generates code (milliseconds for each object), so each piece of a schema is compiled once, on first use. Ajv does
- * not fill in defaults: it would do so before rules between keys are checked, and they would count as written.
+ * Compiling a schema generates code, which takes milliseconds for each object, so each piece of a schema is compiled once, on
+ * first use. Ajv does not fill in defaults: it would do so before the rules between keys are checked, and they would count as
+ * written.
  */
 
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
@@ -16,8 +17,8 @@ import { FORMATS } from "./string-formats.ts";
 export type { ErrorObject };
 
 /**
- * The schemas are ours, and tests hold them against the schema of schemas: at a start that would take as long as compiling
- * them. A document is checked once or twice, so code that runs faster is not worth the time that making it takes.
+ * Ajv options. The schemas are ours, and tests check them against the meta-schema; doing so at every start would take as long as
+ * compiling them. A document is checked once or twice, so optimizing the generated code would cost more than it saves.
  */
 const TRUSTED = { meta: false, validateSchema: false, code: { optimize: false } } as const;
 
@@ -55,7 +56,7 @@ function checkPiece(schema: JsonSchema, value: unknown, at: At, errors: ErrorObj
   checkBelow(schema, value, at, errors);
 }
 
-/** The pieces within a value that has been checked as such. */
+/** Checks the pieces within a value that itself has been checked. */
 function checkBelow(schema: JsonSchema, value: unknown, at: At, errors: ErrorObject[]): void {
   if (typeof value !== "object" || value === null) return;
   const steps = Array.isArray(value) ? value.entries() : Object.entries(value);
@@ -75,10 +76,10 @@ function keywordOf(schema: JsonSchema, step: string | number): string {
     : "additionalProperties";
 }
 
-/** RFC 6901. */
+/** Escapes a step of a JSON pointer (RFC 6901). */
 const escaped = (step: string | number): string => String(step).replaceAll("~", "~0").replaceAll("/", "~1");
 
-/** Reports every error of every value, with its schema; for our own schemas only. */
+/** Creates an ajv instance that reports every error of every value with its schema. Use it only for our own schemas. */
 export function validator(): Ajv2020 {
   const ajv = new Ajv2020({
     strict: true,

@@ -3,7 +3,7 @@
 import { type Alias, type Document, isAlias, isNode, type ParsedNode, visit } from "yaml";
 
 export interface Aliases {
-  /** An alias that names no anchor before it has none. */
+  /** Target of each alias. An alias without an anchor of its name before it is not included. */
   readonly targets: ReadonlyMap<Alias, ParsedNode>;
   /** Nodes that aliases refer to. */
   readonly shared: ReadonlySet<ParsedNode>;

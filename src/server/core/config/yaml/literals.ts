@@ -1,8 +1,8 @@
 /**
- * Credentials that are written out where a reference was expected.
+ * Finds credentials that are written literally where a reference was expected.
  *
- * Source: spec document 3 (credentials are not written literally where the document travels) and decisions, section 3:
- * such a literal is accepted with a warning that names its path, and refused where the key must be a reference.
+ * Source: spec document 3 (credentials are not written literally in documents that are passed around) and decisions, section 3:
+ * such a literal is accepted with a warning that names its path, and refused if the key must be a reference.
  */
 
 import type { Path } from "../problem.ts";
@@ -14,14 +14,14 @@ import type { Tree } from "./located-tree.ts";
 export interface Literal {
   readonly path: Path;
   readonly isRefused: boolean;
-  /** A reference is beside it. */
+  /** True if the text also contains a reference. */
   readonly isPart: boolean;
 }
 
-/** Words that say how a credential is presented, such as `Bearer ` before a token. */
+/** Matches words that introduce a credential, such as `Bearer ` before a token. */
 const SCHEME = /^\s*(?:bearer|basic|token|apikey|api-key|digest|negotiate)\s+/i;
 
-/** Whether more is written than references and a scheme. */
+/** Returns true if the text contains more than references and such a word. */
 const holdsLiteral = (text: string): boolean =>
   text
     .replace(/\$\{[^{}]*\}/g, "")

@@ -1,14 +1,13 @@
 /**
- * Parses YAML text to a tree of located values, and refuses features that a configuration does not need and an attacker would
+ * Parses YAML text to a tree of located values, and refuses features that a configuration does not need and an attacker could
  * use.
  *
  * YAML 1.2, core schema (`yes` and `on` are texts). Anchors and at most 100 aliases are read. Refused: merge keys, tags beyond
  * the core ones, directives, a second document, duplicate keys, keys that are not texts. JSON is YAML. When reading files of
- * other products, any number of aliases and merge keys is allowed. The limit on values counts the values that aliases expand
- * to.
- * Limits: 4 MiB of text, 64 levels, 100,000 values, 500,000 tokens. The nesting limit is enforced while tokens are read, before
- * any recursive code sees them, and duplicate keys are found by hash, since the library compares each key with every other.
- * Messages never contain the library's own text about the document, which may be a credential.
+ * other products, any number of aliases and merge keys is allowed. Values that aliases expand to count toward the limit on
+ * values. Limits: 4 MiB of text, 64 levels, 100,000 values, 500,000 tokens. The nesting limit is enforced while tokens are read,
+ * before any recursive code sees them, and duplicate keys are found by hash, since the library compares each key with every
+ * other. Messages never contain the library's own text about the document, which may be a credential.
  */
 
 import { Composer, type CST, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, type ParsedNode, Parser } from "yaml";
@@ -19,14 +18,14 @@ import { syntaxMessage } from "./yaml-syntax-message.ts";
 export const MAX_DOCUMENT_BYTES = 4 * 1024 * 1024;
 export const MAX_DEPTH = 64;
 export const MAX_VALUES = 100_000;
-/** A document that repeats itself more often is generated, and can be generated without. */
+/** Maximum number of aliases. A document that needs more is generated, and can be generated without aliases. */
 const MAX_ALIASES = 100;
-/** The library takes about ten microseconds a token, so that reading ends within seconds whatever is read. */
+/** Maximum number of tokens. The library takes about ten microseconds per token, so reading any text ends within seconds. */
 const MAX_TOKENS = 500_000;
-/** A level of nesting takes up to three tokens of the reader's stack. */
+/** Maximum depth of the parser's stack, which uses up to three entries per level of nesting. */
 const MAX_STACK = 3 * MAX_DEPTH + 8;
 
-/** Offsets are of UTF-16 units in the text. */
+/** Tree of values. Offsets are in UTF-16 units of the text. */
 export type Tree =
   | { readonly kind: "map"; readonly at: number; readonly entries: ReadonlyMap<string, Entry> }
   | { readonly kind: "list"; readonly at: number; readonly items: readonly Tree[] }
@@ -34,16 +33,16 @@ export type Tree =
       readonly kind: "scalar";
       readonly at: number;
       readonly value: string | number | boolean | null;
-      /** A number as written. */
+      /** Number as written. */
       readonly written?: string;
     }
-  /** An error was reported here already, so nothing more is reported about it. */
+  /** Marks an error that is already reported, so that nothing more is reported here. */
   | { readonly kind: "refused"; readonly at: number };
 
 export interface Entry {
   readonly keyAt: number;
   readonly value: Tree;
-  /** The value has an anchor that an alias refers to. */
+  /** True if the value has an anchor that an alias refers to. */
   readonly isShared?: true;
 }
 
@@ -51,11 +50,11 @@ export interface Source {
   /** Name used in problems, normally the path as the operator wrote it. */
   readonly name: string;
   readonly text: string;
-  /** Whether it was written through the admin API, by somebody who may not read this node's environment variables. */
+  /** True if it was written through the admin API, by a person who may not read this node's environment variables. */
   readonly isFromApi?: boolean;
 }
 
-/** Counted from 1, columns in UTF-16 units. */
+/** Position, counted from 1, with columns in UTF-16 units. */
 export interface Place {
   readonly file: string;
   readonly line: number;
@@ -203,7 +202,7 @@ function toEntries(
   return entries;
 }
 
-/** Keys of the map itself win, then those of the map that is merged first (YAML 1.1, type `merge`). */
+/** Merges maps for `<<`. Keys of the map itself win, then those of the map that is merged first (YAML 1.1, type `merge`). */
 function merge(entries: Map<string, Entry>, tree: Tree, refuse: (at: number, message: string) => void): void {
   for (const from of tree.kind === "list" ? tree.items : [tree]) {
     if (from.kind === "map") {
@@ -212,7 +211,7 @@ function merge(entries: Map<string, Entry>, tree: Tree, refuse: (at: number, mes
   }
 }
 
-/** Keys as written, so that `200: ok` and `true: yes` have the keys "200" and "true". */
+/** Returns the key as written, so that `200: ok` and `true: yes` have the keys "200" and "true". */
 function keyText(key: ParsedNode | null): string | undefined {
   if (!isScalar(key) || key.anchor !== undefined || key.tag !== undefined) return undefined;
   return typeof key.value === "string" ? key.value : key.source || undefined;
@@ -230,7 +229,7 @@ function toScalar(value: unknown, written: string | undefined, at: number, refus
   return refused("not a configuration value");
 }
 
-/** Keeps the first error and independent others; errors after a broken line are mostly its consequence. */
+/** Returns the first error and those that are independent of it; errors after a broken line are mostly consequences. */
 function readable<E extends { readonly code: string }>(errors: readonly E[]): readonly E[] {
   const first = errors.findIndex(({ code }) => !INDEPENDENT.has(code));
   return errors.filter(({ code }, index) => index === first || INDEPENDENT.has(code)).slice(0, 20);
@@ -238,7 +237,7 @@ function readable<E extends { readonly code: string }>(errors: readonly E[]): re
 
 const INDEPENDENT: ReadonlySet<string> = new Set(["TAB_AS_INDENT", "BAD_DQ_ESCAPE"]);
 
-/** The deepest part of `path` that is written; `isExact` when that is all of it. */
+/** Returns the deepest written part of `path`; `isExact` is true if that is all of it. */
 export function find(tree: Tree, path: Path): { readonly entry: Entry; readonly isExact: boolean } {
   let entry: Entry = { keyAt: tree.at, value: tree };
   for (const step of path) {

@@ -1,6 +1,6 @@
 /**
- * A bare number where text is expected is that text, as written: `when: [connect, 429]`, `node_id: 1`. Nobody means anything
- * else, and YAML readers in other languages do the same.
+ * Turns an unquoted number into its text as written where a text is expected: `when: [connect, 429]`, `node_id: 1`. YAML readers
+ * in other languages do the same.
  */
 
 import { isSchema } from "../schema/defaults.ts";

@@ -2,7 +2,7 @@
  * Turns errors of the YAML library into our own sentences.
  *
  * The library's messages may quote the document, and with it a credential. So each code has a fixed sentence, and the library's
- * own is used only for codes known to quote nothing.
+ * own message is used only for codes known to quote nothing.
  */
 
 import type { ErrorCode, YAMLParseError } from "yaml";
@@ -33,7 +33,7 @@ const SENTENCES: Readonly<Record<ErrorCode, string>> = {
   UNEXPECTED_TOKEN: "this is not allowed here",
 };
 
-/** Library messages that quote nothing and say more than our sentence of the code. */
+/** Library messages that quote nothing and say more than our sentence for their code. */
 const PLAIN: readonly (readonly [RegExp, string])[] = [
   [/^Missing closing "quote$/, 'a closing `"` is missing'],
   [/^Missing closing 'quote$/, "a closing `'` is missing"],

@@ -1,4 +1,4 @@
-/** Failover and timeouts, which speak of other providers. Spec: document 3, `providers[]`, `first_byte_timeout`. */
+/** Checks of failover and timeouts, which refer to other providers. Spec: document 3, `providers[]`, `first_byte_timeout`. */
 
 import { type Problem, shown } from "../../problem.ts";
 import { providerName } from "../providers.ts";
@@ -22,7 +22,7 @@ export const checkFailover: Check = ({ providers }, problem) => {
 };
 
 /**
- * `first_byte_timeout` of a provider and the triggers that it can fire go together: its own `retry.when` and
+ * Checks that `first_byte_timeout` and its triggers are used together. The triggers are the provider's own `retry.when` and
  * `failover.when`, and the `failover.when` of every provider that lists it.
  */
 export const checkFirstByteTimeout: Check = ({ providers }, problem) => {

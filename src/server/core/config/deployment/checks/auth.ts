@@ -1,4 +1,7 @@
-/** `auth` and `public_url`: who is let in, and whether anybody can have what is defined for callers. Spec: document 3. */
+/**
+ * Checks of `auth` and `public_url`: who has access, and whether any caller can have what is defined for callers. Spec: document
+ * 3.
+ */
 
 import { type Path, type Problem, type ProblemAt, shown } from "../../problem.ts";
 import { selfSetClaim } from "../../self-set-claims.ts";
@@ -20,7 +23,7 @@ export const checkAuth: Check = ({ auth, profiles }, problem) => {
   ];
 };
 
-/** Bindings are distinguished by issuer and audience, so a duplicate would never be used. */
+/** Reports duplicate bindings. They are distinguished by issuer and audience, so a duplicate would never be used. */
 function repeatedBindings(issuers: readonly Issuer[], problem: ProblemAt): readonly Problem[] {
   const first = new Map<string, number>();
   return issuers.flatMap(({ issuer, audience }, at) => {
@@ -71,7 +74,7 @@ function bindingProblems(
 export const checkHolders: Check = ({ auth, profiles, budgets }, problem) => {
   const spent = new Set((profiles ?? []).flatMap(({ budget }) => budget || []));
   const known = new Set((budgets ?? []).map(({ name }) => name));
-  // A misspelt name is reported at its place.
+  // A misspelled name is reported where it is written.
   const isMisspelt = [...spent].some((name) => !known.has(name));
   const unspent = (budgets ?? []).flatMap(({ name }, at) =>
     isMisspelt || spent.has(name)
@@ -90,7 +93,7 @@ function unheldProfiles(
     const message = "no caller gets a profile or spends from a budget: without `auth` every caller is anonymous";
     return profiles.length === 0 ? [] : [problem(["profiles"], message, "warning")];
   }
-  // Which profiles keys will name is unknown until they are minted.
+  // The profiles that keys will name are unknown until the keys are minted.
   if (auth.virtual_keys) return [];
   const named = new Set(
     auth.issuers.flatMap(({ profile, profiles: selection }) => [

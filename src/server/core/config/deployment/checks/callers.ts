@@ -1,6 +1,6 @@
 /**
- * `budgets[]` and `profiles[]`: the names they refer to, and what a cost needs. Spec: document 3. Lengths of windows,
- * expressions and capabilities are judged where they are compiled.
+ * Checks of `budgets[]` and `profiles[]`: the names they refer to, and what a cost needs. Spec: document 3. Lengths of windows,
+ * expressions and capabilities are checked where they are compiled.
  */
 
 import { type Problem, shown } from "../../problem.ts";
@@ -39,8 +39,8 @@ export const checkProfiles: Check = ({ profiles, budgets, providers, guardrails 
 };
 
 /**
- * A profile may leave a detector out only when no rule reads it. An empty selection is no omission: it exempts the
- * profile from guardrails as a whole.
+ * Reports a detector that a profile leaves out although a rule reads it. An empty selection exempts the profile from guardrails
+ * completely and is allowed.
  */
 export const checkOmittedDetectors: Check = ({ profiles, guardrails }, problem) => {
   const detectors = (guardrails?.detectors ?? []).map(({ name, type }) => name ?? type);

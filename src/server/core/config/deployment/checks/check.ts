@@ -5,19 +5,22 @@ import { type Path, type Problem, type ProblemAt, shown } from "../../problem.ts
 import type { Deployment } from "../deployment.ts";
 
 /**
- * A rule over several keys, which a schema cannot say. The document has passed the schema, so types and patterns hold.
- * References are resolved by then, so a text that is not the name of something may be a credential in the wrong place:
- * a message shows only names that exist in the document, or that nearly do.
+ * Check over several keys, which a schema cannot express. The document has passed the schema, so types and patterns are valid.
+ * References are resolved, so a text that is not a known name may be a credential in the wrong place: a message shows only names
+ * that exist in the document, or that nearly match one.
  */
 export type Check = (document: Deployment, problem: ProblemAt) => readonly Problem[];
 
-/** Enough to choose from; a document may name thousands. */
+/** Maximum number of names that a message lists. */
 const LISTED_NAMES = 10;
 
-/** Bounds the work for a document that is wrong in thousands of places. */
+/** Maximum number of names that are compared, which limits the work for a document with thousands of errors. */
 export const COMPARED_NAMES = 500;
 
-/** `what` completes "no … of this document": `provider`, `entry of credentials`. `owner`: who has the names. */
+/**
+ * Returns the message for an unknown name. `what` completes "no … of this document": `provider`, `entry of credentials`. `owner`
+ * is where the names are defined.
+ */
 export function unknownName(what: string, found: string, known: Iterable<string>, owner = "this document"): string {
   const names = [...new Set(known)];
   const meant = nearest(found, names.slice(0, COMPARED_NAMES));

@@ -1,7 +1,6 @@
 /**
- * The table of cross-checks of the deployment document, in the order of its sections.
- * What needs the catalog (unknown preset, `{region}`, capabilities), the node file (issuers) or the engine of rules
- * (conditions, costs) is checked where those are known.
+ * Table of cross-checks of the deployment document, in the order of its sections. Checks that need the catalog (unknown preset,
+ * `{region}`, capabilities), the node file (issuers) or the rule engine (conditions, costs) are made where those are available.
  */
 
 import type { Problem, ProblemAt } from "../../problem.ts";
@@ -52,7 +51,7 @@ const CHECKS: readonly Check[] = [
   checkReferences,
 ];
 
-/** `document` has passed the schema and its references are resolved. */
+/** Runs all checks. `document` has passed the schema and its references are resolved. */
 export function deploymentChecks(document: Deployment, problem: ProblemAt): readonly Problem[] {
   return CHECKS.flatMap((check) => check(document, problem));
 }

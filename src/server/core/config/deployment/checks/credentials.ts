@@ -26,7 +26,7 @@ function ofSigning(
 
 /** Checks the address that receives the client secret. Source: RFC 6749 section 3.2. */
 function ofTokenUrl(text: string, path: Path, problem: ProblemAt): readonly Problem[] {
-  if (!URL.canParse(text)) return []; // reported by its format
+  if (!URL.canParse(text)) return []; // reported by its format check
   const { protocol, hostname, hash } = new URL(text);
   if (hash !== "" || text.includes("#")) {
     return [problem(path, "a token endpoint can have no fragment (`#`)")];
@@ -49,7 +49,7 @@ function ofExchange(
   if (grant === "on_behalf_of" && scopes.length === 0) {
     found.push(problem(path, "the grant `on_behalf_of` needs one of `scopes`, the target's"));
   }
-  // RFC 8707 section 2.
+  // Source: RFC 8707 section 2.
   if (resource !== undefined && (!URL.canParse(resource) || resource.includes("#"))) {
     found.push(problem([...path, "resource"], "a resource is an absolute URI without a fragment (`#`)"));
   }
@@ -68,7 +68,10 @@ function ofExchange(
 const LINK_LOCAL =
   "this address is link-local, where machines keep the keys of their cloud account: nothing is asked there";
 
-/** Somebody who writes a document, or controls a name in it, must not be able to read the machine's own keys. */
+/**
+ * Refuses link-local addresses. A person who writes a document, or controls a name in it, must not be able to read the machine's
+ * own keys.
+ */
 export const checkLinkLocal: Check = ({ providers, mcp, a2a }, problem) => {
   const places: readonly (readonly [Path, string | undefined])[] = [
     ...providers.map(({ base_url }, at) => [["providers", at, "base_url"], base_url] as const),

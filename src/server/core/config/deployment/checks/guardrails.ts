@@ -22,7 +22,7 @@ export const checkDetectors: Check = ({ guardrails, models, providers }, problem
   });
 };
 
-/** `type` decides which configuration object is read; others would be ignored silently. */
+/** Checks that only the configuration object that belongs to `type` is present; others would be ignored silently. */
 function configurationProblems(detector: Detector, problem: ProblemAt, path: Path): readonly Problem[] {
   const { type } = detector;
   const found: Problem[] = [];
@@ -47,7 +47,7 @@ function roleProblems(detector: Detector, problem: ProblemAt, path: Path): reado
     .map((key) => problem([...path, key], `\`${key}\` is read only with \`role: confirm\``));
 }
 
-/** Answers are inspected as they come, whatever the schedule. */
+/** Warns if a schedule has no effect, since answers are inspected as they arrive whatever the schedule. */
 function scheduleProblems({ schedule, apply_to: kinds }: Detector, problem: ProblemAt, path: Path): readonly Problem[] {
   if (schedule === "sync" || kinds === undefined || kinds.length === 0) return [];
   if (kinds.some((kind) => kind !== "output")) return [];
@@ -109,7 +109,7 @@ function judgeProblems(
   return found;
 }
 
-/** Keys of a validator that one kind alone reads. */
+/** Keys of a validator that only one kind reads. */
 const READ_BY = {
   mod: "iso7064",
   weights: "weighted",

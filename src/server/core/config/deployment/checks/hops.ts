@@ -1,4 +1,4 @@
-/** Pools, MCP servers and agents: what they refer to. Spec: document 3, `pool`, `mcp[]`, `a2a[]`. */
+/** Checks of references in pools, MCP servers and agents. Spec: document 3, `pool`, `mcp[]`, `a2a[]`. */
 
 import type { Problem } from "../../problem.ts";
 import { registryOwners } from "../../registry-names.ts";

@@ -44,7 +44,7 @@ function hubProblems({ hub }: Model, problem: ProblemAt, path: Path): readonly P
   return [problem(at, words)];
 }
 
-/** Roles of which a model has one file at most. */
+/** Roles of which a model has at most one file. */
 const SINGLE: ReadonlySet<File["role"]> = new Set(["graph", "tokenizer", "config", "special_tokens_map"]);
 
 function fileProblems({ files = [] }: Model, problem: ProblemAt, path: Path): readonly Problem[] {
@@ -62,7 +62,7 @@ function fileProblems({ files = [] }: Model, problem: ProblemAt, path: Path): re
   });
 }
 
-/** Checks references to models with listed files; for a hub model the hub decides. */
+/** Checks references to models with listed files. The files of a hub model are not known here. */
 export const checkReferences: Check = ({ models, guardrails }, problem) => {
   const listed = new Map(
     (models?.models ?? []).flatMap(({ name, hub, files = [] }) =>

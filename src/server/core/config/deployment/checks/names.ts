@@ -1,4 +1,4 @@
-/** Every named list of the document: two entries never share a name. */
+/** Checks that no two entries of a named list have the same name. */
 
 import { type Path, type Problem, type ProblemAt, shown } from "../../problem.ts";
 import type { Deployment } from "../deployment.ts";
@@ -7,9 +7,9 @@ import type { Check } from "./check.ts";
 
 interface NamedList {
   readonly path: Path;
-  /** Completes "two … have the name". */
+  /** Noun that completes "two … have the name". */
   readonly what: string;
-  /** `undefined` for an entry without a name, which another check reports. */
+  /** Names of the entries; `undefined` for an entry without a name, which another check reports. */
   readonly names: readonly (string | undefined)[];
 }
 

@@ -1,4 +1,4 @@
-/** Operations on the catalog, inline or from an overlay file. Spec: document 3, `catalog_overlays[]`. */
+/** Checks of operations on the catalog, inline or from an overlay file. Spec: document 3, `catalog_overlays[]`. */
 
 import { enumerated, type Path, type Problem, type ProblemAt, shown } from "../../problem.ts";
 import type { ChannelOperation, ProviderOperation } from "../overlays.ts";
@@ -12,10 +12,10 @@ const ALLOWED_KEYS: Readonly<Record<ProviderOperation["op"], readonly string[] |
   remove: [],
 };
 
-/** RFC 9110 section 5.1: a field name is a token. */
+/** Matches header names, which are tokens. Source: RFC 9110 section 5.1. */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** Set by the gateway itself: the credential, and what frames the message or names its destination. */
+/** Headers that the gateway sets itself: the credential, message framing and destination. */
 const RESERVED_HEADERS = new Set([
   "authorization",
   "x-api-key",
@@ -33,7 +33,7 @@ export const checkCatalogOverlays: Check = ({ catalog_overlays }, problem) =>
     ),
   );
 
-/** Checks of one operation that need no catalog. */
+/** Runs the checks of one operation that need no catalog. */
 export function operationChecks(operation: ProviderOperation, problem: ProblemAt, path: Path = []): readonly Problem[] {
   const channels = operation.channels ?? [];
   return [
@@ -59,7 +59,7 @@ function disallowedKeys(operation: ProviderOperation, problem: ProblemAt, path: 
     .map((key) => problem([...path, key], `\`op: ${operation.op}\` ${may}; \`${key}\` is not one of them`));
 }
 
-/** A full definition says where requests go and in which dialect, for the provider or for each channel. */
+/** Checks that a full definition has a root URL and a dialect, for the provider or for each channel. */
 function definitionProblems(operation: ProviderOperation, problem: ProblemAt, path: Path): readonly Problem[] {
   if (operation.op !== "add" && operation.op !== "replace") return [];
   const channels = operation.channels ?? [];
@@ -78,7 +78,7 @@ function definitionProblems(operation: ProviderOperation, problem: ProblemAt, pa
   return found;
 }
 
-/** Checks the form only, since roots with placeholders such as `{region}` are not URLs yet. */
+/** Checks only the form, since roots with placeholders such as `{region}` are not URLs yet. */
 function rootProblems(root: string | undefined, problem: ProblemAt, path: Path): readonly Problem[] {
   if (root === undefined) return [];
   if (/^https?:\/\/[^/?#]*@/.test(root)) {

@@ -18,7 +18,10 @@ export const checkIdentity: Check = ({ providers }, problem) =>
     return found;
   });
 
-/** Requests are sent to `base_url` + path + the caller's query: a query or fragment of its own would be lost or moved. */
+/**
+ * Refuses a query or fragment in `base_url`: requests go to `base_url` + path + the caller's query, so it would be lost or
+ * moved.
+ */
 export const checkBaseUrl: Check = ({ providers }, problem) =>
   providers.flatMap(({ base_url }, at) =>
     base_url === undefined || !/[?#]/.test(base_url)
@@ -66,7 +69,7 @@ export const checkAliases: Check = ({ providers }, problem) =>
     }),
   );
 
-/** A timeout of zero would fail every attempt or none, which is not what it says. */
+/** Refuses zero timeouts, with which every attempt or none would fail. */
 export const checkWaits: Check = ({ providers }, problem) =>
   providers.flatMap(({ first_byte_timeout, retry }, at) => {
     const found: Problem[] = [];

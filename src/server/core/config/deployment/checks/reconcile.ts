@@ -1,6 +1,6 @@
 /**
- * Checks of `reconcile`: its providers, and how its periods relate. Spec: document 3, `reconcile`. A period out of range is
- * corrected where it is used, and reported here.
+ * Checks of `reconcile`: its providers, and the relations of its periods. Spec: document 3, `reconcile`. A period out of range
+ * is corrected where it is used, and reported here.
  */
 
 import { formatDuration, parseDuration } from "../../../../../base/index.ts";
@@ -11,7 +11,7 @@ import { type Check, unknownName } from "./check.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Source: usage report APIs reference, 1: what one of the two asks for when it is polled without an end. */
+/** Minimum polling interval that one of the two providers requests. Source: usage report APIs reference, 1. */
 const POLITE_INTERVAL_MS = 60_000;
 
 export const checkReconcile: Check = ({ reconcile, providers }, problem) => {

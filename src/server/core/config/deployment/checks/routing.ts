@@ -1,4 +1,4 @@
-/** Checks of routing: the default provider, models that two providers claim, and models that none claims. */
+/** Checks of routing: the default provider, models that two providers claim, and models that no provider claims. */
 
 import { nearest } from "../../../../../base/index.ts";
 import { type Path, type Problem, shown } from "../../problem.ts";
@@ -22,7 +22,7 @@ export const checkDefaultProvider: Check = ({ default_provider, providers }, pro
   ];
 };
 
-/** Reported only if routing works at all; a provider that serves nobody most likely lacks `models`. */
+/** Reports providers that serve no request; most likely they lack `models`. Skipped if routing does not work at all. */
 export const checkReachable: Check = ({ default_provider, providers, guardrails }, problem) => {
   if (providers.length < 2 || providers.every((provider) => claimsOf(provider).length === 0)) return [];
   const reached = new Set([
@@ -43,7 +43,7 @@ export const checkReachable: Check = ({ default_provider, providers, guardrails 
 };
 
 interface Claim {
-  /** A model name, or a prefix that ends in `*`. */
+  /** Model name, or a prefix that ends in `*`. */
   readonly model: string;
   readonly path: Path;
 }
@@ -56,8 +56,8 @@ function claimsOf(provider: ProviderConfig): readonly Claim[] {
 }
 
 /**
- * Providers are asked in order, so a claim never counts when an earlier provider claims as much or more.
- * Claims are looked up by each of their prefixes, so that the work grows with the text and not with its square.
+ * Reports claims that never count because an earlier provider claims as much or more. Claims are looked up by each of their
+ * prefixes, so that the work is linear in the size of the text.
  */
 export const checkShadowedModels: Check = ({ providers }, problem) => {
   const owners = new Map<string, string>();
@@ -71,7 +71,7 @@ export const checkShadowedModels: Check = ({ providers }, problem) => {
       const earlier = coveringClaim(model, owners);
       if (earlier === undefined) continue;
       const owner = owners.get(earlier) ?? "";
-      // The alias maps the model's name for a failover from its owner.
+      // The alias translates the model's name when the owner fails over to this provider.
       if (path[0] === "model_aliases" && isFailoverOf(owner, provider)) continue;
       const what = path[0] === "model_aliases" ? "this alias" : "this model";
       found.push(
@@ -99,7 +99,7 @@ function coveringClaim(model: string, owners: { has(claim: string): boolean }): 
   return undefined;
 }
 
-/** With a default provider, every model is served. */
+/** Reports allowed models that no provider serves. With a default provider, every model is served. */
 export const checkAllowedModels: Check = ({ default_provider, providers, profiles }, problem) => {
   if (default_provider !== undefined || providers.length === 1) return [];
   const claims = new Set(providers.flatMap((provider) => claimsOf(provider).map(({ model }) => model)));
@@ -117,7 +117,7 @@ export const checkAllowedModels: Check = ({ default_provider, providers, profile
   );
 };
 
-/** Whether one of the sorted texts begins so. */
+/** Returns true if one of the sorted texts begins with `beginning`. */
 function hasBeginning(beginning: string, sorted: readonly string[]): boolean {
   let [low, high] = [0, sorted.length];
   while (low < high) {

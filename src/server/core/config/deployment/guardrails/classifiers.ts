@@ -1,6 +1,6 @@
 /**
- * Detector types `nlp`, `classify` and `embed`: models run through ONNX Runtime or on an inference server.
- * Spec: document 3, the sections of those types. Lengths are in tokens of the model's tokenizer.
+ * Detector types `nlp`, `classify` and `embed`: models that run in ONNX Runtime or on an inference server. Spec: document 3, the
+ * sections of those types. Lengths are in tokens of the model's tokenizer.
  */
 
 import {
@@ -42,7 +42,7 @@ const inferenceServer = object(
   { examples: [{ endpoint: "http://triton.models.svc:8000", model: "pii-tokens" }] },
 );
 
-/** How a model and its windows are loaded; all three types share it. */
+/** Keys for loading a model and for its windows, shared by the three types. */
 const LOADING_KEYS = {
   ref: filledAs("The name of an entry of `models.models`. It supplies the paths below.", "names"),
   remote: inferenceServer,

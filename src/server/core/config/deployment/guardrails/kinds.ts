@@ -1,11 +1,11 @@
-/** Segment kinds, entity types and namespaces: the words that detectors and guardrail rules share. */
+/** Segment kinds, entity types and namespaces that detectors and guardrail rules share. */
 
 import { choice, list, type Schema, text } from "../../schema/schema.ts";
 import { filledAs } from "../terms.ts";
 
 const WRITABLE_KINDS = ["system", "user", "assistant", "tool_args", "tool_result", "output"] as const;
 
-/** `header` and `query` can be read and denied on, never rewritten. */
+/** All segment kinds. `header` and `query` can be read and denied, but never rewritten. */
 const SEGMENT_KINDS = [...WRITABLE_KINDS, "header", "query"] as const;
 
 export const segmentKinds = (description: string): Schema<readonly (typeof SEGMENT_KINDS)[number][]> =>
@@ -18,7 +18,7 @@ export const segmentKinds = (description: string): Schema<readonly (typeof SEGME
     },
   );
 
-/** Kinds without `header` and `query`, for rewriting rules and for what a judge is shown beside the text. */
+/** Returns a schema of kinds without `header` and `query`, for rewriting rules and for the context that a judge receives. */
 export const writableKinds = (description: string): Schema<readonly (typeof WRITABLE_KINDS)[number][]> =>
   list(description, choice("One kind of segment that can be rewritten.", WRITABLE_KINDS), {
     uniqueItems: true,

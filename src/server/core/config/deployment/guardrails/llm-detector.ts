@@ -1,4 +1,4 @@
-/** Detector type `llm`: a model that gives a verdict over a whole segment. Spec: document 3, detector `llm`. */
+/** Detector type `llm`: a model that judges a whole segment. Spec: document 3, detector `llm`. */
 
 import { choice, example, integer, list, object, required, withDefault } from "../../schema/schema.ts";
 import { filledAs } from "../terms.ts";
