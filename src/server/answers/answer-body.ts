@@ -1,21 +1,20 @@
 /**
- * Determines how the body of an answer is inspected, from its content type and its first bytes, since a provider may declare
- * any type and clients parse the body regardless.
+ * Determines how the body of an answer is inspected, from its content type and its first bytes. Both are needed, because a
+ * provider may declare any type and clients parse the body regardless.
  */
 import { isUtf8 } from "node:buffer";
 import { type AnswerTexts, type Dialect, type Media, readAnswerTexts } from "../core/dialects/index.ts";
 import { hidesText, UnreadableAnswer } from "./inspected-event.ts";
 
 /**
- * Kind of a body. `events`: read one by one. `text`: read whole. `media`: passed unread. `unreadable`: in a charset that is not
- * read.
+ * Kind of a body. `events`: read one by one. `text`: read whole. `media`: passed unread. `unreadable`: in an unsupported charset.
  */
 export type BodyKind = "events" | "text" | "media" | "unreadable";
 
 /** Maximum number of bytes of a body that are examined to determine its kind. */
 const MAX_HEAD_BYTES = 512;
 
-/** A byte order mark counts as white space here. */
+/** Matches leading white space, which includes a byte order mark here. */
 const SPACE = /^\s*/;
 const FIELD = /^(?::|(?:data|event|id|retry)(?:[:\r\n]|$))/;
 const FIELDS = ["data", "event", "id", "retry"];
@@ -37,7 +36,7 @@ export function typeOf(contentType: string): AnswerType {
   return { name: name.trim(), charset: charset ?? "" };
 }
 
-/** Returns the kind, or `undefined` if more of the body is needed. `isAll` is true if nothing follows. */
+/** Returns the kind, or `undefined` if more of the body is needed. `isAll`: nothing follows. */
 export function kindOf({ name, charset }: AnswerType, head: Buffer, isAll: boolean): BodyKind | undefined {
   const isDeclared = TEXT_TYPES.test(name);
   if (isDeclared && OTHER_ALPHABETS.test(charset)) return "unreadable";
@@ -108,7 +107,7 @@ export function wholeTexts(
   };
 }
 
-/** Decodes a body as most clients do, with a replacement character for invalid bytes. */
+/** Decodes a body as most clients do, with replacement characters for invalid bytes. */
 function decoded(body: Buffer, charset: string): string {
   try {
     return new TextDecoder(charset === "" ? "utf-8" : charset, { ignoreBOM: true }).decode(body);

@@ -1,4 +1,4 @@
-/** Inspects an answer that is a stream of events, from its bytes to those that may be shown. */
+/** Inspects an answer that is a stream of events: takes its bytes and returns those that may be shown. */
 import {
   type Dialect,
   openStreamTexts,
@@ -12,13 +12,13 @@ import { inspectStream } from "./inspected-stream.ts";
 import { inspectMessages, type ReadMessage } from "./message-stream.ts";
 import type { InspectedStream, StreamPorts } from "./stream-ports.ts";
 
-/** Interval, in milliseconds, after which a client that was sent nothing gets a keep-alive. */
+/** Interval of keep-alives to a client that was sent nothing else, in milliseconds. */
 const KEEP_ALIVE_MS = 10_000;
 
 const BLANK_LINE = Buffer.from("\n\n");
 
 export type EventPorts = Pick<StreamPorts, "woke" | "failed"> & {
-  /** Called when the client has been sent nothing for a long time. */
+  /** Called when nothing has been sent to the client for a long time. */
   readonly silent: () => void;
 };
 
@@ -57,7 +57,7 @@ export class AnswerEvents {
     }, KEEP_ALIVE_MS);
   }
 
-  /** Stamp of the chunks, for the event that ends them. */
+  /** Stamp of the chunks so far, which the event that ends them repeats. */
   get stamp(): StreamStamp | undefined {
     return this.#texts?.stamp;
   }
@@ -91,13 +91,13 @@ export class AnswerEvents {
     return last;
   }
 
-  /** Ends the stream. Some providers leave out the blank line behind their last event. */
+  /** Ends the stream. Some providers omit the blank line after their last event. */
   end(): Later<void> {
     const rest = this.#splitter.isEmpty ? undefined : this.push(BLANK_LINE);
     return after(rest, () => this.#stream.end());
   }
 
-  /** Returns what may be shown since the last call. */
+  /** Returns the bytes that may be shown since the last call, or `undefined` if there are none. */
   take(): Buffer | undefined {
     const frames = this.#frames;
     if (frames.length === 0) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Inspects a streamed answer that is held back to its end (`guardrails.stream.policy: buffer`), judged whole, and shown in its
- * original frames. Source: guardrails reference, 5.3; specification document 3, `stream`, `response`.
+ * Inspects a streamed answer that is held back until its end (`guardrails.stream.policy: buffer`), inspected whole, and shown in
+ * its original frames. Source: guardrails reference, 5.3; specification document 3, `stream`, `response`.
  */
 import type { EventTexts, SseEvent } from "../core/dialects/index.ts";
 import type { RewrittenText } from "../core/guardrails/index.ts";
@@ -8,9 +8,9 @@ import { after, type Later } from "../core/guardrails/index.ts";
 import { inspectAside, refuseUnreadable } from "./inspected-event.ts";
 import { type InspectedStream, inTurns, type StreamPorts } from "./stream-ports.ts";
 
-/** Maximum size of the buffered events: a token of four bytes arrives in about a hundred bytes. */
+/** Maximum size of the buffered events, in bytes. A token of four bytes arrives in about a hundred bytes. */
 const MAX_FRAME_BYTES = 32 << 20;
-/** Cost of an event in addition to its bytes. */
+/** Memory that an event takes in addition to its bytes. */
 const EVENT_COST = 512;
 
 export function openBufferedStream(ports: StreamPorts): InspectedStream {
@@ -19,19 +19,19 @@ export function openBufferedStream(ports: StreamPorts): InspectedStream {
 
 interface Held {
   readonly read: EventTexts;
-  /** Offsets in the texts of their channels at which its pieces begin. */
+  /** Offsets at which the event's pieces begin in the texts of their channels. */
   readonly starts: readonly number[];
 }
 
 class Buffered implements InspectedStream {
   readonly #ports: StreamPorts;
   #held: Held[] = [];
-  /** Texts by channel. A channel that ended and began again is another text. */
+  /** Texts by channel. A channel that ended and began again is a separate text. */
   #texts = new Map<string, string>();
   #textBytes = 0;
   #frameBytes = 0;
   readonly #inTurn = inTurns();
-  /** Whether the answer is too long and passes as it comes. */
+  /** Whether the answer is too long to be buffered and passes as it arrives. */
   #passes = false;
   #isClosed = false;
 
@@ -130,7 +130,9 @@ class Buffered implements InspectedStream {
 
 type Edits = NonNullable<RewrittenText>["edits"];
 
-/** Returns a piece, which begins at `start` of its text, with the edits applied. An edit goes to where its span began. */
+/**
+ * Returns a piece with the edits applied. `start`: offset of the piece in its text. An edit is inserted where its span begins.
+ */
 function within(piece: string, start: number, edits: Edits): string {
   let made = "";
   let at = 0;

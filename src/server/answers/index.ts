@@ -1,4 +1,4 @@
-/** Inspection of the bodies of model answers, for every transport: what they are, and what of them may be shown. */
+/** Inspects the bodies of model answers, for every transport: determines their kind and the bytes that may be shown. */
 
 export { type AnswerType, type BodyKind, kindOf, mediaOf, typeOf } from "./answer-body.ts";
 export { AnswerEvents, type Answered } from "./answer-events.ts";

@@ -1,12 +1,12 @@
 /**
- * Handles the parts of an answer's stream that are not texts of events: lines that no client of events shows, and data that is
+ * Handles the parts of an event stream that are not texts of events: lines that clients of events do not show, and data that is
  * not an event.
  */
 import { EVENT_NAME, type EventTexts, MAX_EVENT_BYTES, type SseEvent } from "../core/dialects/index.ts";
 import type { JudgedAnswer } from "../core/guardrails/index.ts";
 import { after, type Later } from "../core/guardrails/index.ts";
 
-/** The content of the answer cannot be determined, so it is refused. The message quotes nothing of it. */
+/** Error for an answer whose content cannot be determined, so that it is refused. The message quotes nothing from the answer. */
 export class UnreadableAnswer extends Error {
   constructor(why: string) {
     super(`guardrails cannot inspect the answer: ${why}`);
@@ -14,12 +14,12 @@ export class UnreadableAnswer extends Error {
   }
 }
 
-/** Comment, which every reader of events skips. */
+/** Heartbeat: a comment, which every reader of events skips. */
 export const SIGN_OF_LIFE = Buffer.from(":\n\n");
 
 /**
- * Returns the event as it is judged and shown, or `undefined` if the answer is refused. Comments, ids and invalid lines are not
- * shown by clients of events, but by a client that prints the bytes: if a rule would rewrite them they are left out.
+ * Returns the event as it is inspected and shown, or `undefined` if the answer is refused. Clients of events do not show
+ * comments, ids and invalid lines, but a client that prints the bytes does. They are left out if a rule would rewrite them.
  */
 export function inspectAside(event: SseEvent, answer: JudgedAnswer): Later<SseEvent | undefined> {
   const { aside = "", bytes, data, event: name } = event;
@@ -45,7 +45,7 @@ function withoutAside({ data }: SseEvent, event: string): SseEvent {
 }
 
 /**
- * Refuses an event with JSON that only lenient readers accept: its text may be hidden behind escapes when it is read as plain
+ * Throws for an event with JSON that only lenient readers accept: its text may be hidden behind escapes when it is read as plain
  * text.
  */
 export function refuseUnreadable({ event, pieces }: EventTexts): void {

@@ -1,14 +1,14 @@
 /**
- * Texts that an agent streams message by message. Clients join them, so each is judged once more together with the text shown
- * at its place before. If a rule rewrites a finding across the seam, the new text is left out, since the client already has the
- * earlier text. Source: a2a reference, 1 (`append`); design decisions, section 11.
+ * Inspects texts that an agent streams message by message. Clients join them, so each text is inspected once more together with
+ * the text shown at its place before. If a rule rewrites a finding across the seam, the new text is left out, because the client
+ * already has the earlier text. Source: a2a reference, 1 (`append`); design decisions, section 11.
  */
 import type { JudgedAnswer, Segment } from "../core/guardrails/index.ts";
 import { after, type Later } from "../core/guardrails/index.ts";
 
-/** Maximum number of UTF-16 units of the previous text, and of the new one, that are inspected together. */
+/** Maximum length of the previous text, and of the new one, that are inspected together, in UTF-16 units. */
 const MAX_JOINED = 512;
-/** Maximum number of remembered texts of a message. */
+/** Maximum number of texts of a message that are remembered. */
 const MAX_TEXTS = 64;
 
 export class JoinedMessages {
@@ -16,8 +16,8 @@ export class JoinedMessages {
   readonly #shown: string[] = [];
 
   /**
-   * Returns the new text of each segment, or `undefined` for one that does not change. Returns `undefined` as a whole if the
-   * answer is refused.
+   * Returns the new text of each segment, or `undefined` for a segment that does not change. Returns `undefined` instead of a
+   * list if the answer is refused.
    */
   judged(
     answer: Pick<JudgedAnswer, "message">,
@@ -25,7 +25,7 @@ export class JoinedMessages {
   ): Later<readonly (string | undefined)[] | undefined> {
     const joined = segments.flatMap((segment, at) => {
       const before = this.#before(at);
-      // A server's answer to a call arrives whole.
+      // Only output is streamed in parts; a server's answer to a call arrives whole.
       if (segment.kind !== "output" || segment.isReadOnly || before === "") return [];
       return [{ at, seam: before.length, segment: { ...segment, text: before + segment.text.slice(0, MAX_JOINED) } }];
     });
@@ -35,7 +35,7 @@ export class JoinedMessages {
       const crossed = new Set(
         joined.flatMap(({ at, seam }, i) => {
           const edits = made[segments.length + i]?.edits ?? [];
-          // A finding within the new text alone was found there already.
+          // A finding within the new text alone was already handled there.
           return edits.some(({ start, end }) => start < seam && end > seam) ? [at] : [];
         }),
       );

@@ -1,4 +1,4 @@
-/** Judges a whole answer. */
+/** Inspects a whole answer. */
 import { isUtf8 } from "node:buffer";
 import type { GuardrailMetrics, JudgedAnswer } from "../core/guardrails/index.ts";
 import { after, type Later } from "../core/guardrails/index.ts";
@@ -13,7 +13,7 @@ export interface MadeAnswer {
   readonly mending: Mending;
 }
 
-/** Returns the judged body, or `undefined` if it is refused. Throws `UnreadableAnswer`. */
+/** Returns the inspected body, or `undefined` if it is refused. Throws `UnreadableAnswer`. */
 export function judgedWhole(
   body: Buffer,
   type: AnswerType,

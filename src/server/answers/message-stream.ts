@@ -1,5 +1,5 @@
 /**
- * Inspects an answer whose events are messages of a protocol, each judged separately: MCP and A2A, as another proxy routes
+ * Inspects an answer whose events are messages of a protocol, each inspected separately: MCP and A2A, as another proxy routes
  * them. Source: mcp reference, 6; a2a reference, 1; design decisions, section 11.
  */
 import { replaceData, type SseEvent } from "../core/dialects/index.ts";
@@ -9,7 +9,7 @@ import { inspectAside, UnreadableAnswer } from "./inspected-event.ts";
 import { JoinedMessages } from "./joined-messages.ts";
 import { type InspectedStream, inTurns, type StreamPorts } from "./stream-ports.ts";
 
-/** Texts of one message, and the message with other texts in their places. */
+/** Texts of one message, and a function that replaces them. */
 export interface MessageTexts {
   readonly texts: readonly Segment[];
   readonly uninspected: readonly string[];
@@ -19,7 +19,7 @@ export interface MessageTexts {
 /** Reads a message. Returns `undefined` if it is not JSON. Throws `UnreadableAnswer`. */
 export type ReadMessage = (message: string) => MessageTexts | undefined;
 
-/** Beginning of a text that may be a message, whatever its type says. */
+/** Matches the beginning of a text that may be a message, whatever its content type. */
 const LIKE_JSON = /^\s*[[{]/;
 
 /** Returns the message as it may be shown, or `undefined` if the answer is refused. Throws `UnreadableAnswer`. */
@@ -31,7 +31,7 @@ export function judgedMessage(
   joined = new JoinedMessages(),
 ): Later<string | undefined> {
   const texts = read(message);
-  // A lenient client might read a message that is not readable here.
+  // A lenient client might read a message that cannot be parsed here.
   if (texts === undefined && LIKE_JSON.test(message)) throw new UnreadableAnswer("a message of it is no JSON");
   const { texts: segments, uninspected, rewrite } = texts ?? plainly(message);
   for (const what of uninspected) metrics.uninspected(what);

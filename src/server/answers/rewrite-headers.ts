@@ -1,7 +1,7 @@
 /** Updates the headers of an answer that describe its body after the body was rewritten. */
 
 export interface Mending {
-  /** Whether frames may be shown differently from how they came. */
+  /** Whether the shown frames may differ from the received ones. */
   readonly isStream?: boolean;
   readonly isRewritten?: boolean;
   readonly isDecoded?: boolean;
@@ -11,7 +11,7 @@ export interface Mending {
   readonly length?: number;
 }
 
-/** Headers that describe one exact sequence of bytes, in lower case. RFC 9110, 8.8; RFC 9530; RFC 3230; RFC 1864. */
+/** Headers that describe one exact sequence of bytes, in lower case (RFC 9110, 8.8; RFC 9530; RFC 3230; RFC 1864). */
 export const HEADERS_OF_THE_BODY: ReadonlySet<string> = new Set([
   "content-digest",
   "repr-digest",
@@ -20,7 +20,7 @@ export const HEADERS_OF_THE_BODY: ReadonlySet<string> = new Set([
   "etag",
 ]);
 
-/** Returns whether the answer to a method, or with a status, has no body. RFC 9110, 6.4.1. */
+/** Returns whether an answer to this method, or with this status, has no body (RFC 9110, 6.4.1). */
 export const isBodiless = (method: string | undefined, status: number): boolean =>
   method === "HEAD" || status === 204 || status === 304;
 

@@ -1,4 +1,4 @@
-/** Interface between the inspection of a streamed answer and its driver. */
+/** Defines the interface between the inspection of a streamed answer and its driver. */
 import type { SseEvent, StreamTexts } from "../core/dialects/index.ts";
 import type { GuardrailMetrics, JudgedAnswer, Later } from "../core/guardrails/index.ts";
 
@@ -8,22 +8,22 @@ export interface StreamPorts {
   readonly metrics: GuardrailMetrics;
   /** Sends a frame to the client. Has no effect once the answer is refused. */
   readonly show: (frame: Buffer) => void;
-  /** Called if something was shown, or the answer was refused, although nothing was pushed. */
+  /** Called if a frame was shown, or the answer was refused, although nothing was pushed. */
   readonly woke: () => void;
   /** Called with an error for which `push` and `end` would reject, if it occurs in work that neither of them began. */
   readonly failed: (error: unknown) => void;
 }
 
 export interface Similar {
-  /** Offset behind the event. */
+  /** Offset of the first byte after the event. */
   readonly end: number;
   readonly done: Later<void>;
 }
 
 export interface InspectedStream {
   /**
-   * Inspects an event. May be called again before it is done. Throws, or rejects, with `UnreadableAnswer`, or with the reason
-   * of the answer's signal.
+   * Inspects an event. May be called again before the previous event is done. Throws, or rejects with, `UnreadableAnswer` or the
+   * reason of the answer's signal.
    */
   readonly push: (event: SseEvent) => Later<void>;
   /**
@@ -31,13 +31,13 @@ export interface InspectedStream {
    * `undefined` if it must be pushed.
    */
   readonly pushSimilar?: (bytes: Buffer, at: number) => Similar | undefined;
-  /** Judges and shows everything that is held back. */
+  /** Inspects and shows everything that is held back. */
   readonly end: () => Later<void>;
-  /** Stops the inspection because no caller waits any more. To be called at the end as well. */
+  /** Stops the inspection because no caller waits any longer. Must also be called at the end. */
   readonly close: () => void;
   /** Estimated memory in bytes. */
   readonly heldBytes: number;
-  /** Whether the answer is held back to its end, so that nothing is shown for a long time. */
+  /** Whether the answer is held back until its end, so that nothing is shown for a long time. */
   readonly isBuffering: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Inspects a streamed answer whose texts are separate channels; each holds back text that may still become part of a finding
- * (`guardrails.stream.policy: window`). Source: guardrails reference, 5.3 and 5.4.
+ * Inspects a streamed answer whose texts are separate channels. Each channel holds back text that may still become part of a
+ * finding (`guardrails.stream.policy: window`). Source: guardrails reference, 5.3 and 5.4.
  */
 import type { SseEvent, StreamTexts } from "../core/dialects/index.ts";
 import {
@@ -15,11 +15,11 @@ import { inspectAside, refuseUnreadable, UnreadableAnswer } from "./inspected-ev
 import { type InspectedStream, inTurns, type Similar, type StreamPorts } from "./stream-ports.ts";
 
 /**
- * Delay, in milliseconds, after which text is scanned that no event caused to be scanned: with the scan, a byte leaves within
- * 20 ms.
+ * Delay after which text is scanned even if no further event triggers a scan, in milliseconds. Together with the scan, a byte is
+ * held back for less than 20 ms.
  */
 const SETTLE_MS = 10;
-/** Maximum number of texts that are open at once: choices, blocks, string values of arguments. */
+/** Maximum number of open texts: choices, blocks, string values of arguments. */
 const MAX_CHANNELS = 512;
 
 export function openWindowedStream(ports: StreamPorts): InspectedStream {
@@ -28,7 +28,7 @@ export function openWindowedStream(ports: StreamPorts): InspectedStream {
 
 interface Open {
   readonly channel: TextChannel;
-  /** Sliding window for detectors without a bounded reach; `undefined` if every detector proves text clean before its end. */
+  /** Sliding window for detectors without bounded matches; `undefined` if every detector proves text clean before its end. */
   readonly slide: Slide | undefined;
 }
 
@@ -81,7 +81,7 @@ class Windowed implements InspectedStream {
       const { texts, answer } = this.#ports;
       return after(this.#closeAll(texts.end(), 0), () =>
         after(this.#closeAll([...this.#open.keys()], 0), () =>
-          // A rule may fire on an answer without findings.
+          // A rule may apply to an answer without findings.
           answer.segments > 0 ? undefined : after(answer.whole([]), () => undefined),
         ),
       );
@@ -160,13 +160,13 @@ class Windowed implements InspectedStream {
     return open;
   }
 
-  /** Handles a reading that no caller waits for: it may refuse the answer, or end with its signal. */
+  /** Handles an inspection that no caller waits for. It may refuse the answer, or end with its signal. */
   #watched<Found>(found: Later<Found | undefined>): Later<Found | undefined> {
     if (!(found instanceof Promise)) return found;
     const { failed, woke, answer } = this.#ports;
     return found.then(
       (all) => {
-        // The reading is judged immediately afterwards.
+        // The verdict of the inspection follows immediately afterwards.
         setImmediate(() => {
           if (answer.isRefused && !this.#isClosed) woke();
         });
@@ -180,7 +180,7 @@ class Windowed implements InspectedStream {
   }
 
   #finish(name: string, { channel, slide }: Open): Later<string> {
-    // Detectors that prove nothing before the end of a text judge it here.
+    // Detectors that prove nothing before the end of a text inspect it here.
     return after(slide?.end(), () =>
       after(channel.end(), (rest) => {
         this.#open.delete(name);

@@ -1,4 +1,6 @@
-/** Content codings that this process can decode and encode (RFC 9110, section 8.4.1; RFC 1950 to 1952, 7932, 8878). */
+/**
+ * Defines the content codings that this process can decode and encode (RFC 9110, section 8.4.1; RFC 1950 to 1952, 7932, 8878).
+ */
 import type { Duplex } from "node:stream";
 import zlib from "node:zlib";
 import { zstdDecoder, zstdEncoder } from "./zstd.ts";
@@ -8,7 +10,10 @@ export interface Coding {
   readonly encoder: () => Duplex;
 }
 
-/** Quality at which Brotli is as fast as the others; the highest would take a hundred times as long. */
+/**
+ * Brotli parameters with a quality at which it is as fast as the other codings. The highest quality would take a hundred times as
+ * long.
+ */
 const BROTLI = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
 
 const GZIP: Coding = {
@@ -19,7 +24,7 @@ const DEFLATE: Coding = {
   decoder: (chunkSize) => zlib.createInflate({ chunkSize }),
   encoder: () => zlib.createDeflate(),
 };
-/** Raw deflate without the header of RFC 1950, which some clients call `deflate` and servers accept. */
+/** Raw deflate without the header of RFC 1950. Some clients call it `deflate`, and servers accept it. */
 const RAW_DEFLATE: Coding = {
   decoder: (chunkSize) => zlib.createInflateRaw({ chunkSize }),
   encoder: () => zlib.createDeflateRaw(),
@@ -39,11 +44,11 @@ const CODINGS: ReadonlyMap<string, Coding> = new Map([
   ["zstd", zstd()],
 ]);
 
-/** Names of the codings that requests may have, for messages. */
+/** Names of the supported codings of requests, for messages. */
 export const CODING_NAMES: readonly string[] = ["gzip", "deflate", "br", "zstd"];
 
 /**
- * Returns the coding of a name, or `undefined` if it is unknown. `body` is the encoded body, whose header is needed for
+ * Returns the coding with this name, or `undefined` if it is unknown. `body`: the encoded body, whose header is needed for
  * deflate.
  */
 export function codingOf(name: string, body: Buffer): Coding | undefined {
@@ -55,7 +60,7 @@ export function codingOf(name: string, body: Buffer): Coding | undefined {
 const hasZlibHeader = (body: Buffer): boolean =>
   body.length >= 2 && ((body[0] ?? 0) & 0x0f) === 8 && body.readUInt16BE(0) % 31 === 0;
 
-/** Returns Node's own Zstandard coding, available from version 22.15, or the decoder and encoder of this folder. */
+/** Returns Node's own Zstandard coding, available from version 22.15, otherwise the one of this folder. */
 function zstd(): Coding {
   const { createZstdDecompress, createZstdCompress } = zlib as Partial<ZstdStreams>;
   if (createZstdDecompress === undefined || createZstdCompress === undefined) {

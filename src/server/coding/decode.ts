@@ -1,10 +1,10 @@
-/** Decodes a body so that it can be read; the original is what is forwarded. */
+/** Decodes a body so that it can be read. The original body is forwarded. */
 import { GatewayError } from "../../base/index.ts";
 import { Gathering, type Holding } from "../memory/index.ts";
 import { CODING_NAMES, codingOf } from "./codings.ts";
 
 const CHUNK_BYTES = 64 << 10;
-/** Memory of a decoder in addition to its output: its window, its tables, the current chunk. */
+/** Memory of a decoder in addition to its output, in bytes: its window, its tables and the current chunk. */
 const DECODER_BYTES = 128 << 10;
 
 /**
@@ -12,13 +12,12 @@ const DECODER_BYTES = 128 << 10;
  * allow a thousand times and more.
  */
 const MAX_RATIO = 100;
-/** Size that any body may decode to, however small it is. */
+/** Size that any body may decode to, whatever its encoded size, in bytes. */
 const FREE_BYTES = 1 << 20;
 
 /**
- * Decodes a body. The output is counted as it is produced, and decoding stops when it exceeds `maxBytes`, the maximum ratio to
- * its size, or the available memory: throws `body_too_large`, `invalid_request` or `overloaded`. The caller must release the
- * memory that `holding` counts.
+ * Decodes a body. Decoding stops when the output exceeds `maxBytes`, the maximum ratio, or the available memory: throws
+ * `body_too_large`, `invalid_request` or `overloaded`. The caller must release the memory that `holding` counts.
  */
 export async function decode(body: Buffer, encoding: string, maxBytes: number, holding: Holding): Promise<Buffer> {
   const coding = codingOf(encoding.toLowerCase(), body);

@@ -1,4 +1,4 @@
-/** Content encodings of bodies, with limits: of the data plane, and of what another proxy routes. */
+/** Decodes and encodes content encodings of bodies within limits, for the data plane and the inspector. */
 
 export { codingOf } from "./codings.ts";
 export { decode } from "./decode.ts";

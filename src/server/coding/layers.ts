@@ -1,10 +1,10 @@
-/** Decodes a body with several content encodings, and encodes a changed one in the same way. */
+/** Decodes a body with several content encodings, and encodes a changed body in the same way. */
 import { GatewayError } from "../../base/index.ts";
 import type { Holding } from "../memory/index.ts";
 import { type Coding, codingOf } from "./codings.ts";
 import { decode } from "./decode.ts";
 
-/** Maximum number of codings of one body. Two are never needed in practice; each is decoded within the bounds of one. */
+/** Maximum number of codings of one body. More than one hardly occurs; each is decoded within the limits of a single one. */
 const MAX_LAYERS = 3;
 
 /**
@@ -20,11 +20,11 @@ export function layersIn(header: string): readonly string[] {
 
 export interface Peeled {
   readonly plain: Buffer;
-  /** Encodes a body in the same way, so that no header has to change. */
+  /** Encodes a body with the same codings, so that no header has to change. */
   readonly encode: (plain: Buffer) => Promise<Buffer>;
 }
 
-/** Removes all layers. Throws as `decode` does. */
+/** Decodes all layers. Throws as `decode` does. */
 export async function peel(
   body: Buffer,
   layers: readonly string[],

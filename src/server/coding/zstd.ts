@@ -1,23 +1,24 @@
 /**
- * Decodes Zstandard for a Node version without it (before 22.15). Source: RFC 8878. The frames are walked before anything is
- * decoded: a block decodes to at most 128 KiB, so that the reader can stop after any block of a body that decodes to too much.
+ * Decodes Zstandard for a Node version without it (before 22.15). Source: RFC 8878. The frames are parsed before anything is
+ * decoded: a block decodes to at most 128 KiB, so the reader can stop after any block of a body that decodes to too much.
  */
 import { Duplex } from "node:stream";
 import { Decompress } from "fzstd";
 
 const MAGIC = 0xfd2fb528;
-/** Magic number of a skippable frame; the user sets its last four bits. */
+/** Magic number of a skippable frame. Its last four bits may have any value. */
 const SKIPPABLE = 0x184d2a50;
 const MAX_BLOCK_BYTES = 128 << 10;
 /**
- * Maximum window of a frame, which is kept to copy from: the maximum size of a body. Encoders ask for at most 8 MiB by default.
+ * Maximum window of a frame, in bytes: the maximum size of a body. The decoder keeps it to copy from. Encoders request at most 8
+ * MiB by default.
  */
 const MAX_WINDOW_BYTES = 32 << 20;
 
 const RLE = 1;
 const RESERVED = 3;
 
-/** Returns a decoder; reading it fails with the problem of the data. */
+/** Returns a decoder. Reading from it fails if the data is invalid. */
 export const zstdDecoder = (): Duplex => Duplex.from(decodedBlocks);
 
 async function* decodedBlocks(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -28,7 +29,7 @@ async function* decodedBlocks(source: AsyncIterable<Buffer>): AsyncGenerator<Buf
     const { pieces, end } = frameAt(body, at);
     const out: Buffer[] = [];
     const decoder = new Decompress((data) => {
-      // The decoder reuses this memory.
+      // The decoder reuses this memory, so the data is copied.
       if (data.length > 0) out.push(Buffer.from(data));
     });
     for (const [index, [from, to]] of pieces.entries()) {
@@ -40,7 +41,7 @@ async function* decodedBlocks(source: AsyncIterable<Buffer>): AsyncGenerator<Buf
 }
 
 interface Frame {
-  /** Offsets of its header and of each of its blocks; empty if the frame is skipped. */
+  /** Offsets of the frame's header and of each of its blocks; empty if the frame is skipped. */
   readonly pieces: readonly (readonly [from: number, to: number])[];
   readonly end: number;
 }
@@ -96,7 +97,7 @@ function windowSize(descriptor: number): number {
   return base + (base / 8) * (descriptor & 7);
 }
 
-/** Returns an encoder that does not compress. It serves bodies that were changed on their way. */
+/** Returns an encoder that does not compress. It is used for bodies that were changed on their way. */
 export const zstdEncoder = (): Duplex => Duplex.from(storedFrame);
 
 async function* storedFrame(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

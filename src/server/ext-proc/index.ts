@@ -1,4 +1,4 @@
-/** The wire definitions of ext_proc, for the picker client and the inspector. */
+/** Defines the wire types of ext_proc, for the picker client and the inspector. */
 
 export { type ExtProc, type Grpc, loadExtProc } from "./load-ext-proc.ts";
 export type {

@@ -1,6 +1,6 @@
 /**
- * The external processing service as gRPC knows it: proto/ read once, when something of the configuration needs it. gRPC is
- * loaded by then and not before. Source: ext_proc v3; field numbers are those of proto/external_processor.proto.
+ * Loads the external processing service for gRPC from proto/ once, when some part of the configuration needs it. gRPC itself is
+ * not loaded before. Source: ext_proc v3; field numbers are those of proto/external_processor.proto.
  */
 import { fileURLToPath } from "node:url";
 import type { ProtoGrpcType } from "./messages.generated.ts";
@@ -12,7 +12,7 @@ export interface ExtProc {
   readonly ExternalProcessor: ProtoGrpcType["envoy"]["service"]["ext_proc"]["v3"]["ExternalProcessor"];
 }
 
-/** From the build's chunks proto/ is a folder up, from here three. */
+/** Path of the definition. The build's chunks are one folder below proto/'s parent, this source file three. */
 const path = fileURLToPath(
   new URL(
     import.meta.url.endsWith(".ts") ? "../../../proto/external_processor.proto" : "../proto/external_processor.proto",

@@ -1,4 +1,4 @@
-/** `google.protobuf.Struct` between the form that proto-loader gives it and plain values. */
+/** Reads values of a `google.protobuf.Struct` in the form that proto-loader gives it. */
 import type { Struct, Struct__Output, Value } from "./messages.generated.ts";
 
 export type Plain = string | readonly string[];
@@ -12,7 +12,7 @@ const wireValue = (value: Plain): Value =>
     ? { stringValue: value }
     : { listValue: { values: value.map((item) => ({ stringValue: item })) } };
 
-/** A text two levels down; undefined where there is none. */
+/** Returns the text two levels down, or `undefined` if there is none. */
 export function textIn(struct: Struct__Output | undefined, outer: string, inner: string): string | undefined {
   return struct?.fields?.[outer]?.structValue?.fields?.[inner]?.stringValue;
 }

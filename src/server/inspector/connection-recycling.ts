@@ -1,27 +1,30 @@
 /**
- * Replaces connections of peers before Node refuses further streams. An Envoy resets each stream once it is done with it, and
- * after 1,000 resets (plus 33 a second) Node takes no further stream on that connection, so a request under way would fail.
- * After some hundred streams a GOAWAY is sent: the peer opens another connection for new requests, and open ones finish.
- * Source: RFC 9113, section 6.8; nghttp2, `stream_reset_rate_limit`.
+ * Replaces connections of peers before Node refuses further streams. An Envoy resets each stream once it has finished with it,
+ * and after 1,000 resets (plus 33 a second) Node accepts no further stream on that connection, so that a pending request would
+ * fail. Therefore a GOAWAY is sent after some hundred streams: the peer opens another connection for new requests, and open ones
+ * finish. Source: RFC 9113, section 6.8; nghttp2, `stream_reset_rate_limit`.
  */
 import { constants, type Http2Session } from "node:http2";
 
 /**
- * Streams on a connection before it is replaced. Far below 1,000, to leave room for streams that begin before the peer has read
- * the GOAWAY.
+ * Number of streams after which a connection is replaced. It is far below 1,000, to leave room for streams that begin before the
+ * peer has read the GOAWAY.
  */
 const MOST_STREAMS = 400;
 
-/** Time for the peer to read the GOAWAY before the connection closes, and maximum streams of a peer that ignores it. */
+/**
+ * Time that the peer has to read the GOAWAY before the connection closes, in milliseconds. The next constant is the maximum
+ * number of streams of a peer that ignores it.
+ */
 const GRACE_MS = 5_000;
 const MOST_STREAMS_AFTER_ALL = 1_000;
 
-/** Highest stream id: all streams that still come are accepted. */
+/** Highest stream id, which the GOAWAY contains so that all streams on their way are still accepted. */
 const ANY_STREAM = 2 ** 31 - 1;
 
 type Session = Pick<Http2Session, "goaway" | "close" | "once">;
 
-/** Returns a function to call for each stream that begins. */
+/** Returns a function that must be called for each stream that begins. */
 export function createConnectionRecycling(): (session: Session) => void {
   const begun = new WeakMap<Session, number>();
   return (session) => {

@@ -1,9 +1,9 @@
 /**
- * Settings that the filter of a peer needs to work with this inspector. Logged when a peer is set otherwise, and printed by
- * `gateway dev -inspector`. Source: ext-proc reference, A.2 to A.5.
+ * Determines the settings that the filter of a peer needs to work with this inspector. They are logged when a peer is set
+ * differently, and printed by `gateway dev -inspector`. Source: ext-proc reference, A.2 to A.5.
  */
 
-/** Body modes of `extproc` in the node file. */
+/** Body modes, as in `extproc` of the node file. */
 export interface BodyModes {
   readonly request_body_mode: "streamed" | "duplex";
   readonly inspect_responses: "" | "streamed" | "duplex";

@@ -1,4 +1,4 @@
-/** One gRPC call of a peer and the ways to end it. Source: ext-proc reference, C.2. */
+/** Represents one gRPC call of a peer and the ways to end it. Source: ext-proc reference, C.2. */
 import { constants, type ServerHttp2Stream } from "node:http2";
 import type { ServerDuplexStream } from "@grpc/grpc-js";
 import type { ProcessingRequest__Output, ProcessingResponse } from "../ext-proc/index.ts";
@@ -17,7 +17,7 @@ export interface GrpcCall {
   readonly reset: () => void;
 }
 
-/** Each callback is called once, in this order. */
+/** Callbacks for the end of a call. Each is called once, in this order. */
 export interface CallEnds {
   /** Called when nothing more can be sent, however the call ended. */
   readonly over: () => void;

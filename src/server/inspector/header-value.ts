@@ -1,7 +1,7 @@
 import type { ProxiedArrival } from "../core/agents/index.ts";
 import type { HeaderList } from "./exchange/index.ts";
 
-/** Returns the value of the first header of that lower-case name, or the empty string. */
+/** Returns the value of the first header of that lower-case name, or an empty string. */
 export function headerValue(headers: HeaderList, name: string): string {
   for (let at = 0; at + 1 < headers.length; at += 2) if (headers[at] === name) return headers[at + 1] ?? "";
   return "";
@@ -14,12 +14,12 @@ export function headerValues(headers: HeaderList, name: string): string {
   return values.join(",");
 }
 
-/** Returns the path from its last `/v1/` on, since a proxy may add segments in front of it. `path`: without the query. */
+/** Returns the path from its last `/v1/` on, because a proxy may add segments before it. `path`: path without the query. */
 export const dialectPath = (path: string): string => path.slice(Math.max(0, path.lastIndexOf("/v1/")));
 
 export const pathOf = (headers: HeaderList): string => headerValue(headers, ":path").split("?", 1)[0] ?? "";
 
-/** Returns the client's method, path and headers; repeated headers are joined with a comma. */
+/** Returns the client's method, path and headers. Repeated headers are joined with a comma. */
 export function arrivalOf(headers: HeaderList): ProxiedArrival {
   const named = new Map<string, string>();
   for (let at = 0; at + 1 < headers.length; at += 2) {

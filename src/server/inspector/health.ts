@@ -1,4 +1,4 @@
-/** gRPC health service (grpc.health.v1): reports to checks and watchers when the server takes no more streams. */
+/** Serves gRPC health (grpc.health.v1): reports to checks and watchers when the server accepts no more streams. */
 import type { ServerUnaryCall, ServerWritableStream, sendUnaryData, UntypedServiceImplementation } from "@grpc/grpc-js";
 import type { Grpc } from "../ext-proc/index.ts";
 
@@ -13,10 +13,10 @@ const SERVING = 1;
 const NOT_SERVING = 2;
 const SERVICE_UNKNOWN = 3;
 
-/** The empty name means the whole server. */
+/** Names of the services that can be checked. The empty name means the whole server. */
 const SERVICES: ReadonlySet<string> = new Set(["", "envoy.service.ext_proc.v3.ExternalProcessor"]);
 
-/** Maximum number of watchers. The peers and probes of one node are a handful. */
+/** Maximum number of watchers. One node has only a few peers and probes. */
 const MAX_WATCHERS = 256;
 
 const MESSAGES = {

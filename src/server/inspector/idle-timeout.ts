@@ -1,4 +1,4 @@
-/** Idle timeout with one timer. Activity only sets a flag, so it costs nothing per message. */
+/** Idle timeout with one timer. Activity only sets a flag, so no timer is reset per message. */
 export interface IdleTimeout {
   /** Reports activity of the peer. */
   readonly activity: () => void;

@@ -1,5 +1,5 @@
 /**
- * Guardrails for traffic that another proxy routes: an ext_proc server. It cannot import anything that routes.
+ * Applies guardrails to traffic that another proxy routes: an ext_proc server. It cannot import anything that routes.
  *
  * - `answer/`: status, headers and body of a response that is changed
  * - `exchange/`: ext_proc as a pure state machine

@@ -41,7 +41,7 @@ export interface InspectingWith {
   readonly sinks: GuardrailSinks;
   /** Whether responses are inspected too. */
   readonly hasResponses: boolean;
-  /** `undefined` if tracing is off. */
+  /** Starts a trace of an exchange; `undefined` if tracing is off. */
   readonly trace?: TraceExchange | undefined;
 }
 
@@ -51,7 +51,7 @@ const ALLOW: Verdict = { kind: "allow" };
 const MAX_SHOWN = 128;
 const shown = (text: string): string => escapeControls(cutText(text, MAX_SHOWN));
 
-/** A proxy reports no caller. */
+/** Caller in records: none, because a proxy reports no caller. */
 const NOBODY = { profile: undefined, caller: undefined, segments: [] } as const;
 
 /** State shared by a request and its response. `once` and `shape` are set when the request was read. */
@@ -60,7 +60,7 @@ export interface RequestState {
   readonly rewriting: Rewriting;
   once: Once | undefined;
   shape: ProxiedShape | undefined;
-  /** `undefined` if tracing is off or the span has not begun. */
+  /** Span of the exchange; `undefined` if tracing is off or the span has not begun. */
   span: ExchangeSpan | undefined;
   /** Error that refused the request. */
   refusal: GatewayError | undefined;
@@ -77,7 +77,7 @@ export const createRequestState = ({ guardrails }: Pick<InspectingWith, "guardra
   refusal: undefined,
 });
 
-/** Returns the verdict, or rejects with the error that refuses the request. */
+/** Returns the verdict. Rejects with the error that refuses the request. */
 export async function inspectRequest(
   request: WholeRequest,
   signal: AbortSignal,
@@ -136,7 +136,7 @@ export const accountOf = ({ hold }: Pick<Room, "hold">): Account => ({
   release: (bytes) => void hold(-bytes),
 });
 
-/** Decompresses the body. The headers were sent on already, so a rewritten body is compressed again in the same way. */
+/** Decompresses the body. A rewritten body is compressed again in the same way, because the headers were already sent on. */
 async function decompressed(
   headers: HeaderList,
   body: Buffer,
@@ -166,7 +166,7 @@ async function inspectMessages(texts: ProxiedTexts, headers: HeaderList, judging
   const told = openInspectionSpan(judging.asked);
   try {
     for (const [at, message] of texts.messages.entries()) {
-      // Segments of the body come first, so that changes keep their index. Headers and query are inspected once, with the first
+      // Segments of the body come first, so that changes keep their indexes. Headers and query are inspected once, with the first
       // message.
       const segments = at === 0 && beside.length > 0 ? [...message.segments, ...beside] : message.segments;
       const made =
@@ -180,7 +180,7 @@ async function inspectMessages(texts: ProxiedTexts, headers: HeaderList, judging
   return { kind: "rewrite", ...texts.rewrite(changes) };
 }
 
-/** The single span that covers all messages of a request. */
+/** Span that covers all messages of a request. */
 interface InspectionSpan {
   readonly add: (facts: EndedInspection) => void;
   readonly end: () => void;
@@ -220,7 +220,7 @@ export const variablesOf = ({ model, route, method, name }: Once): GuardrailVari
   name,
 });
 
-/** Builds the audit facts. `headers`: those of the request. */
+/** Builds the audit facts. `headers`: headers of the request. */
 export const factsOf = (direction: Direction, { model, route, method, name }: Once, headers: HeaderList): Facts => ({
   direction,
   hop: "inspect",
@@ -231,7 +231,7 @@ export const factsOf = (direction: Direction, { model, route, method, name }: On
   to: shown(headerValue(headers, ":authority")),
 });
 
-/** Name that lists of refusals show. */
+/** Cause that lists of refusals show. */
 const BY = { kind: "guardrail", name: "sessions and batches are not inspected" } as const;
 
 const unread = (route: Route): GatewayError =>
@@ -257,8 +257,8 @@ function refuseUninspected(headers: HeaderList): void {
 }
 
 /**
- * Refuses A2A push notifications in the protocol's own words: an agent that posts its results elsewhere bypasses the inspection
- * of its answers.
+ * Returns the refusal of A2A push notifications in the protocol's own format. An agent that posts its results elsewhere bypasses
+ * the inspection of its answers.
  */
 function pushRefusal(shape: ProxiedShape | undefined): ShapedError {
   const { code, message } = a2aFault("push", "null");

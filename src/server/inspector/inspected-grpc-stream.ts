@@ -55,7 +55,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
       over?.();
       leaving.abort(LEFT);
       if (unacknowledged?.isWaiting() !== true) place?.leave();
-      // The peer must have read the last messages, including the status, by then.
+      // By then the peer must have read the last messages, including the status.
       idleTimeout = startIdleTimeout(maxQuietMs, () => grpcCall.reset());
     },
     gone() {
@@ -119,7 +119,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
     finishIfDone();
   }
 
-  /** Reading was paused only for a duplex filter. A streaming filter expects an answer to each chunk at once. */
+  /** Resumes reading. It was paused only for a duplex filter; a streaming filter expects an answer to each chunk at once. */
   function idle(): void {
     if (!grpcCall.isOver()) call.resume();
   }
@@ -192,18 +192,18 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
     if (unacknowledged?.isWaiting() !== true) place?.leave();
   }
 
-  /** Uses the long timeout: the answer may take long to compute, or its next event may not have happened yet. */
+  /** Starts the long timeout, because an answer may take long to compute and its next event may not have happened yet. */
   function watchSilence(): void {
     idleTimeout.end();
     idleTimeout = startIdleTimeout(maxSilentMs, () => {
-      // Nothing more is inspected, so the filter may continue without us.
+      // Nothing more is inspected, so the filter may continue without this server.
       if (headers === OBSERVED || responses === undefined) grpcCall.finish();
       else stalled("the response stood still", maxSilentMs);
     });
   }
 
   function judge(request: WholeRequest): void {
-    // The whole request came; from here on the detectors' own timeouts apply.
+    // The request is complete; from here on the detectors' own timeouts apply.
     idleTimeout.end();
     const since = performance.now();
     const settle = (verdict: Verdict): void => {
@@ -234,10 +234,13 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
   }
 }
 
-/** Created once. Every stream ends with it, and an error with its stack costs as much as the rest of ending a stream. */
+/**
+ * Error with which every stream ends. It is created once, because an error with its stack costs as much as the rest of ending a
+ * stream.
+ */
 const LEFT = new GatewayError("invalid_request", "The stream is over.");
 
-/** Asks for an uncompressed response. One that is compressed anyway is decompressed first. */
+/** Header that requests an uncompressed response. A response that is compressed anyway is decompressed first. */
 const PLAIN: ReadonlyMap<string, string> = new Map([["accept-encoding", "identity"]]);
 
 /** Marks a stream that only observes. */

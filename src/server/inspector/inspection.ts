@@ -1,6 +1,6 @@
 /**
- * Opens the inspection of one exchange, from its request to its response. Both sides use the guardrails in force when it began
- * and the same pseudonyms for rewritten values. Source: design decisions, sections 11 and 19.
+ * Opens the inspection of one exchange, from its request to its response. Both sides use the guardrails that were in force when
+ * it began, and the same pseudonyms for rewritten values. Source: design decisions, sections 11 and 19.
  */
 import { GatewayError } from "../../base/index.ts";
 import { type ReadMessage, UnreadableAnswer } from "../answers/index.ts";
@@ -26,7 +26,7 @@ import type { Inspecting } from "./options.ts";
 import { routeOf } from "./proxied-request.ts";
 import { lateRefusal } from "./refusal-shape.ts";
 
-/** Routes that list models. Their answers contain no text that a person wrote. */
+/** Routes that list models. Their answers contain no text written by a person. */
 const TEXTLESS: ReadonlySet<string> = new Set(["models", "model"]);
 
 const MAX_UNPACKED_BYTES = 32 << 20;

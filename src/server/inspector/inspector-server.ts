@@ -1,4 +1,4 @@
-/** The external processing service of a node. Source: ext-proc reference, A.8, C.2; design decisions, section 19. */
+/** Runs the external processing service of a node. Source: ext-proc reference, A.8, C.2; design decisions, section 19. */
 import { formatAddress, parseAddress } from "../../base/index.ts";
 import { loadExtProc } from "../ext-proc/index.ts";
 import { createConnectionRecycling } from "./connection-recycling.ts";
@@ -8,10 +8,12 @@ import { serveStream } from "./inspected-grpc-stream.ts";
 import type { Inspector, InspectorOptions } from "./options.ts";
 import { createStreams } from "./stream-registry.ts";
 
-/** Time for the status of ended streams to be sent, in milliseconds. */
+/** Time to send the status of ended streams, in milliseconds. */
 const LAST_WORD_MS = 2_000;
 
-/** Interval of keepalive pings, in milliseconds. With the timeout below, it detects a peer whose machine disappeared. */
+/**
+ * Interval of keepalive pings, in milliseconds. Together with the timeout below, they detect a peer whose machine disappeared.
+ */
 const KEEPALIVE_MS = 60_000;
 const KEEPALIVE_ANSWER_MS = 20_000;
 
@@ -62,7 +64,7 @@ function hostOf(address: string): { readonly host: string; readonly shown: strin
   return { host: formatAddress({ host: shown, port: parsed.port }), shown };
 }
 
-/** Adds the error code, which gRPC gives only within its message and which startup reports need. */
+/** Returns an error with the system's error code, which gRPC gives only within its message and which startup reports need. */
 function unboundError(address: string, cause: Error): Error {
   const code = /\b(E[A-Z]{4,})\b/.exec(cause.message)?.[1];
   return Object.assign(

@@ -1,7 +1,7 @@
 /**
- * Tracing port: a span for each inspected request, as a child of the proxy's or client's span, and child spans for each
- * inspection and each call of a judge model. Without tracing it costs one comparison. Attributes come from the configuration,
- * the route table and the connection, never from the caller.
+ * Defines the tracing port: a span for each inspected request, as a child of the proxy's or client's span, and child spans for
+ * each inspection and each call of a judge model. Without tracing it costs one comparison. Attributes come from the
+ * configuration, the route table and the connection, never from the caller.
  */
 import type { QuestionTracer } from "../../base/index.ts";
 import type { Route } from "../core/dialects/index.ts";
@@ -21,7 +21,7 @@ export interface StartedExchange {
 
 export interface ExchangeSpan extends QuestionTracer {
   inspection(direction: "request" | "response"): { end(ended: EndedInspection): void };
-  /** Called once, when nothing more is inspected. `refused`: `undefined` if the request was not refused. */
+  /** Must be called once, when nothing more is inspected. `refused`: `undefined` if the request was not refused. */
   end(refused: { readonly code: string; readonly status: number } | undefined): void;
 }
 

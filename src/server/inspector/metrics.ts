@@ -2,7 +2,7 @@
 import { type Instruments, LATENCY_BOUNDS_SECONDS } from "../../base/index.ts";
 import type { InspectorObserver } from "./options.ts";
 
-/** Maximum number of peer labels. A restarted proxy may come back with another address. */
+/** Maximum number of peer labels. It is needed, because a restarted proxy may come back with another address. */
 const MAX_PEERS = 64;
 
 export interface InspectorReadings {

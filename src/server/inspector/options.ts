@@ -1,28 +1,29 @@
-/** Options and events of the inspector. */
+/** Defines the options and events of the inspector. */
 import type { Log } from "../../base/index.ts";
 import type { Account } from "../memory/index.ts";
 import type { BegunAnswer } from "./answer/answer-inspection.ts";
 import type { ExchangeTerms, HeaderList, ResponseTerms, StreamFault, Verdict, WholeRequest } from "./exchange/index.ts";
 
 export interface InspectorOptions {
-  /** Listen address, `host:port`. */
+  /** Listen address in the form `host:port`. */
   readonly address: string;
-  /** `extproc.request_body_mode`. */
+  /** Mode for requests, as in `extproc.request_body_mode`. */
   readonly mode: ExchangeTerms["mode"];
-  /** `extproc.inspect_responses`; `undefined` if responses are not inspected. */
+  /** Mode for responses, as in `extproc.inspect_responses`; `undefined` if they are not inspected. */
   readonly responses?: ResponseTerms["mode"] | undefined;
   /** Maximum size of a gRPC message, in bytes. */
   readonly maxMessageBytes: number;
-  /** Memory account for held bytes, shared with everything else in this process that holds bodies. */
+  /** Memory account for held bytes, shared with all other users of held bodies in this process. */
   readonly account: Account;
-  /** Maximum number of streams of all peers. One peer may have three quarters of them. */
+  /** Maximum number of streams of all peers. One peer may use three quarters of them. */
   readonly maxStreams: number;
-  /** Idle timeout, in milliseconds: of a peer that neither completes its request nor reads its answers. */
+  /** Idle timeout for a peer that neither completes its request nor reads its answers, in milliseconds. */
   readonly maxQuietMs: number;
-  /** Idle timeout, in milliseconds, of what follows: a response that is awaited or stalled, and a stream that only observes. */
+  /** Idle timeout for a response that is awaited or stalled, and for a stream that only observes, in milliseconds. */
   readonly maxSilentMs: number;
   /**
-   * Called for each new stream. Returns what the stream is inspected with until its end, so a reload does not change it midway.
+   * Called for each new stream. Returns the inspection that the stream uses until its end, so that a reload does not change it
+   * midway.
    */
   readonly begin: (peer: string) => Inspecting;
   readonly observer: InspectorObserver;
@@ -33,7 +34,7 @@ export interface Inspecting {
   readonly maxBodyBytes: number;
   /** Inspects a request. Rejects with the error that refuses it. The signal aborts when the peer is gone. */
   readonly inspect: (request: WholeRequest, signal: AbortSignal) => Promise<Verdict>;
-  /** `undefined` if responses are not inspected. */
+  /** Inspection of the response; `undefined` if responses are not inspected. */
   readonly answers?: InspectingAnswers | undefined;
   /** Called when nothing more is inspected. May be called more than once. */
   readonly over?: () => void;
@@ -43,11 +44,11 @@ export interface Inspecting {
 export interface InspectingAnswers {
   /** Whether the response may have to be read. If so, it is requested without compression. */
   readonly areRead: boolean;
-  /** Returns `undefined` if this response is not inspected. */
+  /** Begins the inspection of a response. Returns `undefined` if this response is not inspected. */
   readonly begin: (request: HeaderList, response: HeaderList) => BegunAnswer | undefined;
 }
 
-/** `peer`: address of the peer, without its port. */
+/** Receiver of the inspector's events. `peer`: address of the peer, without its port. */
 export interface InspectorObserver {
   readonly counted: (what: Counted, peer: string, detail: string) => void;
   /** Reports the outcome and duration of a request's inspection. */
@@ -65,11 +66,11 @@ export type Counted =
   | "stalled";
 
 export interface Inspector {
-  /** Address as bound. */
+  /** Address that was bound. */
   readonly address: string;
   readonly port: number;
   readonly openStreams: () => number;
   readonly heldBytes: () => number;
-  /** Stops taking new streams. Open streams may finish within `graceMs`; then they end with an error. */
+  /** Stops accepting streams. Open streams may finish within `graceMs`; then they end with an error. */
   readonly close: (graceMs: number) => Promise<void>;
 }

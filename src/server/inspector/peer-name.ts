@@ -1,10 +1,10 @@
 /**
- * Returns the name of a peer in records: its address. The port is left out, since it changes with each connection, and names
+ * Determines the name of a peer in records: its address. The port is left out, because it changes with each connection. Names
  * that a peer gives itself are not trusted.
  */
 import { isIP } from "node:net";
 
-/** `called`: `address:port`, as gRPC reports it. */
+/** Returns the name. `called`: `address:port`, as gRPC reports it. */
 export function peerName(called: string): string {
   const bare = called.replace(/:\d+$/, "");
   const address = isIP(bare) === 0 && isIP(called) !== 0 ? called : bare;

@@ -1,4 +1,4 @@
-/** Warnings about the filter settings of peers, logged once for each peer and fault, with the settings to use. */
+/** Logs warnings about the filter settings of peers, once for each peer and fault, with the settings to use. */
 import type { Log } from "../../base/index.ts";
 import { type BodyModes, settingsLine } from "./filter-settings.ts";
 import type { Counted, InspectorObserver } from "./options.ts";

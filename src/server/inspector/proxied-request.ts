@@ -1,5 +1,5 @@
 /**
- * Reads the body of a proxied request. Path, headers and shape decide how: both model dialects by their routes, MCP and A2A by
+ * Reads the body of a proxied request, depending on path, headers and shape: both model dialects by their routes, MCP and A2A by
  * their messages at any path, and any other JSON, form or text by its strings. Anything else is counted as uninspected. Source:
  * design decisions, sections 11 and 19.
  */
@@ -11,7 +11,7 @@ import { type Segment, segmentOf } from "../core/guardrails/index.ts";
 import type { HeaderList } from "./exchange/index.ts";
 import { arrivalOf, dialectPath, headerValue, pathOf } from "./header-value.ts";
 
-/** One message, inspected separately. Fields that it does not have are empty strings. */
+/** One message, which is inspected separately. Fields that it does not have are empty strings. */
 export interface ProxiedMessage {
   readonly segments: readonly Segment[];
   readonly model: string;
@@ -21,7 +21,7 @@ export interface ProxiedMessage {
 }
 
 export interface ProxiedTexts {
-  /** At least one message. */
+  /** Messages of the request, at least one. */
   readonly messages: readonly ProxiedMessage[];
   readonly uninspected: readonly string[];
   /** Builds the changed body. `changes`: the new text of each segment of all messages in order; `undefined` keeps a segment. */
@@ -30,7 +30,7 @@ export interface ProxiedTexts {
 
 export interface Rewritten {
   readonly body: Buffer;
-  /** New values by lower-case name. */
+  /** New header values by lower-case name. */
   readonly headers: ReadonlyMap<string, string>;
 }
 
@@ -55,7 +55,7 @@ const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 
 export interface ReadRequest {
   readonly texts: ProxiedTexts;
-  /** `undefined` for requests of neither agent protocol. */
+  /** Protocol and message; `undefined` for requests of neither agent protocol. */
   readonly shape: ProxiedShape | undefined;
   /** Whether the request asks an A2A agent to post its results to a URL. */
   readonly asksForPush: boolean;
@@ -94,7 +94,7 @@ export const routesOf = (headers: HeaderList): readonly Route[] =>
     (path) => findRoute(headerValue(headers, ":method"), dialectPath(path.replace(AZURE, "/v1/"))) ?? [],
   );
 
-/** Azure OpenAI paths without a version: they name it in the query. */
+/** Matches Azure OpenAI paths without a version, which is in their query. */
 const AZURE = /^.*\/openai\/(?!v1\/)/;
 
 function agentTexts({ calls, shape, texts }: ProxiedRequest, plain: Buffer, isRead: boolean): ProxiedTexts {
@@ -157,7 +157,7 @@ function modelTexts(route: Route, headers: HeaderList, plain: Buffer, isRead: bo
 /** Content types that hold text, in any character set. */
 const TEXTUAL =
   /^\s*(?:text\/|multipart\/|application\/(?:[\w.-]+\+)?(?:json|xml|yaml|x-yaml|graphql|javascript|sql|toml|sdp|x-ndjson|jsonl)\b|application\/x-www-form-urlencoded\b)/i;
-/** Content types that the text reader recognizes and counts by itself. */
+/** Content types that the text reader recognizes and counts itself. */
 const MEDIA = /^\s*(?:image\/|audio\/|video\/|application\/octet-stream\b)/i;
 const GRPC = /^\s*application\/grpc\b/i;
 const CONTROLS = /[\0-\x08\x0e-\x1f]/;
@@ -188,7 +188,7 @@ function readAs(contentType: string, plain: Buffer): string {
   return isText && !MEDIA.test(contentType) && isPlainText(plain) ? "text/plain" : contentType;
 }
 
-/** Returns the `model` member, or the empty string if it is missing, not a string, or the body is not a JSON object. */
+/** Returns the `model` member, or an empty string if it is missing, not a string, or the body is not a JSON object. */
 function modelIn(body: Buffer): string {
   const scan = scanObject(body, ["model"], true);
   const [member] = scan.kind === "object" ? scan.members : [];

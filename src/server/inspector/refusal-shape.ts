@@ -29,7 +29,7 @@ export interface LateRefusal {
 const NAMED = /^[\w.:-]{1,128}$/;
 const GRPC = /^\s*application\/grpc\b/i;
 
-/** Builds a refusal. `read`: protocol found in the body; if absent, the headers decide. */
+/** Builds a refusal. `read`: protocol found in the body; if absent, the headers determine it. */
 export function shapedRefusal(error: GatewayError, headers: HeaderList, read?: ProxiedShape): Refused {
   const requestId = requestIdOf(headers);
   const shape = read ?? shapeByHeaders(arrivalOf(headers));
@@ -45,8 +45,8 @@ export function shapedRefusal(error: GatewayError, headers: HeaderList, read?: P
 }
 
 /**
- * Builds the refusal of a response that has begun. `stream`: set if it is an event stream. Otherwise its status and headers may
- * not have been sent yet.
+ * Builds the refusal of a response that has begun. `stream`: set if the response is an event stream. Otherwise its status and
+ * headers may not have been sent yet.
  */
 export function lateRefusal(
   error: GatewayError,

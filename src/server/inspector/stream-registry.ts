@@ -2,13 +2,13 @@
 import { GatewayError } from "../../base/index.ts";
 import type { Account } from "../memory/index.ts";
 
-/** Share of all streams that one peer may have. The rest is left for other peers. */
+/** Share of all streams that one peer may use. The rest is left for other peers. */
 const PEER_SHARE = 0.75;
 
 export interface Streams {
   /**
-   * Registers a stream. `peer`: its address. `stop` must end the stream with an error, since after an OK end its request would
-   * go on without inspection. Returns `undefined` if there is no room.
+   * Registers a stream, or returns `undefined` if there is no room. `peer`: its address. `stop` must end the stream with an
+   * error: after an end with status OK its request would continue without inspection.
    */
   readonly enter: (peer: string, stop: () => void) => Place | undefined;
   readonly stopAll: () => void;
@@ -25,7 +25,7 @@ export interface Place {
 
 export interface StreamLimits {
   readonly maxStreams: number;
-  /** Memory account for held bytes, shared with everything else in this process that holds bodies. */
+  /** Memory account for held bytes, shared with all other users of held bodies in this process. */
   readonly account: Account;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Counts body bytes that were sent but not yet read by the peer. They hold memory like received bytes, and only for a limited
- * time.
+ * Counts body bytes that were sent but that the peer has not read yet. They take memory like received bytes, and may do so only
+ * for a limited time.
  */
 import { type IdleTimeout, startIdleTimeout } from "./idle-timeout.ts";
 import type { Place } from "./stream-registry.ts";
@@ -14,7 +14,7 @@ export interface UnacknowledgedBytes {
   readonly end: () => void;
 }
 
-/** Calls `onStuck` once if nothing was sent for between one and two times `limitMs` while bytes wait. */
+/** Counts the bytes. Calls `onStuck` once if bytes wait and none was sent for between one and two times `limitMs`. */
 export function countUnacknowledgedBytes(
   hold: Place["hold"],
   limitMs: number,

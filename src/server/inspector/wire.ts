@@ -16,10 +16,13 @@ const EMPTY = Buffer.alloc(0);
 /** Modes by their number on the wire. */
 const MODES: readonly PeerMode[] = ["none", "streamed", "buffered", "buffered_partial", "duplex"];
 
-/** Error for a message that cannot be read. Its text contains nothing of the message. */
+/** Error for a message that cannot be read. Its text contains nothing from the message. */
 export class UnreadableMessage extends Error {}
 
-/** Returns `undefined` for a message that needs no answer, such as later versions may send. Throws `UnreadableMessage`. */
+/**
+ * Returns the event of a message, or `undefined` for a message that needs no answer, such as later versions may send. Throws
+ * `UnreadableMessage`.
+ */
 export function arrivalOf(message: ProcessingRequest__Output): Arrival | undefined {
   switch (message.request) {
     case "request_headers":
@@ -62,7 +65,7 @@ interface WireHeader {
   readonly raw_value?: Buffer;
 }
 
-/** Most peers fill `raw_value`; some fill `value` for pseudo-headers. */
+/** Returns the headers. Most peers fill `raw_value`; some fill `value` for pseudo-headers. */
 function headersOf(named: readonly WireHeader[]): HeaderList {
   if (named.length > MAX_HEADERS) throw new UnreadableMessage(`it has more than ${MAX_HEADERS} headers`);
   const list: string[] = [];
@@ -72,7 +75,7 @@ function headersOf(named: readonly WireHeader[]): HeaderList {
   return list;
 }
 
-/** Throws for an unknown mode, since it cannot be supported. */
+/** Returns the body modes of the filter. Throws for an unknown mode, because it cannot be supported. */
 function modesOf({ protocol_config: told }: ProcessingRequest__Output): Extract<Arrival, { kind: "headers" }>["modes"] {
   if (told === undefined || told === null) return undefined;
   const request = MODES[told.request_body_mode ?? NONE];
@@ -136,7 +139,7 @@ export function messageOf(answer: Answer): ProcessingResponse {
 
 export interface Refused {
   readonly status: number;
-  /** Names and values, alternating. */
+  /** Header names and values, alternating. */
   readonly headers: readonly string[];
   readonly body: string;
   /** Text for the proxy's access log. */
@@ -157,7 +160,7 @@ export function refusalMessage({ status, headers, body, details, grpcStatus }: R
   };
 }
 
-/** `headers`: names and values, alternating. */
+/** Formats headers to set. `headers`: names and values, alternating. */
 function settingOf(headers: readonly string[]): {
   readonly header: { readonly key: string; readonly raw_value: Buffer };
   readonly append_action: typeof OVERWRITE;

@@ -1,4 +1,7 @@
-/** Bounds on what may be under way at once. Past either the answer is 503 `overloaded`, at once and unread. */
+/**
+ * Limits the requests in flight and the memory that they hold. A request beyond a limit is answered with 503 `overloaded` at
+ * once, without being read.
+ */
 import { GatewayError } from "../../base/index.ts";
 
 export interface AdmissionLimits {
@@ -8,7 +11,7 @@ export interface AdmissionLimits {
 
 export const DEFAULT_ADMISSION: AdmissionLimits = { maxInFlight: 4_096, maxBufferedBytes: 512 << 20 };
 
-/** Requests in flight, and the bytes held for them. */
+/** Number of requests in flight, and bytes held for them. */
 export interface Held {
   readonly inFlight: number;
   readonly bytes: number;
@@ -18,15 +21,15 @@ export const NOTHING_HELD: Held = { inFlight: 0, bytes: 0 };
 
 export interface Admission {
   readonly limits: AdmissionLimits;
-  /** Counts a request in; throws `overloaded`. */
+  /** Counts a request that begins. Throws `overloaded`. */
   enter(): void;
   leave(): void;
-  /** Counts bytes held for a request; throws `overloaded`. */
+  /** Counts bytes held for a request. Throws `overloaded`. */
   hold(bytes: number): void;
   release(bytes: number): void;
   inFlight(): number;
   bufferedBytes(): number;
-  /** Sets what other processes hold within the same limits. */
+  /** Sets the requests and bytes that other processes hold within the same limits. */
   besides(others: Held): void;
 }
 

@@ -1,21 +1,21 @@
 /**
- * Puts a body together from its chunks and counts it as it comes. A sender chooses how small its chunks are, and each one
- * that is kept costs a hundred bytes beside its own: small ones are put together.
+ * Joins a body from its chunks, and counts it as it arrives. Senders choose the size of chunks, and each kept chunk takes a
+ * hundred bytes beside its own, so small ones are copied together.
  *
- * What came over the network is kept as it came and put together at the end, as long as it is no larger than most bodies:
- * fresh pages for each request would cost more than all else that is done with it. What is larger, and what unpacks, which
- * costs its sender nothing, lies in memory that goes back to the system.
+ * A body from the network is kept as chunks and joined at the end, up to a size that most bodies do not exceed: fresh pages for
+ * each request would cost more than the rest of its processing. Larger bodies, and decompressed ones, which cost their sender
+ * nothing, are kept in memory that is returned to the system.
  */
 import type { Holding } from "./holding.ts";
 import type { Region } from "./region.ts";
 
 const FIRST_BLOCK_BYTES = 4 << 10;
-/** A larger body is put into memory that goes back to the system. */
+/** Size above which a body is moved to memory that is returned to the system, in bytes. */
 const MAX_BLOCK_BYTES = 128 << 10;
 
-/** Maximum size of a body that is kept as the chunks it came in. */
+/** Maximum size of a body that is kept as the chunks in which it arrived, in bytes. */
 const MAX_LISTED_BYTES = 4 << 20;
-/** A chunk that is as large is kept itself. */
+/** Size from which on a chunk is kept itself, without a copy, in bytes. */
 const LARGE_CHUNK_BYTES = 4 << 10;
 const SMALL_CHUNKS_BYTES = 16 << 10;
 
@@ -25,19 +25,19 @@ export class Gathering {
   readonly #holding: Holding;
   readonly #mostBytes: number;
   #bytes = 0;
-  /** The first chunk, until there is a second. */
+  /** First chunk, until there is a second. */
   #only: Buffer | undefined;
   #block: Buffer = NO_BYTES;
   #region: Region | undefined;
 
-  /** `undefined` once the body is no longer kept as it came. */
+  /** Chunks of the body; `undefined` if it is not kept as chunks. */
   #chunks: Buffer[] | undefined;
-  /** Buffer for small chunks: filled up to `#smallEnd`, and listed up to `#smallListed`. */
+  /** Buffer for small chunks. It is filled up to `#smallEnd`, and in the list of chunks up to `#smallListed`. */
   #small: Buffer = NO_BYTES;
   #smallListed = 0;
   #smallEnd = 0;
 
-  /** `mostBytes`: no more is added. `isReceived`: as the chunks of a socket are, each sent by somebody. */
+  /** Starts an empty body. `mostBytes`: maximum size. `isReceived`: the chunks come from a socket. */
   constructor(holding: Holding, mostBytes: number, isReceived = false) {
     this.#holding = holding;
     this.#mostBytes = mostBytes;
@@ -48,7 +48,7 @@ export class Gathering {
     return this.#bytes;
   }
 
-  /** Throws `overloaded`. */
+  /** Adds a chunk. Throws `overloaded`. */
   add(chunk: Buffer): void {
     this.#holding.hold(chunk.length);
     const start = this.#bytes;
@@ -101,7 +101,7 @@ export class Gathering {
     return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, bytes);
   }
 
-  /** All that was added, once. */
+  /** Returns all added bytes, and removes them. */
   take(): Buffer {
     const whole =
       this.#only ?? (this.#chunks === undefined ? this.#block.subarray(0, this.#bytes) : this.#listed(this.#bytes));
@@ -109,7 +109,7 @@ export class Gathering {
     return whole;
   }
 
-  /** Lets go of all that was added. What was counted stays so until its holder gives it back. */
+  /** Removes all added bytes. They stay counted until the owner of `holding` releases them. */
   clear(): void {
     this.#bytes = 0;
     this.#only = undefined;

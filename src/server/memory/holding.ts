@@ -1,13 +1,13 @@
-/** Bytes that one request holds, so that all of them are released at once, whatever happens. */
+/** Counts the bytes that one request holds, so that all of them are released together, whatever the outcome. */
 import type { Admission } from "./admission.ts";
 import { Region } from "./region.ts";
 
-/** Account that counts held bytes. `hold` throws `overloaded` if no room is left. */
+/** Account that counts held bytes. `hold` throws `overloaded` if the limit is reached. */
 export type Account = Pick<Admission, "hold" | "release">;
 
 const NONE: readonly Region[] = [];
 
-/** Bytes held by one request. Counts nothing once it is closed. */
+/** Bytes held by one request. It counts nothing once it is closed. */
 export class Holding implements Account {
   readonly #account: Account;
   #bytes = 0;
@@ -30,13 +30,16 @@ export class Holding implements Account {
     this.#account.release(bytes);
   }
 
-  /** Holds so many more, or fewer where it is negative. */
+  /** Holds `bytes` more, or releases them if the number is negative. */
   change(bytes: number): void {
     if (bytes > 0) this.hold(bytes);
     else if (bytes < 0) this.release(-bytes);
   }
 
-  /** Memory for as long as this is open; what is put into it is to be counted by who does. Throws `overloaded`. */
+  /**
+   * Returns a memory region that lives until this is closed. The caller counts the bytes that it puts into it. Throws
+   * `overloaded`.
+   */
   region(mostBytes: number): Region {
     const region = new Region(mostBytes);
     if (this.#isClosed) region.leave();
@@ -44,7 +47,7 @@ export class Holding implements Account {
     return region;
   }
 
-  /** Gives back all that is held; may be called more than once. */
+  /** Releases everything that is held. May be called more than once. */
   close(): void {
     this.#isClosed = true;
     this.#account.release(this.#bytes);

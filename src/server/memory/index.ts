@@ -1,4 +1,4 @@
-/** How much may be under way at once, and what is held for it. */
+/** Limits the requests in flight and accounts for the memory that they hold. */
 export {
   type Admission,
   type AdmissionLimits,

@@ -1,22 +1,22 @@
 /**
- * Memory for large bodies, taken from the system page by page as it is needed, and given back to it when it is collected.
- * What malloc gave out lies in a heap that one small piece at its end keeps as large as it ever was.
+ * Memory for large bodies, which is taken from the system page by page as needed, and returned to it when it is collected. Memory
+ * from malloc would be part of a heap that stays at its largest size as long as one small piece at its end is in use.
  *
- * The engine does not count such memory when it judges whether to collect, so this does: beyond `MAX_LEFT_BYTES` of what
- * nobody uses any more it asks for a collection, and so it does for less of it once nothing has been taken for a while.
+ * The engine does not count this memory when it decides whether to collect garbage. So this module requests a collection once
+ * unused memory exceeds `MAX_LEFT_BYTES`, or a smaller amount after a time without allocations.
  */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { GatewayError } from "../../base/index.ts";
 
 const MAX_LEFT_BYTES = 128 << 20;
-/** Less than this is not worth a collection. */
+/** Minimum amount of unused memory that is worth a collection, in bytes. */
 const FEW_LEFT_BYTES = 8 << 20;
 const LOOK_EVERY_MS = 1_000;
 
-/** Not collected yet. */
+/** Bytes of all regions that are not collected yet. */
 let standingBytes = 0;
-/** Bytes of these whose holder has not called `leave`. */
+/** Bytes of the regions whose holder has not called `leave`. */
 let usedBytes = 0;
 let standingBefore = 0;
 let look: NodeJS.Timeout | undefined;
@@ -35,7 +35,10 @@ export class Region {
   readonly #taken: Taken = { bytes: 0 };
   #isLeft = false;
 
-  /** Grows up to `mostBytes`, which are addresses only. Throws `overloaded` where the system has none left. */
+  /**
+   * Creates a region that can grow up to `mostBytes`, for which only addresses are reserved. Throws `overloaded` if the system
+   * has none left.
+   */
   constructor(mostBytes: number) {
     this.#memory = allocated(() => new ArrayBuffer(0, { maxByteLength: mostBytes }));
     collected.register(this.#memory, this.#taken);
@@ -45,12 +48,12 @@ export class Region {
     return this.#memory.byteLength;
   }
 
-  /** Its first so many bytes, of which it has been grown to hold as many. What was handed out before stays good. */
+  /** Returns the first `bytes` bytes, to which the region must have grown. Earlier views stay valid. */
   view(bytes: number): Buffer {
     return Buffer.from(this.#memory, 0, bytes);
   }
 
-  /** At least to `bytes`, and by a half, so that a body that trickles in does not call for it each time. */
+  /** Grows to at least `bytes`, and by half, so that a body that arrives slowly does not grow it each time. */
   grow(bytes: number): void {
     const length = Math.min(Math.max(bytes, Math.ceil(this.length * 1.5)), this.#memory.maxByteLength);
     const more = length - this.length;
@@ -62,7 +65,7 @@ export class Region {
     look ??= setInterval(lookAgain, LOOK_EVERY_MS).unref();
   }
 
-  /** Marks that the holder is done with it; the bytes can still be read. */
+  /** Marks the region as unused by its holder. The bytes can still be read. */
   leave(): void {
     if (this.#isLeft) return;
     this.#isLeft = true;
@@ -79,7 +82,7 @@ function lookAgain(): void {
   } else if (isAtRest && standingBytes - usedBytes > FEW_LEFT_BYTES) collectNow();
 }
 
-/** The engine's own function, which stands under a flag. */
+/** Runs the engine's garbage collector, which is only available behind a flag. */
 function collectNow(): void {
   if (collect === undefined) {
     setFlagsFromString("--expose-gc");

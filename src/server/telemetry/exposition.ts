@@ -1,29 +1,30 @@
 /**
- * Puts our instruments into a prom-client registry, so that the text format and its escaping are the library's.
+ * Registers the instruments in a prom-client registry, so that the library writes the text format and its escaping.
  *
- * Each instrument becomes a metric of the registry under its own name and labels. The registry asks every metric for
- * its values one by one; the instruments are read once for all of them. Instruments that are created later appear with
- * the next `sync`.
+ * Each instrument becomes a metric of the registry under its own name and labels. The registry reads its metrics one by one; the
+ * instruments are read once for all of them. Instruments that are created later appear with the next `sync`.
  */
 
 import type { Metric, Registry } from "prom-client";
 import type { Instruments, Reading } from "../../base/index.ts";
 
 export interface Exposition {
-  /** Registers what has been created since; call it before each rendering of the registry. */
+  /** Registers the instruments that were created since the last call. Must be called before each rendering of the registry. */
   sync(): void;
 }
 
-/** The names that the exposition format allows; a wrong one would spoil the whole scrape. */
+/** Pattern of names that the exposition format allows. An invalid name would make the whole scrape unreadable. */
 const METRIC_NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const LABEL_NAME = /^(?!__)[a-zA-Z_][a-zA-Z0-9_]*$/;
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Words for the units that our series of OpenTelemetry's conventions are in; one in braces has none. */
+/** Suffixes for the units of metrics from OpenTelemetry's conventions. A unit in braces has none. */
 const UNIT_SUFFIXES: ReadonlyMap<string, string> = new Map([["s", "_seconds"]]);
 
-/** Returns the Prometheus name of a metric by OpenTelemetry's compatibility rules; our own names have that form already. */
+/**
+ * Returns the Prometheus name of a metric by OpenTelemetry's compatibility rules. The gateway's own names already have that form.
+ */
 export function prometheusName({ name, unit = "" }: Pick<Reading, "name" | "unit">): string {
   return name.replaceAll(".", "_") + (UNIT_SUFFIXES.get(unit) ?? "");
 }
@@ -35,14 +36,14 @@ interface Value {
   readonly value: number;
   readonly metricName?: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Written before `labels`; the library keeps the text made from one object, so the object is reused. */
+  /** Labels that are written before `labels`. The object is reused, because the library caches its text. */
   readonly sharedLabels?: Labels;
 }
 
-/** Throws when a name or label is malformed or taken: those are mistakes in our source. */
+/** Exposes the instruments. Throws if a name or label is invalid or already used, which is a mistake in the source. */
 export function exposeInstruments(registry: Registry, instruments: Instruments): Exposition {
   const registered = new Set<string>();
-  /** Keyed by the instrument's own array of label values, which lives as long as its child. */
+  /** Labels by the instrument's array of label values, which lives as long as its child. */
   const labelsOf = new WeakMap<readonly string[], Labels>();
   let current: ReadonlyMap<string, Reading> | undefined;
 
@@ -55,7 +56,7 @@ export function exposeInstruments(registry: Registry, instruments: Instruments):
       byName.set(name, reading);
     }
     current = byName;
-    // The registry reads all its metrics within one turn; the next turn reads again.
+    // The registry reads all its metrics in one turn of the event loop; the next turn reads again.
     queueMicrotask(() => {
       current = undefined;
     });
@@ -86,7 +87,7 @@ export function exposeInstruments(registry: Registry, instruments: Instruments):
       aggregator: "sum",
       get: async () => ({ name, help, type: kind, aggregator: "sum", values: valuesOf(readings().get(name), labels) }),
     };
-    // The registry needs `name` and `get` alone; its type lists the library's own classes.
+    // The registry needs only `name` and `get`, but its type lists the library's own classes.
     registry.registerMetric(object as unknown as Metric);
     registered.add(name);
   }

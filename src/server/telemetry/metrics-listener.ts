@@ -1,9 +1,9 @@
 /**
- * The metrics listener: plain HTTP, no authentication, `/metrics`, `/healthz` and `/readyz`.
+ * Serves the metrics listener: plain HTTP without authentication, `/metrics`, `/healthz` and `/readyz`.
  *
- * Source: specification document 1 (`-metrics-listen`) and design decisions, section 3. It takes no body and keeps few
- * connections, so that a client can cost the gateway little. `readyz` answers 503 with its reasons while the
- * node cannot serve; `healthz` says only that the process answers.
+ * Source: specification document 1 (`-metrics-listen`) and design decisions, section 3. It accepts no body and keeps few
+ * connections, so that a client can cost the gateway little. `readyz` answers 503 with the reasons while the node cannot serve;
+ * `healthz` only reports that the process answers.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -14,41 +14,44 @@ import { type BuildInfo, observeProcess, type ProcessMetrics } from "./process-m
 
 export interface Readiness {
   readonly ready: boolean;
-  /** Why not, for an operator; empty when ready. */
+  /** Reasons why the node is not ready, for an operator; empty if it is ready. */
   readonly reasons: readonly string[];
 }
 
 export interface MetricsOptions {
-  /** `host:port` or `:port`; port 0 takes a free one. */
+  /** Listen address, `host:port` or `:port`. Port 0 selects a free port. */
   readonly address: string;
   readonly instruments: Instruments;
-  /** Brings what other processes count up to date; a scrape waits for it. Never rejects. */
+  /** Updates the counts of other processes. A scrape waits for it. Never rejects. */
   readonly refresh?: (() => Promise<void>) | undefined;
   readonly buildInfo: BuildInfo;
-  /** Observed already, and not this listener's to close; without it the process is observed as long as it listens. */
+  /**
+   * Metrics of the process, if they are observed already; this listener does not close them. Without them, the process is
+   * observed as long as it listens.
+   */
   readonly processMetrics?: ProcessMetrics;
-  /** Called at each `/readyz`; must be cheap. */
+  /** Called at each `/readyz`. Must be cheap. */
   readonly readiness: () => Readiness;
   readonly log?: Log;
-  /** Aborting it closes the listener. */
+  /** Closes the listener when it is aborted. */
   readonly signal?: AbortSignal;
 }
 
 export interface MetricsListener {
-  /** Address as bound, with the actual port. */
+  /** Address that was bound, with the actual port. */
   readonly address: string;
   readonly port: number;
-  /** Waits for answers under way, at most a second, then cuts them off. */
+  /** Waits at most a second for pending answers, then cuts them off. */
   close(): Promise<void>;
 }
 
-/** Scrapers, probes and consoles of one node are a handful. */
+/** Maximum number of connections. One node has only a few scrapers, probes and consoles. */
 const MAX_CONNECTIONS = 64;
 const MAX_HEADER_BYTES = 8_192;
 const REQUEST_TIMEOUT_MS = 5_000;
-/** Longer than the usual scrape interval of 15 s, so that a scraper keeps its connection. */
+/** Keep-alive timeout, in milliseconds. It exceeds the usual scrape interval of 15 s, so that a scraper keeps its connection. */
 const KEEP_ALIVE_MS = 35_000;
-/** A connection without activity is closed, because a reader that stalled holds a whole scrape in memory. */
+/** Timeout of a connection without activity, in milliseconds. A reader that has stalled would keep a whole scrape in memory. */
 const INACTIVITY_MS = 40_000;
 const CLOSE_LIMIT_MS = 1_000;
 
@@ -59,7 +62,7 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Rejects when `address` is malformed or cannot be bound; the message names it. */
+/** Starts the listener. Rejects if `address` is invalid or cannot be bound; the message contains the address. */
 export async function startMetrics(options: MetricsOptions): Promise<MetricsListener> {
   const { address: text, instruments, buildInfo, readiness, log = nullLog, signal } = options;
   const address = parseAddress(text);
@@ -88,7 +91,7 @@ export async function startMetrics(options: MetricsOptions): Promise<MetricsList
       return { status: 200, contentType: registry.contentType, body: await registry.metrics() };
     }, log);
     await listen(server, address, text);
-    // For example, no descriptor is left to accept with. The listener stays open and answers again when there is one.
+    // Accepting fails, for example, when no descriptor is left. The listener stays open and accepts again later.
     server.on("error", (error) => log.warn("metrics listener failed to accept", { error }));
   } catch (error) {
     observed.close();
@@ -137,7 +140,7 @@ function createMetricsServer(answer: (path: string) => Promise<Answer>, log: Log
       );
     },
   );
-  // No body is taken, so that none is asked for.
+  // No body is accepted, so the client is not asked to send one.
   server.on("checkContinue", (request, response) => server.emit("request", request, response));
   server.maxConnections = MAX_CONNECTIONS;
   server.setTimeout(INACTIVITY_MS);

@@ -1,11 +1,11 @@
 /**
- * Metrics of the process: build, event-loop lag, garbage collection, memory, CPU, file descriptors. On a node with several
- * processes, memory, CPU and collections are sums; lag and descriptors, which have a limit per process, are those of the
- * process that has most.
+ * Records metrics of the process: build, event-loop lag, garbage collection, memory, CPU, file descriptors. On a node with
+ * several processes, memory, CPU and collections are sums. Lag and descriptors, which have a limit per process, are those of the
+ * process with the highest value.
  *
- * The names without our prefix are those that Prometheus client libraries share, so that common dashboards work. All of
- * it is recorded with our instruments and not by prom-client's default collectors, since those keep observers that
- * cannot be stopped and are unknown to any other exporter.
+ * Names without the gateway's prefix are those that Prometheus client libraries share, so that common dashboards work. The
+ * gateway's own instruments record them, because prom-client's default collectors keep observers that cannot be stopped and that
+ * no other exporter knows.
  */
 
 import { readdirSync } from "node:fs";
@@ -16,20 +16,20 @@ import type { Instruments } from "../../base/index.ts";
 export interface BuildInfo {
   readonly version: string;
   readonly commit: string;
-  /** Version of the Node.js that runs it. */
+  /** Version of the Node.js that runs the process. */
   readonly node: string;
 }
 
 export interface ProcessMetrics {
-  /** Brings what is read from the system up to date; call it before the instruments are read. */
+  /** Updates the values that are read from the system. Must be called before the instruments are read. */
   sample(): void;
   close(): void;
 }
 
-/** Period of the timer by which lag is measured; the measure includes it, so it is taken off. */
+/** Period of the timer that measures the lag, in milliseconds. The measured value includes it, so it is subtracted. */
 const LAG_RESOLUTION_MS = 20;
 
-/** Reports the lag of the last complete window, however often it is read. */
+/** Length of a window, in milliseconds. The lag of the last complete window is reported, however often it is read. */
 const LAG_WINDOW_MS = 10_000;
 
 const GC_BOUNDS_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1];
@@ -150,12 +150,12 @@ function observeMemory(instruments: Instruments): () => void {
     try {
       resident.set(process.memoryUsage.rss());
     } catch {
-      // Without /proc, or without a free descriptor to read it, the last value stays.
+      // Without /proc, or without a free descriptor to read it, the last value is kept.
     }
   };
 }
 
-/** Linux only; 10,000 descriptors are listed in a few milliseconds. */
+/** Observes file descriptors, on Linux only. Listing 10,000 descriptors takes a few milliseconds. */
 function observeFileDescriptors(instruments: Instruments): void {
   if (process.platform !== "linux") return;
   const open = (): number => {

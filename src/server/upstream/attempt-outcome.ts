@@ -1,4 +1,4 @@
-/** Outcome of one attempt, and the decision that follows: the rules of `retry` and `failover`. */
+/** Decides what follows an attempt by its outcome: the rules of `retry` and `failover`. */
 import { performance } from "node:perf_hooks";
 import { GatewayError } from "../../base/index.ts";
 import { errorInBody, errorInEvent } from "../core/dialects/index.ts";
@@ -19,7 +19,7 @@ interface Turn {
   readonly at: number;
   /** Number of earlier attempts at the candidate. */
   readonly repeated: number;
-  /** The gateway looks for an error within its answer. */
+  /** Whether the gateway looks for an error within the answer of the attempt. */
   readonly looksInside: boolean;
 }
 
@@ -30,13 +30,13 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
   move: Move = ANSWER;
   readonly inside: Judge["inside"];
   readonly mayMove: boolean;
-  /** Candidate that `next` names, for a failover. */
+  /** Next candidate; set for a failover. */
   following: One | undefined;
   failedAfterMs = 0;
   reason = "";
   hasTimedOut = false;
   hasErred = false;
-  /** Refusal of the request although the upstream answered. */
+  /** Refusal of the request; set if the upstream answered but its answer must not be sent. */
   refusal: GatewayError | undefined;
   error: (Partial<Pick<ErrorBody, "add" | "end">> & { readonly said: ProviderError }) | undefined;
   readonly #begunAt = performance.now();
@@ -62,7 +62,7 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
     return found === undefined ? "answer" : this.#inside(found.status, body.toString("utf8"));
   }
 
-  /** Treats an error within an answer as that error. */
+  /** Handles an error that was found within an answer. */
   #inside(status: number, text: string): Inside {
     const trigger = statusTrigger(status);
     this.hasErred = true;
@@ -91,21 +91,21 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
     if (this.result === "answered") this.#options.answered(ms);
   }
 
-  /** Records that the pool's picker answered instead: no retry and no failover. */
+  /** Records that the pool's picker answered instead. No retry and no failover follow. */
   declined(status: 429 | 503): void {
     this.status = status;
     this.result = status === 429 ? "429" : "5xx";
     this.failedAfterMs = performance.now() - this.#begunAt;
   }
 
-  /** Decides by `trigger` whether the request is retried or fails over; `result` is the kind that is reported. */
+  /** Decides by `trigger` whether the request is retried or fails over. `result`: kind of failure that is reported. */
   failed(trigger: Trigger, result: FailureKind = trigger): void {
     this.#isAnswer(trigger, undefined);
     this.result = result;
   }
 
   /**
-   * Returns whether to refuse a redirect: a client that followed it would send the request, and maybe its credential, past the
+   * Returns whether to refuse a redirect. A client that followed it would send the request, and maybe its credential, past the
    * gateway.
    */
   #isRefusedRedirect(status: number, headers: readonly string[]): boolean {
@@ -160,7 +160,7 @@ export function failureOf(
       ruling.result = "refused";
       return error;
     }
-    // Another provider may have another credential.
+    // Another provider may have a valid credential.
     ruling.failed("connect");
     ruling.error = { said: { type: null, code: error.code } };
     return error;
@@ -168,7 +168,7 @@ export function failureOf(
   const noun = nounOf(provider);
   if (outcome.kind === "invalid") {
     const { cause } = outcome;
-    // Another provider's answer may be readable.
+    // The answer of another provider may be readable.
     ruling.failed("connect", "invalid");
     ruling.reason = cause.message;
     return new GatewayError("upstream_invalid", `${noun}'s answer could not be read: ${cause.message}.`, { cause });
@@ -189,7 +189,7 @@ export function failureOf(
 
 const nounOf = ({ name, noun = `Provider ${name}` }: Forwarded): string => noun;
 
-/** Returns the part of the cause that may be shown; problems of this machine are not the provider's. */
+/** Returns the part of the cause that may be shown. Causes on this machine are not the provider's fault. */
 function whyNot(cause: Error): string {
   if (cause instanceof ForwardProxyFault) return `: ${cause.message}`;
   if (cause instanceof NoServer && cause.message !== "") return `: ${cause.message}`;
@@ -197,7 +197,7 @@ function whyNot(cause: Error): string {
   return code === "EMFILE" || code === "ENFILE" ? ": the gateway has no file descriptors left, see `ulimit -n`" : "";
 }
 
-/** Returns the failure that an upstream's status means; `undefined` if it is none. */
+/** Returns the failure that an upstream's status stands for, or `undefined` if it is no failure. */
 export function statusTrigger(status: number): Trigger | undefined {
   if (status === 429) return "429";
   return status >= 500 ? "5xx" : undefined;

@@ -1,9 +1,9 @@
 /**
- * One attempt: sends a request to one channel, and streams its answer to the client as it arrives, or rejects the answer.
+ * Makes one attempt: sends a request to one channel, and streams its answer to the client as it arrives, or rejects the answer.
  *
- * The connection calls in with headers and chunks as they are read from the socket; nothing is copied and no promise is created
- * per chunk. Back-pressure is passed on: a client that does not read pauses the upstream's socket. A class instead of closures,
- * since the hot path can afford only one object per request.
+ * The connection passes headers and chunks as they are read from the socket; nothing is copied and no promise is created per
+ * chunk. Back-pressure is passed on: a client that does not read pauses the upstream's socket. This is a class instead of
+ * closures, because the hot path can afford only one object per request.
  */
 import { performance } from "node:perf_hooks";
 import { runMicrotask } from "../../base/index.ts";
@@ -18,52 +18,52 @@ import type { Route, Server } from "./server.ts";
 export type AttemptOutcome =
   /** The answer was delivered completely, or broke off after its start. */
   | { readonly kind: "delivered" }
-  /** An answer came and was not delivered. */
+  /** An answer was received but not delivered. */
   | { readonly kind: "judged" }
-  /** No answer: the connection, TLS or name resolution failed. */
+  /** There is no answer: the connection, TLS or name resolution failed. */
   | { readonly kind: "unreachable"; readonly cause: Error }
   /** The response is not valid HTTP. The message of `cause` may be shown. */
   | { readonly kind: "invalid"; readonly cause: Error }
-  /** `wasSent` is true if a connection existed and the request was sent. */
+  /** There was no answer in time. `wasSent`: a connection existed and the request was sent. */
   | { readonly kind: "timeout"; readonly wasSent: boolean }
   /** The endpoint picker selected no server, or withdrew the request before its answer began. */
   | { readonly kind: "declined"; readonly answer: PickerAnswer }
-  /** The client left; the upstream request is aborted. */
+  /** The client left. The upstream request is aborted. */
   | { readonly kind: "abandoned" };
 
-/** Decides, synchronously since the body waits, whether an answer goes to the client. */
+/** Decides whether an answer goes to the client. It decides synchronously, because the body waits. */
 export interface Judge {
-  /** Returns `read` if `acceptsBody` must decide. */
+  /** Returns whether the answer goes to the client, or `read` if `acceptsBody` must decide. */
   accepts(status: number, headers: readonly string[]): boolean | "read";
-  /** Decides by the body of an answer that is no longer than an error message. */
+  /** Decides by the body of an answer. The body is no longer than an error message. */
   readonly acceptsBody?: (body: string) => boolean;
-  /** `undefined` unless the answer is a failure; valid after `accepts`. */
+  /** Collector of the error's body; `undefined` unless the answer is a failure. Valid after `accepts`. */
   readonly error: { add?(chunk: Buffer): void; end?(): void } | undefined;
-  /** Looks for an error within an answer of status 200 before any of it is sent. `undefined` if nothing looks. */
+  /** Looks for an error within an answer of status 200 before any of it is sent; `undefined` if this is not checked. */
   readonly inside: { event(data: string): Inside; body(body: Buffer): Inside } | undefined;
-  /** The request may be retried or fail over. */
+  /** Whether the request may be retried or fail over. */
   readonly mayMove: boolean;
   /** Called when the answer's content encoding is decoded. */
   decoding(): void;
-  /** The answer starts to go to the client; `ms` is the time since dispatch. */
+  /** Called when the answer starts to go to the client. `ms`: time since dispatch. */
   started(ms: number): void;
 }
 
-/** `moves` means an error that causes a retry or failover. A number is the status of an error that becomes the answer. */
+/** Result of the check. `moves`: an error that causes a retry or failover. Number: status of an error that becomes the answer. */
 export type Inside = "answer" | "moves" | number;
 
 export interface AttemptOptions {
   readonly firstByteTimeoutMs: number | undefined;
-  /** The gateway reads the answer: its content encodings are decoded. */
+  /** Whether the gateway reads the answer and decodes its content encodings. */
   readonly decodes: boolean;
-  /** An error within an answer becomes an answer with that status; otherwise it passes unchanged. */
+  /** Whether an error within an answer becomes an answer with its own status; otherwise it passes unchanged. */
   readonly mapsErrors: boolean;
-  /** The answer is JSON or events: its content type is corrected to the actual form. */
+  /** Whether the answer is JSON or events, so that its content type is corrected to the actual form. */
   readonly retypes: boolean;
   /** Maximum time in milliseconds that an answer is held back for its first event; 0 for no limit. */
   readonly holdMs: number;
   readonly judge: Judge;
-  /** Milliseconds from dispatch to headers, or to failure. */
+  /** Receives the milliseconds from dispatch to headers, or to the failure. */
   readonly waited: (ms: number) => void;
 }
 
@@ -77,7 +77,7 @@ const ABANDONED: AttemptOutcome = { kind: "abandoned" };
 
 type Phase = "waiting" | "holding" | "flowing" | "settled";
 
-/** Makes one attempt. `over` is called once with the outcome; for a delivered answer, with its last byte. It must not throw. */
+/** Makes one attempt. Calls `over`, which must not throw, once with the outcome; after the last byte of a delivered answer. */
 export function attempt(
   route: Route,
   request: UpstreamRequest,
@@ -96,17 +96,17 @@ class Attempt implements AnswerHandler, DecodedSink {
   readonly #told: (outcome: AttemptOutcome) => void;
   readonly #startedAt = performance.now();
   #phase: Phase = "waiting";
-  /** Server of the current attempt; `undefined` once it has ended there. */
+  /** Server of the attempt; `undefined` once the attempt has ended there. */
   #server: Server | undefined;
-  /** `undefined` until the request is sent. */
+  /** Request in progress; `undefined` until it is sent. */
   #sending: Sending | undefined;
   #timer: NodeJS.Timeout | undefined;
   #hasHeaders = false;
   #discardedBytes = 0;
   #held: HeldAnswer | undefined;
-  /** `undefined` if the body needs no decoding. */
+  /** Decoding of the body; `undefined` if it needs none. */
   #decoding: AnswerDecoding | undefined;
-  /** Asks the connection for more. */
+  /** Resumes reading from the connection. */
   #resume: (() => void) | undefined;
   /** Collects the body of a failed answer, delivered or not. */
   #error: Judge["error"];
@@ -157,7 +157,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     this.#server = undefined;
   }
 
-  /** Ends the attempt. */
+  /** Ends the attempt. `isCut`: the answer is no longer wanted. */
   #over(isCut: boolean): void {
     this.#leave();
     this.#route.watch?.ended(isCut);
@@ -169,7 +169,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     if (this.#phase === "settled") this.#abort();
   }
 
-  /** A failure to connect again counts as if nothing had been sent. */
+  /** Handles the loss of a reused connection. A failure to connect again counts as if nothing had been sent. */
   disconnected(): void {
     this.#sending = undefined;
   }
@@ -269,7 +269,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     this.#decoding?.destroy();
     clearTimeout(this.#timer);
     const held = this.#phase === "holding" ? this.#held : undefined;
-    // No other upstream is tried: the client gets the partial answer, and learns that it broke off.
+    // No other upstream is tried, so the client gets the partial answer and sees that it broke off.
     if (held !== undefined && held.bytes > 0 && !this.#options.judge.mayMove) this.#release(held);
     if (this.#phase === "flowing") {
       this.#downstream.breakOff(cause);
@@ -286,7 +286,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     return { kind: code === "UPSTREAM_MALFORMED" ? "invalid" : "unreachable", cause };
   }
 
-  /** Moves to the next server after a failed connect, since nothing was sent. Returns whether the request is there now. */
+  /** Moves to the next server after a failed connect, in which nothing was sent. Returns false if there is no further server. */
   #moved(cause: Error): boolean {
     const failed = this.#server;
     if (failed === undefined) return false;
@@ -308,7 +308,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     this.#told(outcome);
   }
 
-  /** Ends the upstream request; before it has a connection, as soon as it gets one. */
+  /** Ends the upstream request. A request without a connection ends as soon as it gets one. */
   #giveUp(outcome: AttemptOutcome): void {
     this.#settle(outcome);
     this.#decoding?.destroy();
@@ -321,7 +321,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     this.#timer = setTimeout(() => this.#heldLong(), this.#options.holdMs);
   }
 
-  /** The stream has been silent for too long: releases it to the client as it is. */
+  /** Releases a stream that was silent for too long to the client as it is. */
   #heldLong(): void {
     if (this.#held !== undefined && this.#phase === "holding") this.#release(this.#held);
   }
@@ -344,7 +344,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     else this.#release(answer);
   }
 
-  /** `told` is the text that contains the error, if there is one. `isEnded` is true if the answer is complete. */
+  /** Handles the result of the check. `told`: text that contains the error, if any. `isEnded`: the answer is complete. */
   #judgeInside(answer: HeldAnswer, found: Inside | undefined, told: string | Buffer, isEnded: boolean): boolean {
     const passes = found === undefined || found === "answer" || (found !== "moves" && !this.#options.mapsErrors);
     if (passes) return this.#release(answer);
@@ -365,7 +365,7 @@ class Attempt implements AnswerHandler, DecodedSink {
   }
 
   /**
-   * Starts the delivery. If the client's side throws, the attempt is invalid; in the connection, the exception would close it.
+   * Starts the delivery. If the client's side throws, the attempt is invalid: in the connection, the exception would close it.
    */
   #start(status: number, statusText: string, headers: readonly string[]): void {
     try {
@@ -387,14 +387,14 @@ class Attempt implements AnswerHandler, DecodedSink {
   }
 }
 
-/** Codes of failures by inactivity: ours, and those of undici. */
+/** Error codes for inactivity, from this client and from undici. */
 const SILENCES: ReadonlySet<string> = new Set(["UPSTREAM_SILENT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
 
-/** Hides the original error, whose message may quote a header. */
+/** Returns an error that hides the original one, whose message may quote a header. */
 function unwritable(cause: unknown): Error {
   const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
   return new Error(`one of its headers cannot be passed on${code}`, { cause });
 }
 
-/** No server was available. Its message may be shown. */
+/** Error if no server was available. Its message may be shown. */
 export class NoServer extends Error {}

@@ -1,4 +1,4 @@
-/** Candidates of a request, in order, and the reports about each attempt. */
+/** Defines the candidates of a request, in order, and the reports about each attempt. */
 import type { AttemptTracer } from "../../base/index.ts";
 import type { ActingFor, Bearing, Presenter } from "../credentials/index.ts";
 import type { Origins } from "./origins.ts";
@@ -8,7 +8,7 @@ import type { ProviderError } from "./provider-error.ts";
 
 /** Fields of an upstream that an attempt needs. */
 export type Forwarded = Pick<Provider, "name" | "firstByteTimeoutMs" | "retry"> & {
-  /** Name in a refusal; `undefined` for a provider. */
+  /** Name of the upstream in a refusal; `undefined` for a provider. */
   readonly noun?: string;
 };
 
@@ -21,68 +21,66 @@ export interface Candidate<To extends Forwarded = Provider, By extends Forwarded
   readonly channel: By;
   /** Model name that is sent to this provider; empty if the request names none. */
   readonly model: string;
-  /** Part of a pool that it is limited to; `undefined` for none. */
+  /** Subset of the pool that the request is limited to; `undefined` for the whole pool. */
   readonly subset?: string | undefined;
-  /** Prepares the request when the candidate is reached, since most requests never reach the second. */
+  /** Prepares the request. It is called when the candidate is reached, because most requests never need the second one. */
   readonly prepare: () => Prepared;
 }
 
 export interface Prepared {
   readonly request: UpstreamRequest;
   readonly downstream: Downstream;
-  /** The gateway reads the answer: content encodings are decoded. */
+  /** Whether the gateway reads the answer and decodes its content encodings. */
   readonly decodes: boolean;
-  /** The gateway looks for an error within an answer of status 200. */
+  /** Whether the gateway looks for an error within an answer of status 200. */
   readonly looksInside: boolean;
-  /** True if an error within a 200 becomes an answer with its own status; otherwise it passes unchanged. */
+  /** Whether an error within an answer of status 200 becomes an answer with its own status; otherwise it passes unchanged. */
   readonly mapsErrors: boolean;
-  /** The answer is JSON or events: its content type is corrected to the actual form. Needs `looksInside`. */
+  /** Whether the answer is JSON or events, so that its content type is corrected to the actual form. Requires `looksInside`. */
   readonly retypes: boolean;
 }
 
-/** Candidates in order, counted from 0. All but the first are admitted when needed, since most requests need no other. */
+/** Candidates in order, counted from 0. All but the first are admitted when needed, because most requests need no other. */
 export interface Candidates<One = Candidate> {
-  /** Returns `undefined` past the last candidate. There is always a first. */
+  /** Returns the candidate at a position, or `undefined` past the last one. There is always a first. */
   at(position: number): One | undefined;
-  /** Returns false if `at` would return `undefined`. */
+  /** Returns false if `at` returns `undefined` for the position. */
   mayHave(position: number): boolean;
-  /** Failover triggers of the provider that the request addresses, whether it is first or skipped. */
+  /** Failover triggers of the addressed provider, whether it is the first candidate or was skipped. */
   readonly failoverWhen: ReadonlySet<Trigger> | undefined;
 }
 
-/** `invalid` means that the response is not valid HTTP; `redirect` means that the answer sends the client elsewhere. */
+/** Kind of failure. `invalid`: the response is not valid HTTP. `redirect`: the answer sends the client elsewhere. */
 export type FailureKind = Trigger | "invalid" | "redirect";
 
-/** `refused` means that there is no credential for this caller, so that nothing was sent. */
+/** Result of an attempt. `refused`: there is no credential for this caller, so nothing was sent. */
 export type AttemptResult = "answered" | FailureKind | "abandoned" | "refused";
 
-/** Returns whether the upstream failed, or could not be reached. */
+/** Returns whether the upstream failed or could not be reached. */
 export const isFailure = (result: AttemptResult): result is FailureKind =>
   result !== "answered" && result !== "abandoned" && result !== "refused";
 
 export interface Attempted {
   readonly result: AttemptResult;
-  /** Null if no answer came. */
+  /** Status of the answer; `null` if there was none. */
   readonly status: number | null;
   /** Upstream to try next; the same provider for a retry. */
   readonly next: Forwarded | undefined;
   /** Milliseconds from the start of the attempt to its failure; 0 if it did not fail. */
   readonly failedAfterMs: number;
-  /**
-   * Type and code of the provider's error; for a delivered answer they are known only later. `undefined` if there was no error.
-   */
+  /** Type and code of the provider's error, which are known late for a delivered answer; `undefined` without an error. */
   readonly error: { readonly said: ProviderError } | undefined;
-  /** Reason why an answer could not be used, without quoting it; empty for other failures. */
+  /** Reason why an answer could not be used; empty for other failures. It quotes nothing from the answer. */
   readonly reason: string;
-  /** An answer of status 200 that contains an error. */
+  /** Whether the answer has status 200 but contains an error. */
   readonly hasErred: boolean;
-  /** The gateway's own timeout ended it after the request was sent. */
+  /** Whether the gateway's own timeout ended the attempt after the request was sent. */
   readonly hasTimedOut: boolean;
 }
 
 export interface ForwardOptions<One extends Candidate<Forwarded, ForwardedChannel> = Candidate> {
   readonly candidates: Candidates<One>;
-  /** Timeout that the client announced, in milliseconds from now; infinite if it announced none. */
+  /** Timeout that the client has announced, in milliseconds from now; infinite if it announced none. */
   readonly deadlineMs: number;
   readonly origins: Pick<Origins, "route">;
   /** Identifier by which upstream logs of the request can be found. */
@@ -90,23 +88,26 @@ export interface ForwardOptions<One extends Candidate<Forwarded, ForwardedChanne
   readonly presenter: Presenter;
   /** Caller that the presented credential may depend on. */
   readonly actingFor?: ActingFor | undefined;
-  /** Called before each request is sent, with the check for headers of its answer that reveal our credential. */
+  /** Called before each request is sent, with the check for headers of its answer that reveal the gateway's credential. */
   readonly presented: (bears: Bearing | undefined) => void;
   readonly downstream: Downstream;
-  /** Called at the start of each attempt, so that the answer's headers can report how many there were and where. */
+  /**
+   * Called at the start of each attempt, so that the answer's headers can state how many attempts there were and at which
+   * upstream.
+   */
   readonly attempting: (candidate: One, isRetry: boolean) => void;
-  /** Called when a successful answer begins to reach the client; `ms` is the time since its attempt began. */
+  /** Called when a successful answer begins to reach the client. `ms`: time since its attempt began. */
   readonly answered: (ms: number) => void;
   /** Called before an answer begins whose content encoding is decoded. */
   readonly decoding?: () => void;
   readonly attempted: (provider: One["provider"], outcome: Attempted) => void;
-  /** Milliseconds of waiting for upstreams or between attempts, which are not the gateway's own time. */
+  /** Receives the milliseconds spent waiting for upstreams or between attempts, which are not overhead of the gateway. */
   readonly waited: (ms: number) => void;
   /** Maximum time in milliseconds that an answer is held back for its first event; 0 for no limit. */
   readonly holdMs: number;
-  /** True if redirects are passed on like other answers; false if they are refused. */
+  /** Whether redirects are passed on like other answers; otherwise they are refused. */
   readonly passesRedirects: boolean;
-  /** `undefined` if tracing is off. */
+  /** Tracer of attempts; `undefined` if tracing is off. */
   readonly tracer: AttemptTracer | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Decodes the content encodings of an answer as it streams. Providers and their proxies compress although `identity` was
+ * Decodes the content encodings of an answer as it streams, because providers and their proxies compress although `identity` was
  * requested. Source: RFC 9110, section 8.4; design decisions, section 20.
  */
 import type { Duplex } from "node:stream";
@@ -9,23 +9,24 @@ import { codingOf } from "../coding/index.ts";
 const MAX_LAYERS = 3;
 const CHUNK_BYTES = 16 << 10;
 
-/** Maximum expansion. JSON and events expand five to thirty times; the formats allow a thousand times and more. */
+/** Maximum ratio of expansion. JSON and events expand five to thirty times; the formats allow a thousand times and more. */
 const MAX_RATIO = 100;
-/** Size that any body may expand to, in bytes, regardless of the ratio. */
+/** Size up to which any body may expand regardless of the ratio, in bytes. */
 const FREE_BYTES = 512 << 10;
 
 /**
- * Number of bytes that are checked before the body's form is decided: the first bytes of a compressed body are never all text.
+ * Number of bytes that are checked to find out whether the body is compressed: the first bytes of a compressed body are never all
+ * text.
  */
 const SNIFFED_BYTES = 12;
 
-/** The body cannot be decoded. Its message may be shown. */
+/** Error if the body cannot be decoded. Its message may be shown. */
 export class DecodingFault extends Error {
   readonly code = "UPSTREAM_MALFORMED";
 }
 
 export interface DecodedSink {
-  /** Takes a chunk. Returns false if there is no room; `resume` continues. */
+  /** Receives a decoded chunk. Returns false if there is no room; `resume` continues. */
   plain(chunk: Buffer): boolean;
   plainEnd(): void;
   undecodable(cause: DecodingFault): void;
@@ -43,14 +44,14 @@ export function layersOf(header: string | undefined): readonly string[] {
 const NO_LAYERS: readonly string[] = [];
 const NOTHING = Buffer.alloc(0);
 
-/** Returns whether all encodings are supported; a body in any other passes unchanged. */
+/** Returns whether all encodings are supported. A body with any other encoding passes unchanged. */
 export const areDecoded = (layers: readonly string[]): boolean =>
   layers.length > 0 && layers.length <= MAX_LAYERS && layers.every((name) => codingOf(name, NOTHING) !== undefined);
 
 export class AnswerDecoding {
   readonly #layers: readonly string[];
   readonly #sink: DecodedSink;
-  /** Decoders, outermost first. `undefined` until enough of the body has arrived. */
+  /** Decoders, outermost first; `undefined` until enough of the body has arrived. */
   #decoders: readonly Duplex[] | undefined;
   #head: Buffer = NOTHING;
   #bytesIn = 0;
@@ -59,7 +60,7 @@ export class AnswerDecoding {
   /** Called when there is room again; set while the connection waits. */
   #onRoom: (() => void) | undefined;
 
-  /** `layers` are as `areDecoded` takes them. */
+  /** Creates a decoder. `layers`: encodings that `areDecoded` accepts. */
   constructor(layers: readonly string[], sink: DecodedSink) {
     this.#layers = layers;
     this.#sink = sink;
@@ -152,7 +153,7 @@ export class AnswerDecoding {
     return this.#sink.plain(plain);
   }
 
-  /** Compressed bytes that the decoder has processed, as far as it reports. */
+  /** Number of compressed bytes that the decoder has processed, as far as it reports it. */
   get #taken(): number {
     const first = this.#decoders?.[0] as { readonly bytesWritten?: number } | undefined;
     return first?.bytesWritten ?? this.#bytesIn;
@@ -171,7 +172,7 @@ export class AnswerDecoding {
   }
 }
 
-/** Makes `codingOf` assume the usual form of `deflate` for a layer whose bytes have not arrived yet. */
+/** Header of zlib data. It makes `codingOf` assume the usual form of `deflate` for a layer whose bytes have not arrived yet. */
 const ZLIB_HEADER = Buffer.from([0x78, 0x9c]);
 
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b, 0x08]);

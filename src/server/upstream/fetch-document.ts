@@ -1,4 +1,6 @@
-/** Fetches one size-limited document of a server or agent, outside its calls: an agent card, or the supported protocol. */
+/**
+ * Fetches one size-limited document of a server or agent, outside its calls: an agent card, or the supported protocol version.
+ */
 import type { Pool } from "undici";
 import { anySignal, formatDuration } from "../../base/index.ts";
 
@@ -8,7 +10,7 @@ export interface DocumentRequest {
   readonly method: "GET" | "POST";
   /** Path and query at the origin. */
   readonly path: string;
-  /** Name and value pairs. */
+  /** Header pairs. */
   readonly headers: readonly string[];
   readonly body?: string;
   /** Timeout of the whole exchange, in milliseconds, including the connect. */
@@ -18,10 +20,13 @@ export interface DocumentRequest {
 
 export type FetchedDocument =
   | { readonly kind: "answered"; readonly status: number; readonly contentType: string; readonly text: string }
-  /** `problem` contains no address and quotes nothing. `isDown` is true if the answer is missing or incomplete. */
+  /**
+   * Failure of the request. `problem` contains no address and quotes nothing from the answer. `isDown`: the answer is missing or
+   * incomplete.
+   */
   | { readonly kind: "failed"; readonly problem: string; readonly isDown: boolean };
 
-/** Never rejects; follows no redirects. */
+/** Fetches a document. Never rejects, and follows no redirects. */
 export async function fetchDocument(pool: Pick<Pool, "request">, request: DocumentRequest): Promise<FetchedDocument> {
   const { method, path, headers, body, limitMs, signal } = request;
   const limit = AbortSignal.timeout(limitMs);
@@ -38,7 +43,7 @@ export async function fetchDocument(pool: Pick<Pool, "request">, request: Docume
     for await (const chunk of answer.body) {
       const bytes = Buffer.from(chunk as Uint8Array);
       length += bytes.length;
-      // Leaving the loop closes the connection.
+      // Returning from the loop closes the connection.
       if (length > MAX_DOCUMENT_BYTES) {
         return { kind: "failed", problem: `it is larger than ${MAX_DOCUMENT_BYTES} bytes`, isDown: false };
       }

@@ -1,8 +1,8 @@
 /**
  * Sends a request to the first candidate that answers: retries at one provider, then failover to the next.
  *
- * Source: specification document 3, `providers[]`. No retry or failover after a byte has reached the client; the last
- * provider's own answer is returned, never a generated one; a 4xx other than 429 is final.
+ * Source: specification document 3, `providers[]`. There is no retry or failover after a byte has reached the client. The last
+ * provider's own answer is returned, never a generated one. A 4xx other than 429 is final.
  */
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -22,8 +22,8 @@ export function forward<One extends AnyCandidate>(options: ForwardOptions<One>, 
 }
 
 /**
- * A request on its way from candidate to candidate. A delivered answer, which is the usual case, is reported with its last byte
- * and without a promise; any other outcome is handled after the code that reported it has returned.
+ * Request on its way from candidate to candidate. The usual case, a delivered answer, is reported with its last byte and without
+ * a promise; any other outcome is handled after the code that reported it has returned.
  */
 class Forwarding<One extends AnyCandidate> {
   readonly #options: ForwardOptions<One>;
@@ -138,7 +138,7 @@ class Forwarding<One extends AnyCandidate> {
   }
 }
 
-/** A candidate with the request prepared for it. */
+/** Candidate with the request that was prepared for it. */
 interface Asked<One> extends ReturnType<AnyCandidate["prepare"]> {
   readonly candidate: One;
 }
@@ -155,7 +155,7 @@ function carrying(span: AttemptSpan, { method, path, headers, body }: UpstreamRe
   return { method, path, headers: span.carry(headers), body };
 }
 
-/** Waits. Resolves with false if the client left meanwhile. */
+/** Waits. Resolves to false if the client left meanwhile. */
 async function waitOut(waitMs: number, downstream: Downstream, waited: (ms: number) => void): Promise<boolean> {
   const leaving = new AbortController();
   downstream.onGone(() => leaving.abort());

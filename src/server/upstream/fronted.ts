@@ -1,4 +1,6 @@
-/** An MCP server or agent of the configuration, compiled for the request path. Source: specification document 3, `mcp[]`, `a2a[]`. */
+/**
+ * Compiles an MCP server or agent of the configuration for the request path. Source: specification document 3, `mcp[]`, `a2a[]`.
+ */
 import type { Deployment } from "../core/config/index.ts";
 import type { Credential } from "../credentials/index.ts";
 
@@ -11,7 +13,7 @@ export interface Fronted {
   readonly kind: FrontedKind;
   /** Configured name, used in rules, suspensions and lists. */
   readonly name: string;
-  /** All names that select it after `/mcp/` or `/a2a/`: the configured name, then the registry's. */
+  /** All names that select it in a path after `/mcp/` or `/a2a/`: the configured name, then the registry's. */
   readonly paths: readonly string[];
   readonly channel: FrontedChannel;
   /** URL as written in the configuration. */
@@ -19,7 +21,7 @@ export interface Fronted {
   /** Path and query at the origin, as configured. */
   readonly path: string;
   readonly costPerCall: number;
-  /** Entity types whose original values are restored in what it is sent. */
+  /** Entity types whose original values are restored in calls of this server or agent. */
   readonly restore: ReadonlySet<string>;
   /** URL of an agent's own card. */
   readonly cardUrl: string | undefined;
@@ -27,7 +29,7 @@ export interface Fronted {
 
 export interface FrontedChannel {
   readonly id: string;
-  /** `scheme://host[:port]`. */
+  /** Origin in the form `scheme://host[:port]`. */
   readonly origin: string;
   readonly isFronted: true;
   /** Value of the `host` header. */
@@ -40,7 +42,10 @@ export interface FrontedChannel {
 
 const NOUNS: Readonly<Record<FrontedKind, string>> = { mcp: "MCP server", a2a: "Agent" };
 
-/** Returns the fields of an upstream that an attempt reports. No retry and no failover: a call may have taken effect. */
+/**
+ * Returns the fields of an upstream that an attempt reports. There is no retry and no failover, because a call may have taken
+ * effect.
+ */
 export const forwardedTo = ({ kind, name }: Pick<Fronted, "kind" | "name">) => ({
   name: `${kind}:${name}`,
   noun: `${NOUNS[kind]} ${name}`,
@@ -50,7 +55,7 @@ export const forwardedTo = ({ kind, name }: Pick<Fronted, "kind" | "name">) => (
 
 const WELL_KNOWN_CARD = "/.well-known/agent-card.json";
 
-/** `writtenUrl` is the address as written in the configuration. */
+/** Compiles a server or agent. `writtenUrl`: the address as written in the configuration. */
 export function compileFronted(
   kind: FrontedKind,
   config: McpServer | A2aAgent,

@@ -1,4 +1,4 @@
-/** The first value of a header in raw pairs; `name` in lower case. */
+/** Returns the first value of a header in raw pairs. `name` must be in lower case. */
 export function headerValue(headers: readonly string[], name: string): string | undefined {
   for (let i = 0; i < headers.length; i += 2) {
     const candidate = headers[i] as string;

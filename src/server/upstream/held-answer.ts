@@ -1,25 +1,25 @@
-/** Beginning of an answer that is held back until it is known whether it is an error. */
+/** Holds the beginning of an answer back until it is known whether it is an error. */
 import { SseSplitter } from "../core/dialects/index.ts";
 import { headerValue } from "./header-value.ts";
 
-/** Maximum bytes held back: a larger first event or body is not an error message. */
+/** Maximum number of bytes that are held back. A larger first event or body is not an error message. */
 const MAX_HELD_BYTES = 64 << 10;
-/** Maximum number of chunks held back; each costs memory beside its bytes. */
+/** Maximum number of chunks that are held back, because each takes memory beside its bytes. */
 const MAX_HELD_CHUNKS = 256;
 
-/** Field names of events, enough to distinguish events from anything else. */
+/** Field names of events, enough to distinguish events from other text. */
 const FIELDS = ["data:", "event:", "id:", "retry:"];
 const PING = /"type"\s*:\s*"ping"/;
 
-/** `unknown` means only white space so far. `other` is neither events nor JSON, and is not judged. */
+/** Form of the body. `unknown`: only white space so far. `other`: neither events nor JSON, so it is not checked. */
 type Form = "unknown" | "events" | "body" | "other";
 
 export interface HeldFor {
-  /** The whole body is awaited. */
+  /** Whether the whole body is awaited. */
   readonly isForBody: boolean;
-  /** The gateway looks for an error within it. */
+  /** Whether the gateway looks for an error within the answer. */
   readonly looksInside: boolean;
-  /** A decision depends on the first event of a stream. */
+  /** Whether a decision depends on the first event of a stream. */
   readonly awaitsEvent: boolean;
 }
 
@@ -45,7 +45,7 @@ export class HeldAnswer {
     this.#awaitsEvent = awaitsEvent;
   }
 
-  /** Returns the data of the first event that has content; heartbeat events have none. */
+  /** Adds a chunk. Returns the data of the first event that has content; heartbeat events have none. */
   add(chunk: Buffer): string | undefined {
     this.chunks.push(chunk);
     this.bytes += chunk.length;
@@ -63,7 +63,7 @@ export class HeldAnswer {
     return this.#form === "body" && isNamed ? ofType(this.headers, "application/json") : this.headers;
   }
 
-  /** Returns whether more of the answer is needed. */
+  /** Whether more of the answer is needed. */
   get isWaiting(): boolean {
     if (this.bytes > MAX_HELD_BYTES || this.chunks.length >= MAX_HELD_CHUNKS) return false;
     return this.isForBody || (this.#form === "events" ? this.#awaitsEvent : this.#form !== "other");
@@ -73,7 +73,7 @@ export class HeldAnswer {
     return this.chunks.length === 1 ? (this.chunks[0] as Buffer) : Buffer.concat(this.chunks);
   }
 
-  /** Returns the data of a last event that lacks its final blank line. */
+  /** Returns the data of a last event without its final blank line, or `undefined` if there is none. */
   last(): string | undefined {
     const last = this.#splitter?.unfinished();
     return last !== undefined && tells(last) ? last.data : undefined;
@@ -100,7 +100,7 @@ const tells = ({ event, data }: { readonly event: string; readonly data: string 
 const isEventStream = (headers: readonly string[]): boolean =>
   headerValue(headers, "content-type")?.toLowerCase().startsWith("text/event-stream") === true;
 
-/** Returns false if the content type is clearly another kind: audio, images, archives. */
+/** Returns whether the body may be text: false if the content type is clearly another kind, such as audio, images or archives. */
 export function mayBeText(headers: readonly string[]): boolean {
   const type = headerValue(headers, "content-type")?.toLowerCase() ?? "";
   return (

@@ -1,4 +1,7 @@
-/** One connection pool per origin, kept over reloads, and closed when the configuration no longer names the origin. */
+/**
+ * Manages one connection pool per origin. Pools are kept over reloads, and closed when the configuration no longer names the
+ * origin.
+ */
 import { Pool } from "undici";
 import { guardedLookup } from "../credentials/index.ts";
 import { type ForwardProxies, NO_FORWARD_PROXIES, proxyConnector } from "../forward-proxy/index.ts";
@@ -14,32 +17,32 @@ export interface Origins {
   /** Returns a pool for requests to an origin that are not attempts. */
   pool(origin: string): Pool;
   /**
-   * Selects the server for an attempt at the channel. A promise only for pools. `subset` is the part of a pool that it is
-   * limited to. `asked` is passed to the picker of a pool.
+   * Selects the server for an attempt at the channel. Returns a promise only for pools. `subset`: part of the pool that the
+   * request is limited to. `asked` is passed to the picker of a pool.
    */
   route(channel: Destination, subset: string | undefined, asked: AskedFor): Routed | Promise<Routed>;
-  /** Closes, gracefully, the connections to origins and pools that are not listed. */
+  /** Closes connections to origins and pools that are not listed. Requests in progress finish. */
   keepOnly(origins: ReadonlySet<string>, pools?: readonly PoolSpec[]): void;
-  /** Returns the members of the provider's pool; `undefined` if it has none. */
+  /** Returns the members of the provider's pool, or `undefined` if it has none. */
   members(provider: string): readonly PoolMember[] | undefined;
   /** Returns the number of open upstream connections over all origins. */
   connections(): number;
-  /** Closes every connection; requests in progress fail. */
+  /** Closes every connection. Requests in progress fail. */
   close(): Promise<void>;
 }
 
 export interface Destination {
-  /** `scheme://host[:port]`. */
+  /** Origin in the form `scheme://host[:port]`. */
   readonly origin: string;
   readonly pool?: PoolSpec | undefined;
-  /** True for an MCP server or agent, which is reached without a forward proxy on a private network. */
+  /** Whether this is an MCP server or agent, which is reached without a forward proxy on a private network. */
   readonly isFronted?: boolean;
 }
 
 export interface OriginOptions extends Pick<PoolsOptions, "nameServers" | "instruments" | "log" | "isOwn"> {
   /** Extra trusted roots, PEM, in addition to the system's. For tests and private upstreams. */
   readonly ca?: string;
-  /** Omitted if everything is reached directly. Servers of pools always are. */
+  /** Forward proxies; absent if everything is reached directly. Servers of pools always are. */
   readonly proxies?: ForwardProxies;
 }
 

@@ -1,4 +1,4 @@
-/** Base class for code that observes an answer, or changes a part of it, while it passes. */
+/** Base class for stages that observe an answer, or change a part of it, as it passes. */
 import type { Downstream } from "./ports.ts";
 
 export class Passing implements Downstream {

@@ -1,5 +1,5 @@
 /**
- * One attempt with its credential: the headers are made for the bytes that are sent, and if the answer shows that the
+ * Makes one attempt with its credential. The headers are built for the bytes that are sent. If the answer shows that the
  * credential is no longer valid, the request is sent once more with a new one. Source: design decisions, section 13.
  */
 import { performance } from "node:perf_hooks";
@@ -20,7 +20,7 @@ import type { Route } from "./server.ts";
 
 export interface PresentingOptions extends AttemptOptions {
   readonly presenter: Presenter;
-  /** `undefined` if the client's own credential is forwarded, or none is presented. */
+  /** Credential to present; `undefined` if the client's own is forwarded, or none is presented. */
   readonly credential: Credential | undefined;
   /** Value of the `host` header. */
   readonly host: string;
@@ -31,17 +31,17 @@ export interface PresentingOptions extends AttemptOptions {
 
 export type PresentedOutcome =
   | AttemptOutcome
-  /** No credential is available: nothing was sent, or the one that was sent was refused. */
+  /** No credential is available: nothing was sent, or the credential that was sent was refused. */
   | { readonly kind: "unpresented"; readonly error: GatewayError }
-  /** An internal failure. */
+  /** The gateway failed internally. */
   | { readonly kind: "fault"; readonly error: unknown };
 
-/** Called once. It must not throw. */
+/** Receives the outcome once. Must not throw. */
 export type Over = (outcome: PresentedOutcome) => void;
 
 const ABANDONED: AttemptOutcome = { kind: "abandoned" };
 
-/** Makes the attempt; without a promise if the credential is available and every answer is final. */
+/** Makes the attempt. It uses no promise if the credential is available and every answer is final. */
 export function attemptPresenting(
   route: Route,
   request: UpstreamRequest,
@@ -120,7 +120,7 @@ const bearing = ({ method, path, body }: UpstreamRequest, { headers }: Presented
   body,
 });
 
-/** Checks whether the credential was refused, then asks the actual judge. */
+/** Judge that checks whether the credential was refused, and otherwise leaves the decision to the actual judge. */
 class PresentedAnswer implements Judge {
   isRefused = false;
   readonly #judge: Judge;
@@ -168,7 +168,10 @@ class PresentedAnswer implements Judge {
   }
 }
 
-/** Resolves with `undefined` if the client has left. The fetch continues, since other requests share it. */
+/**
+ * Waits for `awaited`. Resolves to `undefined` if the client has left; the awaited work continues, because other requests share
+ * it.
+ */
 export async function whileThere<Value>(
   awaited: Promise<Value>,
   downstream: Downstream,

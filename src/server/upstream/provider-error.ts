@@ -1,6 +1,6 @@
 /**
- * Type and code of a provider's error. Its text is never kept, since it may contain a prompt or a credential; a type or code
- * that does not look like a word is dropped too. Source: dialects reference, 10.1.
+ * Reads type and code of a provider's error. Its text is never kept, because it may contain a prompt or a credential; a type or
+ * code that does not look like a word is dropped too. Source: dialects reference, 10.1.
  */
 import { brotliDecompressSync, gunzipSync, inflateSync, type ZlibOptions } from "node:zlib";
 
@@ -11,13 +11,13 @@ export interface ProviderError {
 
 export const NO_PROVIDER_ERROR: ProviderError = Object.freeze({ type: null, code: null });
 
-/** Maximum size of a body in bytes; an API's error message is not longer. */
+/** Maximum size of a body, in bytes. Error messages of APIs are shorter. */
 const MAX_BYTES = 16 << 10;
 const MAX_DECODED_BYTES = 64 << 10;
 
 /**
- * Pattern of a type or code: words joined by dots, dashes or underscores, a few digits after a word, and numbers:
- * `rate_limit_error`, `DeploymentNotFound`, `http_429`. A further mix of letters and digits may be a key.
+ * Pattern of a type or code: words joined by dots, dashes or underscores, with a few digits after a word, and numbers. Examples:
+ * `rate_limit_error`, `DeploymentNotFound`, `http_429`. Any other mix of letters and digits may be a key.
  */
 const WORDS = /^(?:[A-Za-z]{1,32}\d{0,4}|\d{1,6})(?:[._-](?:[A-Za-z]{1,32}\d{0,4}|\d{1,6}))*$/;
 const MAX_LENGTH = 64;
@@ -57,7 +57,7 @@ export class ErrorBody {
     }
   }
 
-  /** Type and code; empty until the body has ended. */
+  /** Type and code of the error; empty until the body has ended. */
   get said(): ProviderError {
     return this.#said;
   }
@@ -67,7 +67,7 @@ function decoded(body: Buffer, encoding: string): Buffer {
   return DECODERS.get(encoding)?.(body, { maxOutputLength: MAX_DECODED_BYTES }) ?? body;
 }
 
-/** Parses the JSON text of an error in either dialect, or of hosts that put its members at the top. */
+/** Parses the JSON text of an error in either dialect, or of hosts that place its members at the top level. */
 export function providerErrorIn(text: string): ProviderError {
   let value: unknown;
   try {

@@ -1,4 +1,4 @@
-/** A provider compiled for the request path: every look-up is prepared here, once per configuration. */
+/** Compiles a provider for the request path. Every lookup is prepared here, once per configuration. */
 import { HOP_BY_HOP_HEADERS, parseDuration } from "../../base/index.ts";
 import { type CatalogProvider, type Channel, compileJoin, lackedByClaude } from "../core/catalog/index.ts";
 import type { ProviderConfig } from "../core/config/index.ts";
@@ -14,53 +14,56 @@ export interface RetryPolicy {
   readonly when: ReadonlySet<Trigger>;
   readonly backoffMs: number;
   readonly maxBackoffMs: number;
-  /** A 429 that requests a longer wait is not waited for. */
+  /** Maximum `retry-after` of a 429, in milliseconds. A longer wait is not waited for. */
   readonly retryAfterCapMs: number;
 }
 
 export interface UpstreamChannel {
   readonly id: string;
   readonly dialect: Dialect;
-  /** `scheme://host[:port]`. */
+  /** Origin in the form `scheme://host[:port]`. */
   readonly origin: string;
   /** Value of the `host` header. */
   readonly host: string;
   /** Origin that may be shown, or the text of the configuration with its unresolved references. */
   readonly shownOrigin: string;
-  /** Servers behind that name; `undefined` for a single server. */
+  /** Servers behind the origin's name; `undefined` for a single server. */
   readonly pool: PoolSpec | undefined;
   /** Maps an incoming path, without its query, to the path at the origin. */
   readonly pathOf: (incomingPath: string) => string;
-  /** True for the maker's own surface, false for one that is kept for clients of another dialect. */
+  /** Whether this is the maker's own surface, and not one that is kept for clients of another dialect. */
   readonly isOwnSurface: boolean;
-  /** `undefined` if it claims everything that its dialect can express. */
+  /** Capabilities that the channel claims; `undefined` if it claims everything that its dialect can express. */
   readonly caps: ReadonlySet<string> | undefined;
   readonly claims: (capability: string) => boolean;
-  /** Returns the same channel with the capabilities that the model has. `model` is the name that the provider is sent. */
+  /** Returns the same channel with the capabilities that the model has. `model`: model name sent to the provider. */
   readonly forModel: (model: string) => UpstreamChannel;
   /**
-   * Texts that indicate capabilities which the channel does not claim: a request of its own dialect that contains none of them
-   * loses nothing here. Empty if no request can lose anything. `undefined` if the request must be parsed to find out.
+   * Texts that indicate capabilities which the channel does not claim. A request of its own dialect that contains none of them
+   * loses nothing here. It is empty if no request can lose anything, and `undefined` if the request must be parsed to find out.
    */
   readonly lossEvidence: readonly Buffer[] | undefined;
-  /** `undefined` if it serves every model. */
+  /** Returns whether the channel serves a model; `undefined` if it serves every model. */
   readonly servesModel: ((model: string) => boolean) | undefined;
   /** Credential to present; `undefined` if the client's own is forwarded. */
   readonly credential: Credential | undefined;
-  /** Header pairs that present a client's own key, for a request that is not forwarded as the client wrote it. */
+  /** Returns the header pairs that present a client's own key, for a request that is not forwarded as the client wrote it. */
   readonly presenting: (key: string) => readonly string[];
 }
 
 export interface Provider {
   readonly name: string;
-  /** Catalog name, or its own name if it is not in the catalog; identifies who signs and seals its thinking blocks. */
+  /**
+   * Name in the catalog, or the configured name if it is not in the catalog. It identifies who signs and seals the provider's
+   * thinking blocks.
+   */
   readonly maker: string;
   readonly channels: readonly UpstreamChannel[];
-  /** Pool of its channels; `undefined` if they have none. */
+  /** Pool of the provider's channels; `undefined` if they have none. */
   readonly pool: PoolSpec | undefined;
-  /** Models that clients ask for, mapped to those that the provider is sent. */
+  /** Names of the models that are sent to the provider, by the names that clients use. */
   readonly aliases: ReadonlyMap<string, string>;
-  /** `undefined` if the catalog does not change the body. */
+  /** Changes that the catalog makes to the body; `undefined` if it makes none. */
   readonly bodyEdits: ObjectEdits | undefined;
   /** Top-level fields that the operator removes; `undefined` for none. */
   readonly strippedFields: ReadonlySet<string> | undefined;
@@ -70,13 +73,13 @@ export interface Provider {
   readonly addedHeaders: readonly string[];
   /** Policy for a request that would lose something here. */
   readonly onFidelityLoss: "reject" | "allow";
-  /** True if the server knows `stream_options`, or if the operator declares it. */
+  /** Whether the server supports `stream_options`, or the operator declares that it does. */
   readonly acceptsStreamUsage: boolean;
-  /** Field that identifies the end user; compat only. */
+  /** Field that identifies the end user. Compat dialect only. */
   readonly endUserField: CatalogProvider["endUserField"];
-  /** Adds a request for usage to streamed compat calls, and removes the extra chunk from the answer. */
+  /** Whether usage is requested in streamed compat calls. The extra chunk is then removed from the answer. */
   readonly asksStreamUsage: boolean;
-  /** The operator's own metadata, for access rules. */
+  /** Metadata that the operator assigned, for access rules. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Budget units of one WebSocket session. */
   readonly costPerSession: number;
@@ -89,8 +92,9 @@ export interface Provider {
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Headers beyond the hop-by-hop ones: those that the client connection writes itself, `expect`, which our server has answered,
- * and a browser's statements about its page, which this gateway has checked; some providers refuse pages by them.
+ * Headers that are never forwarded, beyond the hop-by-hop ones: those that the client connection writes itself, `expect`, which
+ * the gateway's server has answered, and a browser's statements about its page, which this gateway has checked. Some providers
+ * refuse browser pages by them.
  */
 const NEVER_FORWARDED: readonly string[] = [
   ...HOP_BY_HOP_HEADERS,
@@ -101,7 +105,10 @@ const NEVER_FORWARDED: readonly string[] = [
   "sec-fetch-site",
 ];
 
-/** Headers from which some servers take method, path, organization or project: with our credential, clients may not set them. */
+/**
+ * Headers from which some servers take method, path, organization or project. If the gateway presents its own credential, clients
+ * may not set them.
+ */
 const STEERING_HEADERS: readonly string[] = [
   "x-http-method-override",
   "x-http-method",
@@ -114,16 +121,18 @@ const STEERING_HEADERS: readonly string[] = [
   "x-goog-user-project",
 ];
 
-/** Settings of the document for all providers, and how it writes this one. */
+/** Settings of the deployment document that apply to all providers, and the address of this one as written in it. */
 export interface ProviderDefaults {
   readonly onFidelityLoss: "reject" | "allow";
-  /** Some feature counts usage: `stream_usage` defaults to on. */
+  /** Whether some feature counts usage. `stream_usage` is then on by default. */
   readonly readsUsage: boolean;
   /** Address as written in the configuration, if it contains references. */
   readonly writtenAddress?: string | undefined;
 }
 
-/** `credentialOf` returns the credential of a channel; `undefined` if the client's own is forwarded. */
+/**
+ * Compiles a provider. `credentialOf` returns the credential of a channel; it is `undefined` if the client's own is forwarded.
+ */
 export function compileProvider(
   facts: CatalogProvider,
   config: ProviderConfig,
@@ -199,7 +208,7 @@ function compileChannel(
     credential,
     presenting: (clientKey) => keyHeaders(channel.keyHeader, clientKey),
   };
-  // Size is limited by the ways in which models differ, whatever names clients invent.
+  // The size is limited by the number of ways in which models differ, whatever names clients invent.
   const byLack = new Map<string, UpstreamChannel>();
   function keptBy(lacked: readonly string[]): UpstreamChannel {
     const name = lacked.join(" ");
@@ -225,12 +234,12 @@ function compileRetry(retry: ProviderConfig["retry"]): RetryPolicy | undefined {
   };
 }
 
-/** The schema admits only valid durations; a timer beyond 31 bits would fire immediately. */
+/** Parses a duration for a timer. The schema admits only valid durations; a timer beyond 31 bits would fire immediately. */
 function timerMs(text: string): number {
   return Math.min(parseDuration(text) ?? 0, MAX_TIMER_MS);
 }
 
-/** Matches exact names and prefixes with a trailing `*`. */
+/** Returns a function that matches exact names and prefixes with a trailing `*`. */
 export function matcher(patterns: readonly string[]): (model: string) => boolean {
   const exact = new Set(patterns.filter((pattern) => !pattern.endsWith("*")));
   const prefixes = patterns.filter((pattern) => pattern.endsWith("*")).map((pattern) => pattern.slice(0, -1));

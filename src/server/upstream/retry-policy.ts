@@ -1,14 +1,14 @@
 /**
- * Decision after a failed attempt: retry at the same provider after a wait, failover to the next one, or return the failure.
+ * Decides after a failed attempt: retry at the same provider after a wait, failover to the next one, or return the failure.
  *
- * Source: specification document 3, `retry` and `failover`. Retries are exhausted before failover; a 429's `retry-after` is
- * waited exactly or, beyond the cap, not at all; no wait exceeds the request's own deadline.
+ * Source: specification document 3, `retry` and `failover`. Retries are exhausted before failover. A 429's `retry-after` is
+ * waited exactly or, beyond the cap, not at all. No wait exceeds the request's own deadline.
  */
 import type { RetryPolicy, Trigger } from "./provider.ts";
 
 export interface Failure {
   readonly trigger: Trigger;
-  /** Wait that a 429 requested. */
+  /** Wait that a 429 requested, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 }
 
@@ -23,11 +23,11 @@ export interface Standing {
   readonly repeated: number;
   /** Failover triggers of the provider that the request addresses. */
   readonly failoverWhen: ReadonlySet<Trigger> | undefined;
-  /** Called only before a failover: the check may leave a record. */
+  /** Returns whether there is a further candidate. It is called only before a failover, because the check may write a record. */
   readonly hasNext: () => boolean;
   /** Milliseconds until the request's deadline; infinite if it has none. */
   readonly remainingMs: number;
-  /** Uniform in [0, 1). */
+  /** Random number, uniform in [0, 1). */
   readonly random: number;
 }
 
@@ -49,7 +49,10 @@ function waitBefore(failure: Failure, retry: RetryPolicy, standing: Standing): n
   return doubled * (0.5 + standing.random / 2); // At least half of the wait is kept, so that a retry is never immediate.
 }
 
-/** A first-byte timeout counts as unreachable if neither policy has a `timeout` trigger (document 1, errors). */
+/**
+ * Returns the trigger of a first-byte timeout. It counts as unreachable if neither policy has a `timeout` trigger (document 1,
+ * errors).
+ */
 export function timeoutTrigger(
   retry: RetryPolicy | undefined,
   failoverWhen: ReadonlySet<Trigger> | undefined,
@@ -58,8 +61,8 @@ export function timeoutTrigger(
 }
 
 /**
- * Reads `retry-after-ms`, otherwise `retry-after` in seconds or as a date (RFC 9110 section 10.2.3). A date is compared with
- * the answer's own `date`, or with `nowMs` (milliseconds since 1970) if there is none.
+ * Reads `retry-after-ms`, otherwise `retry-after` in seconds or as a date (RFC 9110, section 10.2.3). A date is compared with the
+ * answer's own `date`, or with `nowMs` (milliseconds since 1970) if there is none.
  */
 export function retryAfterMs(headers: ReadonlyMap<string, string>, nowMs: number): number | undefined {
   const exact = headers.get("retry-after-ms");

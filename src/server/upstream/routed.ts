@@ -1,4 +1,4 @@
-/** One attempt, from the choice of a server on: a pool's picker may end it there. */
+/** Makes one attempt, beginning with the choice of a server, where a pool's picker may end it. */
 
 import type { Destination, Origins } from "./origins.ts";
 import { type PickerAnswer, withModel } from "./picker/index.ts";
@@ -61,7 +61,7 @@ function attemptAt(
   }
 }
 
-/** Delivers the picker's answer as the request's. */
+/** Delivers the picker's answer as the answer to the request. */
 export function deliver({ status, contentType, retryAfter, body }: PickerAnswer, downstream: Downstream): void {
   const pairs = ["content-type", contentType, ...(retryAfter === undefined ? [] : ["retry-after", retryAfter])];
   downstream.start(status, "", pairs);

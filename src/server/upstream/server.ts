@@ -1,4 +1,4 @@
-/** One server that attempts are made at, and the route to the next if it cannot be connected to. */
+/** Defines a server that attempts are made at, and the route to the next one if it cannot be connected to. */
 import type { LookupFunction } from "node:net";
 import { guardedLookup } from "../credentials/index.ts";
 import type { ForwardProxies } from "../forward-proxy/index.ts";
@@ -7,17 +7,16 @@ import type { PickerAnswer } from "./picker/answers.ts";
 
 export interface Server {
   readonly client: Pick<HttpClient, "dispatch">;
-  /**
-   * Resolves names for connections that the client does not open; `undefined` to use the system's resolver for the origin's
-   * host.
-   */
+  /** Resolves names for connections that the HTTP client does not open itself; `undefined` for the system's resolver. */
   readonly lookup: LookupFunction | undefined;
-  /** Proxies for connections that the client does not open; `undefined` for a server that is always reached directly. */
+  /**
+   * Proxies for connections that the HTTP client does not open itself; `undefined` for a server that is always reached directly.
+   */
   readonly proxies: ForwardProxies | undefined;
-  /** Records the start of an attempt. Each is followed by one `ended`. */
+  /** Records the start of an attempt. Each call is followed by one call of `ended`. */
   begun(): void;
   connected(): void;
-  /** Records a failed connect: nothing was sent. `cause` is its error. */
+  /** Records a failed connect, in which nothing was sent. `cause`: its error. */
   unreachable(cause: unknown): void;
   ended(): void;
 }
@@ -26,30 +25,29 @@ export interface Server {
 export interface Route {
   readonly kind: "route";
   /**
-   * Returns the next server. `failed` is the server of this route that could not be connected to. Returns `undefined` if none
-   * is left.
+   * Returns the next server, or `undefined` if none is left. `failed`: the server of this route that could not be connected to.
    */
   next(failed: Server | undefined): Server | undefined;
-  /** Reason why there is no server, to follow a colon; `undefined` if there is nothing to add. */
+  /** Reason why there is no server, used after a colon; `undefined` if there is nothing to add. */
   readonly whyNone: string | undefined;
   /** Model that the pool's picker selected; `undefined` to keep the requested one. */
   readonly model?: string | undefined;
-  /** `undefined` if nothing observes the attempt. */
+  /** Observer of the attempt; `undefined` if there is none. */
   readonly watch?: Watch | undefined;
 }
 
-/** Reports the result to the picker that chose the server. */
+/** Observer that reports the result to the picker that chose the server. */
 export interface Watch {
   answered(status: number, contentType: string | undefined, server: Server): void;
-  /** May be called repeatedly; the first call counts. `isCut` is true if the answer is no longer wanted. */
+  /** Ends the observation. May be called repeatedly; only the first call counts. `isCut`: the answer is no longer wanted. */
   ended(isCut: boolean): void;
-  /** Called when the request is withdrawn before any of its answer has come. One listener. */
+  /** Registers the only listener. It is called when the request is withdrawn before any of its answer has come. */
   onEvicted(listener: (answer: PickerAnswer) => void): void;
 }
 
 export type Routed =
   | Route
-  /** The pool's picker reports that the pool takes no request: its answer is the request's. */
+  /** The pool takes no request according to its picker, whose answer becomes the request's. */
   | { readonly kind: "answered"; readonly answer: PickerAnswer };
 
 /** Returns the route of an origin with a single server. */

@@ -1,8 +1,8 @@
 /**
- * Usage of this node's callers since its last report, in memory: adding takes a few look-ups and waits for nothing.
+ * Accumulates the usage of this node's callers since its last report in memory. Adding takes a few lookups and never waits.
  *
- * Memory is bounded: beyond 8,192 rows, new ones are summed under the caller `other` by hop, hour and provider. A caller that
- * invents model names gets at most 100 rows per provider, and the rest is summed as the model `other`.
+ * Memory is bounded: beyond 8,192 rows, new ones are summed under the caller `other` by traffic type, hour and provider. A caller
+ * that invents model names gets at most 100 rows per provider, and the rest is summed as the model `other`.
  */
 import type { Use } from "../core/budgets/index.ts";
 import {
@@ -19,22 +19,22 @@ import {
 import type { Report } from "./types.ts";
 
 export const MAX_UNREPORTED_ROWS = 8_192;
-/** Maximum models of one caller at one provider. */
+/** Maximum number of models of one caller at one provider. */
 const MAX_MODELS = 100;
-/** Maximum rows of one report. */
+/** Maximum number of rows of one report. */
 const MAX_ROWS = 2_048;
-/** Maximum UTF-16 units of names in one report; each may take three bytes. */
+/** Maximum length of all names in one report, in UTF-16 units. Each unit may take three bytes. */
 const MAX_NAMES_LENGTH = 65_536;
 
 const REQUESTS = COUNTS.indexOf("requests");
-/** Indexes of what is metered per provider. */
+/** Indexes into the amounts that are metered per provider. */
 const ANSWERS = 0;
 const FIRST_CLASS = 1;
 const UNMEASURED = 6;
 const METERED_LENGTH = 7;
 
 const OTHER = FIXED_NAMES[1];
-/** A key that has the name under which the rest is summed. */
+/** Caller name for a key whose name equals the one under which the rest is summed. */
 const CALLED_OTHER = `key:${OTHER}`;
 
 interface Row {
@@ -43,11 +43,11 @@ interface Row {
   readonly profile: string;
   readonly provider: string;
   readonly model: string;
-  /** In the order of `COUNTS`. */
+  /** Counts in the order of `COUNTS`. */
   readonly counts: number[];
 }
 
-/** Nested maps by provider, caller, model and profile: each level is small. */
+/** Nested maps by provider, caller, model and profile. Each level is small. */
 type ByProfile = Map<string, Row>;
 type ByModel = Map<string, ByProfile>;
 type ByCaller = Map<string, ByModel>;
@@ -61,25 +61,25 @@ interface HourOfUse {
   readonly metered: Map<string, readonly number[][]>;
 }
 
-/** A report that was taken, and what it is made of. */
+/** Report that was taken, and the number of requests in it. */
 export interface Taken {
   readonly report: Report;
-  /** Requests in the report. */
+  /** Number of requests in the report. */
   readonly requests: number;
 }
 
 export interface Accumulator {
-  /** Never throws. */
+  /** Adds usage. Never throws. */
   add(use: Use): void;
-  /** Hands over the next report; `undefined` if there is nothing to report. */
+  /** Returns and removes the next report, or `undefined` if there is nothing to report. */
   take(): Taken | undefined;
-  /** Requests that are in no report yet. */
+  /** Number of requests that are in no report yet. */
   readonly requests: number;
 }
 
-/** `now`: milliseconds since 1970. */
+/** Creates the accumulator. `now` returns milliseconds since 1970. */
 export function createAccumulator(now: () => number): Accumulator {
-  /** Oldest first; all but the last only because they could not be reported yet. */
+  /** Hours, oldest first. All but the last are kept only because they could not be reported yet. */
   let hours: HourOfUse[] = [];
   let size = 0;
   let requests = 0;
@@ -209,7 +209,7 @@ function inside<V extends Map<string, unknown>>(map: Map<string, V>, key: string
   return found;
 }
 
-/** The first `count` rows of the hour are taken: what is added from here on opens new ones. */
+/** Removes the first `count` rows of the hour, which were taken. Later usage opens new rows. */
 function forget(hours: readonly HourOfUse[], hour: number, count: number): void {
   const of = hours.find((it) => it.hour === hour);
   if (of === undefined || count === 0) return;
@@ -224,12 +224,12 @@ function forget(hours: readonly HourOfUse[], hour: number, count: number): void 
   }
 }
 
-/** A text that was cut out of a body keeps the body: this one does not. */
+/** Returns a copy, because a substring of a body keeps the whole body in memory. */
 const ownCopy = (text: string): string => JSON.parse(JSON.stringify(text)) as string;
 
 interface NameList {
   readonly all: readonly string[];
-  /** UTF-16 units. */
+  /** Total length of the names, in UTF-16 units. */
   readonly length: number;
   number(name: string): number;
 }
@@ -261,5 +261,5 @@ function ledgerName(raw: string): string {
   const name = raw.slice(0, MAX_NAME_LENGTH).toWellFormed().replace(CONTROLS, "\ufffd");
   return raw.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH - 1)}…` : name;
 }
-/** Controls, line and paragraph separators, and marks that reorder what a terminal shows. */
+/** Control characters, line and paragraph separators, and marks that reorder the text that a terminal shows. */
 const CONTROLS = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;

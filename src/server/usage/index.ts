@@ -1,7 +1,7 @@
 /**
- * The ledger of who used what, in and out of the replicated state, and the last requests.
+ * Records who used what: sends usage to the replicated ledger, reads it, and keeps the last requests.
  *
- * - `history/`: measurements of the last quarter of an hour
+ * - `history/`: measurements of the last quarter of an hour and the last hour
  * - `requests/`: the last requests
  */
 

@@ -1,7 +1,8 @@
 /**
- * Carries what this node's callers used to the cluster: once a minute, and at the end. A report is sent again, the same and
- * under the same number, until it is known what came of it; only then does the next one follow. Where that cannot be known
- * any more (the process has a new number in the cluster) it is left out: the ledger is short then, and never over.
+ * Reports the usage of this node's callers to the cluster, once a minute and at shutdown. A report is repeated unchanged under
+ * the same number until its outcome is known; only then does the next one follow. If the outcome can no longer be known, because
+ * the process has a new incarnation number in the cluster, the report is dropped: the ledger may count too little, but never too
+ * much.
  */
 import { type Instruments, type Log, pause } from "../../base/index.ts";
 import type { Use } from "../core/budgets/index.ts";
@@ -17,23 +18,23 @@ const LEADERLESS_LIMIT_MS = 500;
 
 export interface LedgerOptions {
   readonly reports: LedgerReports;
-  /** Milliseconds since 1970. */
+  /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
   readonly instruments: Instruments;
   readonly log: Pick<Log, "info" | "warn" | "error" | "debug">;
-  /** 60,000 unless given. */
+  /** Interval of reports, in milliseconds; 60,000 by default. */
   readonly everyMs?: number | undefined;
 }
 
 export interface OpenLedger {
-  /** Adds in memory. Never throws. */
+  /** Adds usage in memory. Never throws. */
   add(use: Use): void;
-  /** Reports what is left, for as long as it may take. */
+  /** Reports the remaining usage within the limit of the shutdown. */
   close(): Promise<void>;
 }
 
 interface Pending extends Taken {
-  /** Whether it may have been added already: an attempt was made, and its outcome is unknown. */
+  /** Whether the report may have been added already: an attempt was made, and its outcome is unknown. */
   isUncertain: boolean;
 }
 
@@ -76,7 +77,10 @@ export function openLedger(options: LedgerOptions): OpenLedger {
     pending = undefined;
   };
 
-  /** The process has a new incarnation number, so the outcome of pending reports cannot be learned. */
+  /**
+   * Starts numbering anew if the process has a new incarnation number. The outcome of pending reports can no longer be known
+   * then.
+   */
   const begin = (): void => {
     const current = reports.incarnation();
     if (current === incarnation || current === 0) return;
@@ -91,9 +95,9 @@ export function openLedger(options: LedgerOptions): OpenLedger {
     return taken && { ...taken, isUncertain: false };
   };
 
-  /** Returns true if there may be more to send at once. */
+  /** Handles the outcome of a report. Returns true if there may be more to send at once. */
   const settle = (sent: Pending, wasUncertain: boolean, outcome: AddOutcome): boolean => {
-    // The incarnation number has changed since it was sent.
+    // The incarnation number has changed since the report was sent.
     if (pending !== sent) return false;
     switch (outcome.kind) {
       case "added":
@@ -108,7 +112,7 @@ export function openLedger(options: LedgerOptions): OpenLedger {
         return true;
       case "refused":
         outcomes.with("refused").inc();
-        // Refused now is not refused before.
+        // A refusal of this attempt does not tell whether an earlier one was added.
         sent.isUncertain = wasUncertain;
         return refusedAs(sent, outcome.code);
     }
@@ -171,10 +175,10 @@ export function openLedger(options: LedgerOptions): OpenLedger {
       clearTimeout(timer);
       const last = async (): Promise<void> => {
         await sending;
-        // Nobody is waited for while a member does not know the ledger.
+        // While a member does not support the ledger, the shutdown does not wait.
         while ((pending !== undefined || accumulator.requests > 0) && reports.takesReports() && !stop.signal.aborted) {
           await flush();
-          // Nothing can be sent before the cluster knows this start; without a pause this loop would not end.
+          // Nothing can be sent before the cluster has recorded this start. The pause keeps this loop from spinning.
           if (pending !== undefined || incarnation === 0) await pause(LEADERLESS_LIMIT_MS / 5, stop.signal);
         }
       };

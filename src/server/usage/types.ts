@@ -1,30 +1,30 @@
-/** Functions of the cluster that the ledger needs. */
+/** Defines the functions of the cluster that the ledger needs. */
 
-/** Fields of the command `used.add` but for who reports. */
+/** Fields of the command `used.add`, without the reporting process. */
 export interface Report {
   readonly names: readonly string[];
   readonly rows: string;
   readonly metered: string;
 }
 
-/** `last`: number of the report that was added last. */
+/** Outcome of a report. `last`: number of the last report that was added. */
 export type AddOutcome =
   | { readonly kind: "added" }
   | { readonly kind: "known"; readonly last: number }
   | { readonly kind: "refused"; readonly code: string };
 
-/** The cluster, as far as the ledger needs it. */
+/** Functions of the cluster that the ledger needs. */
 export interface LedgerReports {
-  /** Rejects when what came of it is not known; it may yet be added then. */
+  /** Adds a report. Rejects if the outcome is unknown; the report may still be added later. */
   add(inc: number, seq: number, report: Report, signal: AbortSignal): Promise<AddOutcome>;
-  /** Number of start of this process in the cluster; 0 while it has none. */
+  /** Returns the incarnation: the number that the cluster gave this start of the process; 0 before it has one. */
   incarnation(): number;
-  /** Calls back when the number may be another. Gives the way to end it. */
+  /** Registers a listener for changes of the incarnation. Returns a function that removes it. */
   onIncarnation(listener: () => void): () => void;
-  /** Every member of the cluster knows the ledger (feature level 3). */
+  /** Returns whether every member of the cluster supports the ledger (feature level 3). */
   takesReports(): boolean;
-  /** False: no leader is known, and a last report may wait for nobody. */
+  /** Returns whether a leader is known. Without one, the final report may get no answer. */
   hasLeader(): boolean;
-  /** This node leads, and hours or days of the ledger are older than they are kept. */
+  /** Returns whether this node leads and the ledger has hours or days that are older than the retention period. */
   owesRolling(): boolean;
 }

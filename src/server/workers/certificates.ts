@@ -1,4 +1,4 @@
-/** The data listener's certificate and pending challenges, sent from the node process to a worker. */
+/** Sends the data listener's certificate and pending challenges from the node process to a worker. */
 import type { Certificate, CertificateStatus, Certificates } from "../tls/index.ts";
 import type { Channel } from "./channel/index.ts";
 
@@ -10,7 +10,7 @@ interface Told {
 
 type Challenge = readonly [host: string, token: string];
 
-/** Timeout in milliseconds; an authority waits longer, and retries. */
+/** Timeout of a question about a challenge, in milliseconds. A certificate authority waits longer and retries. */
 const CHALLENGE_MS = 2_000;
 
 /** Feeds a worker from the node process. Returns a function that stops it. */
@@ -32,8 +32,8 @@ export function feedCertificates(channel: Channel, certificates: Certificates): 
 }
 
 /**
- * Follows the node's certificates in a worker; resolves with the first. Challenges are not known here: the node is asked for
- * each.
+ * Follows the node's certificates in a worker. Resolves with the first one. A worker does not store challenges, so it asks the
+ * node for each.
  */
 export async function followCertificates(channel: Channel): Promise<Certificates> {
   let told: Told | undefined;

@@ -1,18 +1,19 @@
 /**
- * Facts of the node that affect decisions about requests, sent from the node process to a worker: all of them, at each change.
+ * Sends the facts of the node that affect decisions about requests from the node process to a worker: all of them, at each
+ * change.
  */
 import type { Channel } from "./channel/index.ts";
 
 export interface NodeState {
-  /** True if the cluster has removed the node; its data plane then refuses requests. */
+  /** Whether the cluster has removed the node. Its data plane then refuses requests. */
   readonly isRemoved: boolean;
-  /** The node's time minus the machine's monotonic clock, in milliseconds; `undefined` before the first message. */
+  /** Node's time minus the machine's monotonic clock, in milliseconds; `undefined` before the first message. */
   readonly originMs: number | undefined;
 }
 
 export interface NodeStateSource {
   read(): NodeState;
-  /** Called after a fact has changed. Returns a function that removes the listener. */
+  /** Registers a listener that is called after a fact has changed. Returns a function that removes it. */
   onChange(listener: () => void): () => void;
 }
 

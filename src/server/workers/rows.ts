@@ -1,27 +1,27 @@
 /**
- * Rows of the replicated state that decisions about requests need, sent from the node process to a worker: all of them first,
+ * Sends the rows of the replicated state that decisions about requests need from the node process to a worker: all of them first,
  * then changes.
  */
 import { createView, type StateView } from "../cluster/index.ts";
 import type { Mutation } from "../core/state/index.ts";
 import type { Channel } from "./channel/index.ts";
 
-/** Tables of keys, of the ids that name them, and of suspensions. */
+/** Prefixes of the tables: keys, the ids that name them, and suspensions. */
 const TABLES = ["key/", "keyid/", "susp/"] as const;
 
 const MESSAGE_ROWS = 1_000;
 
 interface RowsMessage {
   readonly seq: number;
-  /** `begin` starts a replacement: the previous rows are dropped when `end` has come. */
+  /** Kind of the message. `begin` starts a replacement: the previous rows are dropped when `end` arrives. */
   readonly kind: "begin" | "add" | "end" | "change";
-  /** A row without a value was deleted. */
+  /** Rows of the message. A row without a value was deleted. */
   readonly rows: readonly (readonly [key: string, value?: string])[];
   readonly index: number;
 }
 
 export interface RowsFeed {
-  /** Resolves once the worker has everything from before the call; never if it has exited. */
+  /** Resolves once the worker has received everything sent before the call; never if it has exited. */
   settled(): Promise<void>;
   close(): void;
 }
@@ -75,7 +75,7 @@ export function feedRows(channel: Channel, view: StateView): RowsFeed {
   };
 }
 
-/** Follows the rows in a worker. Empty until the first rows are complete. */
+/** Follows the rows in a worker. The view is empty until the first rows are complete. */
 export function followRows(channel: Channel, onFailure: (error: unknown) => void): StateView {
   const { view, follow, beginReplace, add, endReplace } = createView(onFailure);
   channel.on("rows", (body) => {

@@ -1,7 +1,7 @@
 /**
- * Inspects a response with guardrails, the way the data plane reads model answers: as a whole body or as a stream of events, by
- * its content type. Text of a stream is held back as long as it may still become part of a finding. Source: design decisions,
- * section 11; guardrails reference, 5.3.
+ * Inspects a response with guardrails in the same way as the data plane reads model answers: as a whole body or as a stream of
+ * events, depending on its content type. Text of a stream is held back as long as it may still become part of a finding. Source:
+ * design decisions, section 11; guardrails reference, 5.3.
  */
 import { GatewayError } from "../../../base/index.ts";
 import {
@@ -23,7 +23,7 @@ import { type AnswerHead, AS_IT_CAME } from "./response-head.ts";
 
 /** Maximum size of a compressed answer, in bytes. */
 const MAX_ENCODED_BYTES = 32 << 20;
-/** Bytes that may wait for a detector before the stream is paused. */
+/** Number of bytes that may wait for a detector before the stream is paused. */
 const BUSY_BYTES = 1 << 20;
 
 const EMPTY = Buffer.alloc(0);
@@ -41,11 +41,11 @@ export interface AnswerInspection {
 export interface AnswerTerms {
   readonly head: AnswerHead;
   readonly answered: Answered;
-  /** Aborted by `leaving` when the peer is gone. */
+  /** Inspected answer. `leaving` aborts it when the peer is gone. */
   readonly answer: JudgedAnswer;
   readonly leaving: AbortController;
   readonly metrics: GuardrailMetrics;
-  /** Records the decision, once. Returns the error that refuses the answer. `isLeft`: the peer left before the end. */
+  /** Records the decision once. Returns the error that refuses the answer, if any. `isLeft`: the peer left before the end. */
   readonly settle: (isLeft: boolean) => GatewayError | undefined;
   /** Builds the refusal that replaces a body or ends a stream. */
   readonly late: (error: GatewayError, stream: { readonly stamp: StreamStamp | undefined } | undefined) => LateRefusal;
@@ -65,7 +65,7 @@ export interface AnswerPorts {
   readonly idle: () => void;
 }
 
-/** `head`: the first bytes have not come yet, so the kind of body is not known. */
+/** Processing mode. `head`: the first bytes have not arrived, so the kind of the body is unknown. */
 type Mode = "head" | "encoded" | BodyKind | "passing" | "over";
 
 export function inspectAnswer(terms: AnswerTerms, ports: AnswerPorts): AnswerInspection {
@@ -217,7 +217,7 @@ class Inspected implements AnswerInspection {
 
   #judge(body: Buffer): void {
     const { head, answer, answered, metrics } = this.#terms;
-    // Twice the size: the body's text, and the rewritten copy.
+    // The memory is twice the size: the body's text, and the rewritten copy.
     if (!this.#take(2 * body.length)) return;
     let mending = this.#mending;
     let made = body;
@@ -236,7 +236,7 @@ class Inspected implements AnswerInspection {
     );
   }
 
-  /** Accounts for `bytes` more, runs `work`, and then sends what may be shown. */
+  /** Accounts for `bytes` more, runs `work`, and then sends the bytes that may be shown. */
   #drive(bytes: number, work: () => void | Promise<void>, next?: () => void): void {
     const then = (): void => {
       this.#out();
@@ -301,7 +301,7 @@ class Inspected implements AnswerInspection {
     this.#tellRefused(error ?? new GatewayError("guardrail_error", "The answer was refused."));
   }
 
-  /** Ends the inspection because the body could not be read or there was no memory for it. */
+  /** Ends the inspection because the body could not be read or exceeded the memory budget. */
   #fail(error: unknown): void {
     if (this.#mode === "over") return;
     this.#settle();
@@ -311,7 +311,8 @@ class Inspected implements AnswerInspection {
   #tellRefused(error: GatewayError): void {
     const events = this.#events;
     const late = this.#terms.late(error, events && { stamp: events.stamp });
-    // Text that was proven clean before the refusal still goes to the client, unless the status can still report the refusal.
+    // Text that was proven clean before the refusal is still sent to the client, unless the status can report the refusal
+    // instead.
     const shown = this.#hasShown ? events?.take() : undefined;
     this.#finish();
     if (shown !== undefined) this.#ports.told({ kind: "shown", bytes: shown, head: AS_IT_CAME });
@@ -328,7 +329,7 @@ class Inspected implements AnswerInspection {
     return actedIn(this.#terms.answer.judged.guarded.judgement?.decisions ?? []);
   }
 
-  /** Reserves memory. Returns false if there was none; the answer is refused then. */
+  /** Reserves memory. Returns false if there was none, in which case the answer is refused. */
   #take(bytes: number): boolean {
     if (this.#mode === "over") return false;
     if (this.#terms.hold(bytes)) {

@@ -1,4 +1,4 @@
-/** Status and headers of a response, and what becomes of them when its body is another one. */
+/** Determines how the status and headers of a response change when its body changes. */
 import { type AnswerType, HEADERS_OF_THE_BODY, inUtf8, isBodiless, type Mending, typeOf } from "../../answers/index.ts";
 import { layersIn } from "../../coding/index.ts";
 import type { HeadChanges, HeaderList } from "../exchange/index.ts";
@@ -10,9 +10,9 @@ export const AS_IT_CAME: HeadChanges = { drops: [], sets: NO_SETS };
 export interface AnswerHead {
   readonly type: AnswerType;
   readonly isEncoded: boolean;
-  /** Header changes that are sent before any of the body was read, so they must be correct whatever the body becomes. */
+  /** Header changes that are sent before any of the body was read, so they must be correct for any body. */
   readonly early: HeadChanges;
-  /** Header changes that waited for the inspection. `acted`: the rules that acted, as `x-gateway-guardrails` names them. */
+  /** Returns the header changes after the inspection. `acted`: rules that acted, as listed in `x-gateway-guardrails`. */
   readonly mended: (mending: Mending, acted: string) => HeadChanges;
 }
 

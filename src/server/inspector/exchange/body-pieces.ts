@@ -1,9 +1,11 @@
 import type { Answer, Side } from "./types.ts";
 
-/** Maximum bytes of one message of a duplex body. Some peers have a limit of 64 KiB. Source: ext-proc reference, A.3, 5. */
+/**
+ * Maximum size of one message of a duplex body, in bytes. Some peers have a limit of 64 KiB. Source: ext-proc reference, A.3, 5.
+ */
 export const PIECE_BYTES = 62_000;
 
-/** Splits a body into messages. `endsHere`: no trailers follow; an empty body is then one empty piece. */
+/** Splits a body into messages. `endsHere`: no trailers follow, so that an empty body is one empty piece. */
 export function* piecesOf(side: Side, body: Buffer, endsHere: boolean): Generator<Answer> {
   if (body.length === 0 && endsHere) yield { kind: "piece", side, bytes: body, isEnd: true };
   for (let at = 0; at < body.length; at += PIECE_BYTES) {

@@ -1,9 +1,9 @@
 /**
- * State machine of one HTTP request of a peer: takes what arrives and returns the steps to take. Pure: it does not wait, and
- * knows neither a clock nor the wire format. Source: ext-proc reference, A.1 to A.8; design decisions, section 19.
+ * Implements the state machine of one HTTP request of a peer: takes events and returns the steps to take. It is pure: it does not
+ * wait, and knows neither a clock nor the wire format. Source: ext-proc reference, A.1 to A.8; design decisions, section 19.
  *
  * A body is held until its end is known, inspected whole, and then sent as decided. The gRPC stream never ends with status OK
- * before that: a filter continues without the inspector after such an end, whatever its settings.
+ * before that, because a filter continues without the inspector after such an end, whatever its settings.
  */
 import { GatewayError } from "../../../base/index.ts";
 import type { ProxiedShape } from "../../core/agents/index.ts";
@@ -25,8 +25,8 @@ import type {
 } from "./types.ts";
 
 /**
- * `first`: nothing has come yet. `open`: the body is arriving. `judging`: all of it came and is being inspected. `passed`: it
- * was sent on. `over`: nothing more is answered.
+ * Phase of the exchange. `first`: nothing has arrived. `open`: the body is arriving. `judging`: the request is complete and is
+ * being inspected. `passed`: it was sent on. `over`: nothing more is answered.
  */
 type Phase = "first" | "open" | "judging" | "passed" | "over";
 
@@ -45,7 +45,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
   const own = { request: mode, response: responses?.mode };
   const asksResponse = responses !== undefined && asksByOverride(own);
   const held = new HeldBody();
-  /** Bytes of memory reserved for this exchange. */
+  /** Bytes of memory that are reserved for this exchange. */
   let room = 0;
   /** The whole request, while it is inspected. */
   let whole: Buffer = EMPTY;
@@ -71,7 +71,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
       if (phase === "passed" || phase === "judging") return NO_STEPS;
       if (phase === "first") return over();
       const failure = failed("abandoned", "the stream ended before the request's body did");
-      // The client left, or the filter never sends the body that it was asked for.
+      // Either the client left, or the filter never sends the requested body.
       return wasSent ? failure : [{ do: "count", what: "body_not_sent" }, ...failure];
     },
     isOver: () => phase === "over",
@@ -159,7 +159,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
     hold(-room);
     room = 0;
     if (end === "headers") {
-      // Without a body only the response needs an override, and the length stays correct.
+      // Without a body, only the response needs an override and the length stays correct.
       return answered({
         kind: "headers",
         side: "request",
@@ -190,7 +190,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
     response ??= responseSide();
     const steps = response.arrived(arrival);
     if (steps === undefined) return failed("out_of_order", `response ${arrival.kind} came where there are none`);
-    // The upstream may have answered early, or the filter never sent the body that it was asked for.
+    // Either the upstream answered early, or the filter never sent the requested body.
     const isUnsent = isFirst && phase === "open" && held.chunks === 0;
     return lastWord(isUnsent ? [{ do: "count", what: "body_not_sent" }, ...steps] : steps);
   }
@@ -198,7 +198,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
   function responseSide(): ResponseSide {
     const peer = modes?.response;
     if (responses === undefined) return passingAll(peer);
-    // A filter reports its configured mode, even if that was overridden.
+    // A filter reports its configured mode even if that was overridden.
     return inspectResponse({
       mode: responses.mode,
       peer: peer === "none" ? responses.mode : peer,
@@ -206,7 +206,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
     });
   }
 
-  /** Closes the exchange after a refusal, since nothing may follow one. */
+  /** Closes the exchange after a refusal, because nothing may follow a refusal. */
   function lastWord(steps: readonly Step[]): readonly Step[] {
     if (steps.some((step) => step.do === "refuse")) close();
     return steps;
@@ -234,7 +234,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
   }
 }
 
-/** A streaming filter sends the headers on before the body is known. */
+/** Refusal for a header change in streamed mode, in which the filter sends the headers on before the body is known. */
 const HEADERS_HAVE_LEFT = new GatewayError(
   "guardrail_denied",
   "A guardrail rewrites an argument that a header repeats, which it can only where the proxy streams full duplex.",

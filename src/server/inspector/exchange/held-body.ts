@@ -1,6 +1,6 @@
 /**
- * Buffer for a body that is held until its end is known. A body that arrives in one piece is kept without a copy. Otherwise
- * chunks are copied into one buffer: a peer may send single bytes, and a buffer for each would take a hundred times their size.
+ * Buffers a body until its end is known. A body that arrives in one piece is kept without a copy. Otherwise chunks are copied
+ * into one buffer: a peer may send single bytes, and a buffer for each would take a hundred times their size.
  */
 const SMALLEST = 16 << 10;
 
@@ -8,14 +8,14 @@ export class HeldBody {
   #only: Buffer | undefined;
   #grown: Buffer | undefined;
   #bytes = 0;
-  /** Number of messages that brought the body, including empty ones. */
+  /** Number of messages with parts of the body, including empty ones. */
   chunks = 0;
 
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Returns how many bytes of memory `chunk` adds to what is reserved already. */
+  /** Returns how many bytes must be reserved for `chunk`, in addition to those already reserved. */
   room(chunk: Buffer): number {
     if (this.#bytes === 0) return chunk.length;
     return Math.max(0, capacityFor(this.#bytes + chunk.length) - (this.#grown?.length ?? 0));
@@ -40,7 +40,7 @@ export class HeldBody {
     this.#bytes += chunk.length;
   }
 
-  /** Returns the whole body and forgets it here. */
+  /** Returns the whole body and resets the buffer. */
   take(): Buffer {
     const all = this.#only ?? this.#grown?.subarray(0, this.#bytes) ?? NOTHING;
     this.#only = undefined;
@@ -52,7 +52,7 @@ export class HeldBody {
 
 const NOTHING = Buffer.alloc(0);
 
-/** Grows by half of what is needed, so that the total copied stays linear in the size of the body. */
+/** Returns the capacity for a size. It grows by half, so that the total copied stays linear in the size of the body. */
 function capacityFor(bytes: number): number {
   let capacity = SMALLEST;
   while (capacity < bytes) capacity += capacity >> 1;

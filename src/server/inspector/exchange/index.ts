@@ -1,4 +1,4 @@
-/** ext_proc as a pure state machine: what arrives, and what is answered. */
+/** Implements ext_proc as a pure state machine, from messages to answers. */
 
 export { bytesOf, PIECE_BYTES } from "./body-pieces.ts";
 export { openExchange } from "./ext-proc-exchange.ts";

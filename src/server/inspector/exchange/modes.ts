@@ -1,22 +1,22 @@
-/** Decides which body modes of a filter work with ours. Source: ext-proc reference, A.4 and A.5. */
+/** Decides which body modes of a filter are compatible with the inspector's. Source: ext-proc reference, A.4 and A.5. */
 import type { ExchangeTerms, PeerMode, PeerModes, ResponseTerms } from "./types.ts";
 
 interface OwnModes {
   readonly request: ExchangeTerms["mode"];
-  /** `undefined` if responses are not inspected. */
+  /** Mode for responses; `undefined` if they are not inspected. */
   readonly response: ResponseTerms["mode"] | undefined;
 }
 
 /**
- * Explains why the filter's modes cannot work with ours; `undefined` if they can. A whole body in one message works as well as
- * a streamed one. A mode that truncates does not, since the rest would pass without inspection.
+ * Returns why the filter's modes are incompatible, or `undefined` if they are compatible. A whole body in one message is as good
+ * as a streamed one. A mode that truncates is not, because the rest would pass without inspection.
  */
 export function mismatchOf(own: OwnModes, peer: PeerModes): string | undefined {
   const { request, response } = own;
   if (request === "duplex" ? peer.request !== "duplex" : !CHUNKS.has(peer.request)) {
     return `${REQUEST} is ${request}, and the filter's request_body_mode is ${NAMES[peer.request]}`;
   }
-  // A filter accepts no override beside a duplex mode, so it never sends what it is not configured to send.
+  // A filter accepts no override beside a duplex mode, so it never sends a body that it is not configured to send.
   if (response === "duplex" && request === "streamed" && peer.request === "none") {
     return `${RESPONSE} is duplex, beside which no filter lets its request_body_mode of NONE be overridden`;
   }
@@ -25,11 +25,11 @@ export function mismatchOf(own: OwnModes, peer: PeerModes): string | undefined {
   return `${RESPONSE} is ${response}, and the filter's response_body_mode is ${NAMES[peer.response]}`;
 }
 
-/** Returns whether the filter will certainly not send responses: its mode is NONE and it accepts no override from us. */
+/** Returns whether the filter will certainly not send responses: its mode is NONE and it accepts no override from this server. */
 export const keepsResponses = (own: OwnModes, peer: PeerModes): boolean =>
   own.response !== undefined && peer.response === "none" && !asksByOverride(own);
 
-/** Returns whether a filter accepts a mode override: only if no body is duplex. */
+/** Returns whether the mode can be overridden. A filter accepts an override only if no body is duplex. */
 export const asksByOverride = ({ request, response }: OwnModes): boolean =>
   request === "streamed" && response !== "duplex";
 

@@ -1,8 +1,8 @@
 /**
- * State machine of a response that is inspected. With a duplex filter nothing is sent on before it was inspected, not even the
- * status and headers, so that a refusal can have its own status. A streaming filter sends the status on, and each chunk is
- * answered at once with what may be shown by then; only the last chunk waits. Source: ext-proc reference, A.2, A.3, A.7; design
- * decisions, section 19.
+ * Implements the state machine of an inspected response. With a duplex filter nothing is sent on before it was inspected, not
+ * even the status and headers, so that a refusal can have its own status. A streaming filter sends the status on, and each chunk
+ * is answered at once with the bytes that may be shown by then; only the last chunk waits. Source: ext-proc reference, A.2, A.3,
+ * A.7; design decisions, section 19.
  */
 import { GatewayError } from "../../../base/index.ts";
 import { piecesOf } from "./body-pieces.ts";
@@ -10,17 +10,17 @@ import { passResponse } from "./response-passing.ts";
 import type { Answer, Arrival, HeadChanges, HeaderList, PeerMode, ResponseNews, Step } from "./types.ts";
 
 export interface ResponseSide {
-  /** Takes a message of the peer. Returns `undefined` if it comes out of order. */
+  /** Handles a message of the peer. Returns `undefined` if it is out of order. */
   readonly arrived: (arrival: Arrival) => readonly Step[] | undefined;
   readonly told: (news: ResponseNews) => readonly Step[];
   readonly fed: () => readonly Step[];
-  /** Whether the whole response came and is not answered yet. */
+  /** Whether the whole response has arrived and is not answered yet. */
   readonly isOwing: () => boolean;
-  /** Whether the response began, is being inspected, and has not come to its end. */
+  /** Whether the response has begun, is being inspected, and has not ended. */
   readonly isOpen: () => boolean;
 }
 
-/** `peer`: mode of the filter, if it reported one. */
+/** Terms of the inspection. `peer`: mode of the filter, if it reported one. */
 export interface ResponseSideTerms {
   readonly mode: "streamed" | "duplex";
   readonly peer: PeerMode | undefined;
@@ -28,7 +28,8 @@ export interface ResponseSideTerms {
 }
 
 /**
- * `first`: no headers have come. `open`: being inspected. `refused`: nothing more is sent on. `done`: everything was answered.
+ * Phase of the response. `first`: no headers have arrived. `open`: it is being inspected. `refused`: nothing more is sent on.
+ * `done`: everything was answered.
  */
 type Phase = "first" | "passing" | "open" | "refused" | "done";
 
@@ -39,14 +40,14 @@ const EMPTY = Buffer.alloc(0);
 export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): ResponseSide {
   const passed = passResponse(peer ?? mode);
   let phase: Phase = "first";
-  /** Part of the response that marked its end, once it came. */
+  /** Part of the response that marked its end; `undefined` before. */
   let end: "body" | "trailers" | undefined;
   let isHeadSaid = false;
   /** Whether a streaming filter waits for the answer to a chunk. */
   let isChunkOwed = false;
   let chunks = 0;
   let first: Buffer = EMPTY;
-  /** For a streaming filter: bytes that may be shown, for which there was no chunk to answer yet. */
+  /** Bytes that may be shown but have no chunk to answer yet. Only used for a streaming filter. */
   let outbox: Buffer[] = [];
   let late: ReadonlyMap<string, string> | undefined;
 
@@ -78,7 +79,7 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
 
   function headed({ headers, isEnd }: Extract<Arrival, { kind: "headers" }>): readonly Step[] {
     const status = statusOf(headers);
-    // An informational response (1xx) precedes the final one.
+    // An informational response (1xx) precedes the final one and is passed on.
     if (status >= 100 && status < 200 && status !== SWITCHING && !isEnd) return answers([headAnswer(undefined)]);
     const head = isEnd ? undefined : begin(headers);
     if (head === undefined) {
@@ -118,7 +119,7 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
   }
 
   function refused({ error, late: body, sets }: Extract<ResponseNews, { kind: "refused" }>): readonly Step[] {
-    // No byte was sent on, and the filter still holds the status.
+    // No byte was sent on, and the filter still holds the status back.
     if (!isHeadSaid || peer === "buffered") return [{ do: "refuse", error }];
     phase = "refused";
     if (mode === "duplex") {
@@ -166,14 +167,14 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
     if (end === "body") phase = "done";
     const isUntouched = chunks === 1 && end === "body" && bytes.equals(first);
     if (chunks > 1) first = EMPTY;
-    // A buffering filter holds the headers only for a body that came in one chunk.
+    // A buffering filter holds the headers back only for a body that arrived in one chunk.
     const sets = chunks === 1 ? late : undefined;
     const becomes = bytes.length === 0 && !isUntouched ? "nothing" : isUntouched ? "itself" : bytes;
     return answers([{ kind: "chunk", side, becomes, ...(sets !== undefined && { sets }) }]);
   }
 
   /**
-   * Ends the stream with an error: the refusal can no longer be delivered, and the client must not take what it has for the
+   * Ends the stream with an error, because the refusal can no longer be delivered and the client must not take its part for the
    * whole.
    */
   function cut(): readonly Step[] {

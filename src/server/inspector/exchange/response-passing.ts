@@ -1,5 +1,5 @@
 /**
- * Passes a response that is not inspected but that the filter sends anyway: each message is answered so that it goes on
+ * Passes a response that is not inspected but that the filter sends anyway. Each message is answered so that it is passed on
  * unchanged. Source: ext-proc reference, A.1, A.3.
  */
 import { piecesOf } from "./body-pieces.ts";
@@ -8,8 +8,8 @@ import type { Answer, Arrival, PeerMode } from "./types.ts";
 type Phase = "first" | "open" | "ended";
 
 /**
- * Returns a function that answers each message, or returns `undefined` for one that is out of order. `mode`: of the filter, if
- * it reported one.
+ * Returns a function that answers each message, or returns `undefined` for one that is out of order. `mode`: mode of the filter,
+ * if it reported one.
  */
 export function passResponse(mode: PeerMode | undefined): (arrival: Arrival) => readonly Answer[] | undefined {
   const side = "response";
@@ -22,7 +22,7 @@ export function passResponse(mode: PeerMode | undefined): (arrival: Arrival) => 
         phase = arrival.isEnd ? "ended" : "open";
         return [{ kind: "headers", side, dropsLength: false, asksBody: false }];
       case "body":
-        // A filter may not send the headers at all.
+        // A filter may omit the headers.
         if (phase === "ended") return [];
         phase = arrival.isEnd ? "ended" : "open";
         return mode === "duplex"

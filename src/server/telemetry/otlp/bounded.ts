@@ -1,8 +1,8 @@
 /**
- * Batches with a bound that holds whatever the collector does: what is queued and what is on its way count together,
- * so a collector that answers late or never makes records be dropped and counted, and memory stay as it is.
+ * Batches records with a limit that applies whatever the collector does: queued and pending records count together. If a
+ * collector answers late or never, further records are dropped and counted, and memory stays constant.
  *
- * The library's own queues leave batches under way out of their bound, and say of what they drop only that they did.
+ * The library's own queues do not include pending batches in their limit, and do not count the records that they drop.
  */
 
 import type { metrics } from "@opentelemetry/sdk-node";
@@ -12,7 +12,7 @@ import type { Queue, Trouble } from "./trouble.ts";
 
 type Done = (result: core.ExportResult) => void;
 
-/** How much is held, up to a limit. */
+/** Space for records, up to a limit. */
 interface Room {
   readonly hasSpace: () => boolean;
   readonly take: () => void;
@@ -83,7 +83,7 @@ export function boundedRecords(
   };
 }
 
-/** A failed export of metrics loses nothing: the next one carries the same sums. */
+/** Wraps a metrics exporter to report failures. A failed export loses nothing, because the next one carries the same sums. */
 export function watchedMetrics(exporter: metrics.PushMetricExporter, trouble: Trouble): metrics.PushMetricExporter {
   return {
     export: (series, done) =>
@@ -102,7 +102,7 @@ function counted(queue: Queue, count: number, room: Room, trouble: Trouble): Don
   };
 }
 
-/** `ended` hears of each export once, also of one that throws instead of answering. */
+/** Runs an export. `ended` is called once for each export, even if it throws instead of answering. */
 function watched<Items>(
   exporter: { export(items: Items, done: Done): void },
   items: Items,

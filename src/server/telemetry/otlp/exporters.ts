@@ -1,6 +1,6 @@
 /**
- * The exporter of each signal for a destination. Each reads its own variables of the environment: endpoint, headers,
- * timeout, compression, certificates. Only the package that is asked for is loaded.
+ * Creates the exporter of each signal for a destination. Each reads its own environment variables: endpoint, headers, timeout,
+ * compression, certificates. Only the requested package is loaded.
  */
 
 import { logs, metrics, tracing } from "@opentelemetry/sdk-node";

@@ -1,3 +1,3 @@
-/** OTLP export, if the environment configures it. Loads no OpenTelemetry package itself. */
+/** Exports by OTLP if the environment configures it. This folder's index loads no OpenTelemetry package itself. */
 
 export { type Otlp, type OtlpOptions, openOtlp } from "./open-otlp.ts";

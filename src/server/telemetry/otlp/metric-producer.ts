@@ -1,10 +1,10 @@
 /**
- * Our instruments as OTLP metrics: the series of `/metrics`, with the same names, labels, values and bounds. Those of OpenTelemetry's
- * conventions have the names of these, which the scrape writes in its own letters.
+ * Converts the gateway's instruments to OTLP metrics: the series of `/metrics`, with the same names, labels, values and bounds.
+ * Metrics of OpenTelemetry's conventions keep their names, which the scrape converts.
  *
- * Counters become cumulative monotonic sums, gauges gauges, histograms cumulative ones with explicit bounds. Our own
- * have no unit, since their names carry it and collectors that write Prometheus series would append it a second time. A value
- * that is no number (a gauge that could not be read) has no place in OTLP and is left out.
+ * Counters become cumulative monotonic sums, gauges stay gauges, and histograms become cumulative ones with explicit bounds. The
+ * gateway's own metrics have no unit, because their names contain it and collectors that write Prometheus series would append it
+ * a second time. A value that is not a number (a gauge that could not be read) cannot be represented in OTLP and is left out.
  */
 
 import { type HrTime, ValueType } from "@opentelemetry/api";
@@ -15,16 +15,16 @@ type Point<Value> = metrics.DataPoint<Value>;
 
 export interface ProducerOptions {
   readonly instruments: Instruments;
-  /** Brings what is read from the system up to date. */
+  /** Updates the values that are read from the system. */
   readonly sample: () => void;
   readonly scope: { readonly name: string; readonly version: string };
-  /** Milliseconds since the epoch. */
+  /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
 }
 
 export function producerOf({ instruments, sample, scope, now }: ProducerOptions): metrics.MetricProducer {
   const startTime = core.millisToHrTime(now());
-  // The reader puts the provider's own resource in its place.
+  // The reader replaces this by the provider's own resource.
   const resource = resources.emptyResource();
   return {
     async collect() {

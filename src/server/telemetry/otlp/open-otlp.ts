@@ -1,9 +1,9 @@
 /**
- * OTLP export of metrics, traces, log lines and audit records, when the standard environment asks for it.
+ * Exports metrics, traces, log lines and audit records by OTLP if the standard environment variables configure it.
  *
- * Source: specification document 1, overview 6 and events. Without such a wish no OpenTelemetry package is loaded. A
- * collector that is slow or gone costs counters and nothing else: queues are bounded, no request waits for an export, and
- * the last flush ends within `CLOSE_LIMIT_MS`.
+ * Source: specification document 1, overview 6 and events. Without this configuration no OpenTelemetry package is loaded. A
+ * collector that is slow or gone only causes dropped records, which are counted: queues are bounded, no request waits for an
+ * export, and the last flush ends within `CLOSE_LIMIT_MS`.
  */
 
 import type { Instruments, Log, LogLine } from "../../../base/index.ts";
@@ -13,37 +13,37 @@ import { type Environment, type OtlpSettings, readSettings } from "./settings.ts
 import type { Tracing } from "./spans.ts";
 import { createTrouble, type Queue } from "./trouble.ts";
 
-/** Timeout of the whole stop, in milliseconds; the libraries' own are twice as long. */
+/** Timeout of the whole shutdown, in milliseconds. The libraries' own timeouts are twice as long. */
 const CLOSE_LIMIT_MS = 5_000;
 
 export interface OtlpOptions {
-  /** The process's own: exporters and samplers read `process.env` themselves. */
+  /** Environment of the process. Exporters and samplers read `process.env` themselves. */
   readonly env: Environment;
   readonly instruments: Instruments;
-  /** Brings the process metrics up to date before the instruments are read. */
+  /** Updates the process metrics before the instruments are read. */
   readonly sample: () => void;
   readonly build: BuildInfo;
-  /** Becomes `service.instance.id`. */
+  /** Value of `service.instance.id`. */
   readonly nodeId: string;
   readonly log: Log;
-  /** Milliseconds since the epoch. */
+  /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
 }
 
 export interface Otlp {
-  /** `undefined` if traces are off. */
+  /** Tracing; `undefined` if traces are off. */
   readonly tracing: Tracing | undefined;
-  /** Takes each line of the log; undefined when logs are off. */
+  /** Receives each line of the log; `undefined` if logs are off. */
   readonly logSink: ((line: LogLine) => void) | undefined;
-  /** Emitted records, in the order of the trail. */
+  /** Exports emitted records, which must come in the order of the trail. */
   audit(records: readonly AuditLike[]): void;
-  /** Flushes what waits, for 5 s at most. */
+  /** Flushes the queues, for at most 5 s. */
   close(): Promise<void>;
 }
 
 /**
- * Returns `undefined` if no export is configured or it cannot be opened; the latter is logged, and the gateway serves without
- * it.
+ * Opens the export. Returns `undefined` if none is configured or it cannot be opened; the latter is logged, and the gateway
+ * serves without it.
  */
 export async function openOtlp(options: OtlpOptions): Promise<Otlp | undefined> {
   const { env, instruments, log, now } = options;
@@ -92,7 +92,7 @@ function queuesOf({ traces, metrics, logs }: OtlpSettings): readonly Queue[] {
   ];
 }
 
-/** Returns false on timeout. Never rejects. */
+/** Waits for `work`. Resolves to false on timeout. Never rejects. */
 async function within(work: Promise<void>, limitMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<boolean>((late) => {

@@ -1,9 +1,9 @@
 /**
- * The pipelines of the signals that are on, from tracer and loggers to exporters. Everything that loads an OpenTelemetry
- * package stands behind this file, which is imported only when the environment asks for an export.
+ * Builds the pipelines of the enabled signals, from tracer and loggers to exporters. Only this file imports code that loads
+ * OpenTelemetry packages, and it is imported only if the environment configures an export.
  *
- * Nothing is registered in the library's globals but what its complaints go through, nothing is instrumented and no
- * signal is listened for: providers are used directly.
+ * Providers are used directly: nothing is instrumented, no signal handlers are installed, and nothing is registered in the
+ * library's globals except the handlers for its error messages.
  */
 
 import { api, core, logs, metrics, resources, tracing } from "@opentelemetry/sdk-node";
@@ -21,7 +21,7 @@ export interface Pipelines {
   readonly tracing: Tracing | undefined;
   readonly line: ((line: LogLine) => void) | undefined;
   readonly audit: ((record: AuditLike) => void) | undefined;
-  /** Hands over what waits; resolves when it was taken or given up. */
+  /** Exports what is queued. Resolves when it was accepted or given up. */
   flush(): Promise<void>;
 }
 
@@ -92,7 +92,9 @@ async function openRecords(queue: Queue, settings: OtlpSettings, resource: resou
   return new logs.LoggerProvider({ resource, processors });
 }
 
-/** Resource attributes of this process. Its arguments are left out, since a URL among them may contain a credential. */
+/**
+ * Returns the resource attributes of this process. Its arguments are left out, because a URL among them may contain a credential.
+ */
 function resourceOf({ build, nodeId }: PipelinesOptions): resources.Resource {
   const own = resources.resourceFromAttributes({
     "service.name": "gateway",
@@ -103,14 +105,16 @@ function resourceOf({ build, nodeId }: PipelinesOptions): resources.Resource {
     "process.runtime.name": "nodejs",
     "process.runtime.version": build.node,
   });
-  // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES have the last word.
+  // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the other attributes.
   return resources
     .defaultResource()
     .merge(own)
     .merge(resources.detectResources({ detectors: [resources.envDetector] }));
 }
 
-/** Exports that fail are counted where they are made; the libraries' own message about each would repeat it. */
+/**
+ * Reports error messages of the libraries. Messages about failed exports are dropped, because these are counted where they occur.
+ */
 function listenToLibraries(trouble: Trouble): void {
   core.setGlobalErrorHandler(() => undefined);
   const told = (message: string, ...rest: readonly unknown[]): void => {

@@ -1,8 +1,9 @@
 /**
- * Log lines and audit records as OTLP log records, under the scopes `gateway/log` and `gateway/audit`.
+ * Emits log lines and audit records as OTLP log records, under the scopes `gateway/log` and `gateway/audit`.
  *
- * An audit record's body is the record itself, RFC 8785 canonical, as one string: a collector's bodies written out one a
- * line are the lines of the trail, byte for byte, and verify as such. Its attributes only repeat what helps to find it.
+ * The body of an audit record is the record itself, in the canonical form of RFC 8785, as one string. If a collector writes the
+ * bodies one per line, they are byte for byte the lines of the trail, and can be verified as such. The attributes only repeat
+ * fields that help to find the record.
  */
 
 import { type LogAttributes, type Logger, type LogRecord, SeverityNumber } from "@opentelemetry/api-logs";
@@ -21,7 +22,7 @@ export interface AuditLike {
   readonly node: string;
   readonly seq: number;
   readonly event: string;
-  /** RFC 3339. */
+  /** Time of the record as in RFC 3339. */
   readonly ts: string;
 }
 
@@ -31,12 +32,12 @@ export function emitLine(logger: Logger, { time, level, message, fields }: LogLi
     severityNumber: SEVERITIES[level],
     severityText: level.toUpperCase(),
     body: message,
-    // The logger has made plain values of them.
+    // The logger has already converted the fields to plain values.
     attributes: fields as LogAttributes,
   });
 }
 
-/** Throws for a record without a canonical form; the trail contains none. */
+/** Emits an audit record. Throws for a record without a canonical form; the trail contains none. */
 export function emitAudit(logger: Logger, record: AuditLike): void {
   logger.emit({
     ...timestampOf(record.ts),

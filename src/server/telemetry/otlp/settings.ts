@@ -1,10 +1,10 @@
 /**
- * Settings of the export from the standard environment variables: signals, destination, protocol, queue sizes.
+ * Reads the settings of the export from the standard environment variables: signals, destination, protocol, queue sizes.
  *
- * Source: the OpenTelemetry specification, "Environment Variable Specification" and "OTLP Exporter Configuration".
- * Endpoints, headers, certificates, compression and timeouts are read by the exporters themselves, samplers and limits
- * by the tracer provider. One deliberate narrowing: a signal whose exporter variable is unset is on only where an
- * endpoint is named for it, since the standard's default (localhost) would make every start wait for nobody.
+ * Source: the OpenTelemetry specification, "Environment Variable Specification" and "OTLP Exporter Configuration". The exporters
+ * themselves read endpoints, headers, certificates, compression and timeouts; the tracer provider reads samplers and limits.
+ * There is one deliberate restriction: a signal whose exporter variable is unset is only on if an endpoint is configured for it.
+ * With the standard's default (localhost), each start would wait for a collector that usually does not exist.
  */
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -13,7 +13,7 @@ export type Protocol = "grpc" | "http/json" | "http/protobuf";
 
 export type Destination = { readonly kind: "otlp"; readonly protocol: Protocol } | { readonly kind: "console" };
 
-/** Bounds of one queue, named as the batch processors name them. */
+/** Limits of one queue, with the names of the batch processors. */
 export interface BatchBounds {
   readonly maxQueueSize: number;
   readonly maxExportBatchSize: number;
@@ -22,23 +22,23 @@ export interface BatchBounds {
 }
 
 export interface OtlpSettings {
-  /** Empty if the signal is off. */
+  /** Destinations of traces; empty if they are off. */
   readonly traces: readonly Destination[];
   readonly metrics: readonly Destination[];
   readonly logs: readonly Destination[];
   readonly spanBounds: BatchBounds;
   readonly recordBounds: BatchBounds;
   readonly metricIntervalMs: number;
-  /** At most the interval. */
+  /** Timeout of an export of metrics, in milliseconds; at most the export interval. */
   readonly metricTimeoutMs: number;
-  /** Whether W3C trace context is taken from requests and passed on. */
+  /** Whether W3C trace context is read from requests and passed on. */
   readonly propagates: boolean;
 }
 
 export interface Asked {
-  /** `undefined` if nothing is exported. */
+  /** Settings; `undefined` if nothing is exported. */
   readonly settings: OtlpSettings | undefined;
-  /** Sentences for the operator. They contain no values of variables except known names. */
+  /** Sentences for the operator. They contain no values of variables, except known names. */
   readonly warnings: readonly string[];
 }
 
@@ -48,7 +48,7 @@ const PROTOCOLS: readonly Protocol[] = ["grpc", "http/json", "http/protobuf"];
 
 const SPAN_DELAY_MS = 5_000;
 const RECORD_DELAY_MS = 1_000;
-/** 24.8 days: a longer timer would fire at once. */
+/** Maximum delay of a timer: 24.8 days. A longer timer would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export function readSettings(env: Environment): Asked {
@@ -130,7 +130,10 @@ function protocolOf(name: string, text: (name: string) => string | undefined, wa
   return protocol ?? "http/protobuf";
 }
 
-/** Absent is the exporters' own default. gRPC's may also be a bare `host:port`. */
+/**
+ * Returns whether the text is a valid endpoint. If it is absent, the exporter uses its default. For gRPC it may also be a bare
+ * `host:port`.
+ */
 function isEndpoint(text: string | undefined, protocol: Protocol): boolean {
   if (text === undefined) return true;
   const url = protocol === "grpc" && !text.includes("://") ? `http://${text}` : text;
@@ -140,7 +143,7 @@ function isEndpoint(text: string | undefined, protocol: Protocol): boolean {
 function readPropagators(text: string | undefined, warnings: string[]): boolean {
   if (text === undefined) return true;
   const names = text.split(",").map((item) => item.trim());
-  // Baggage is never touched: it passes from client to upstream as it is, which is all that the name asks for.
+  // Baggage always passes unchanged from client to upstream, so `baggage` needs no handling.
   if (names.some((name) => name !== "tracecontext" && name !== "baggage" && name !== "none")) {
     warnings.push("OTEL_PROPAGATORS: only tracecontext, baggage and none are supported; others are ignored");
   }

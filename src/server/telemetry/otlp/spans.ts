@@ -1,9 +1,10 @@
 /**
- * Spans of requests, inspections and attempts: the tracing ports of data plane and inspector over an OpenTelemetry tracer.
+ * Creates spans of requests, inspections and attempts: implements the tracing ports of data plane and inspector with an
+ * OpenTelemetry tracer.
  *
- * Source: W3C Trace Context; OpenTelemetry semantic conventions for HTTP and generative AI. What a span says comes from
- * the configuration, the route table and the wire's status codes: never a prompt, a header, a query or a model as a
- * caller wrote it. That is also why `tracestate` passes upstream as it came and is not taken into spans.
+ * Source: W3C Trace Context; OpenTelemetry semantic conventions for HTTP and generative AI. The content of spans comes from the
+ * configuration, the route table and status codes: never a prompt, a header, a query or a model as a caller wrote it. For the
+ * same reason `tracestate` is passed upstream unchanged and not added to spans.
  */
 
 import {
@@ -37,20 +38,20 @@ export interface StartedRequest {
 export interface EndedRequest {
   readonly labels: { readonly route: string; readonly provider: string; readonly model: string };
   readonly status: number;
-  /** The refusal's, or empty. */
+  /** Code of the refusal, or empty. */
   readonly code: string;
-  /** `undefined` for a plain HTTP request. */
+  /** Attributes of semantic conventions; `undefined` for a plain HTTP request. */
   readonly words?: SpanNaming | undefined;
-  /** End of the answer, in milliseconds of `performance.now()`; `undefined` means now. */
+  /** Time at which the answer ended, in milliseconds of `performance.now()`; `undefined` for the current time. */
   readonly at?: number | undefined;
 }
 
-/** A request that another proxy routes. */
+/** Request that another proxy routes. */
 export interface StartedExchange {
   /** Method as the client wrote it. */
   readonly method: string;
   readonly traceparent: string | undefined;
-  /** Empty if the route is unknown. */
+  /** Name of the route; empty if it is unknown. */
   readonly route: string;
   /** Address of the proxy. */
   readonly peer: string;
@@ -58,20 +59,20 @@ export interface StartedExchange {
 
 export interface ExchangeSpan extends QuestionTracer {
   inspection(direction: "request" | "response"): InspectionSpan;
-  /** `refused`: `undefined` if the request was not refused. */
+  /** Ends the span. `refused`: `undefined` if the request was not refused. */
   end(refused: { readonly code: string; readonly status: number } | undefined): void;
 }
 
 export interface Tracing {
   start(request: StartedRequest): RequestSpan;
   inspected(exchange: StartedExchange): ExchangeSpan;
-  /** Continues a trace of another process of this node. */
+  /** Returns a tracer that continues a trace of another process of this node. */
   questionAt(place: QuestionPlace): AttemptTracer;
 }
 
 export interface EndedInspection {
   readonly outcome: "allow" | "redact" | "deny" | "error" | "abandoned";
-  /** Code of an outcome `error`. */
+  /** Code of the error; set for the outcome `error`. */
   readonly code?: string | undefined;
   readonly segments: number;
   readonly rules: readonly string[];
@@ -87,7 +88,7 @@ export interface InspectionSpan {
   end(ended: EndedInspection): void;
 }
 
-/** `propagates`: whether trace context is read from requests and passed on. */
+/** Creates the tracing. `propagates`: whether trace context is read from requests and passed on. */
 export function createTracing(tracer: Tracer, { propagates }: { readonly propagates: boolean }): Tracing {
   const addressOf = addressReader();
   return {
@@ -122,7 +123,9 @@ export function createTracing(tracer: Tracer, { propagates }: { readonly propaga
     },
   };
 
-  /** Attempts below a span; `isContinued`: their upstreams are sent a context in place of the client's. */
+  /**
+   * Returns a function that starts attempts below a span. `isContinued`: upstreams are sent this context instead of the client's.
+   */
   function below(context: Context, isContinued: boolean) {
     return (started: StartedAttempt, at: number, detector: string | undefined): AttemptSpan => {
       const attemptSpan = startAttempt(tracer, context, { ...started, detector }, at, addressOf(started.origin));
@@ -144,7 +147,7 @@ export function createTracing(tracer: Tracer, { propagates }: { readonly propaga
     };
   }
 
-  /** A span of the side that serves, and what is begun below it. */
+  /** Opens a server span, and returns functions for spans below it. */
   function opened(name: string, attributes: Attributes, traceparent: string | undefined) {
     const remote = propagates && traceparent !== undefined ? core.parseTraceParent(traceparent) : null;
     const parent = remote === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true });
@@ -173,8 +176,8 @@ export function createTracing(tracer: Tracer, { propagates }: { readonly propaga
 }
 
 /**
- * Known HTTP methods; any other is reported as `_OTHER`, since the client chose it. Source: semantic conventions for HTTP,
- * `http.request.method`.
+ * Known HTTP methods. Any other method is reported as `_OTHER`, because the client chose it. Source: semantic conventions for
+ * HTTP, `http.request.method`.
  */
 const METHODS: ReadonlySet<string> = new Set("GET HEAD POST PUT DELETE CONNECT OPTIONS TRACE PATCH".split(" "));
 
@@ -209,7 +212,7 @@ function endRequest(
     if (provider !== "none") attributes["gateway.provider"] = provider;
     if (model !== "none") attributes["gateway.model"] = model;
     if (code !== "") attributes["gateway.code"] = code;
-    // A client's mistake is no error of the server. An interrupted answer is one, whatever its status.
+    // A client's mistake is not an error of the server, but an interrupted answer is, whatever its status.
     if (status >= 500 || code === "upstream_incomplete") {
       attributes["error.type"] = code === "" ? String(status) : code;
       span.setStatus({ code: SpanStatusCode.ERROR });
@@ -219,7 +222,7 @@ function endRequest(
   span.end(at);
 }
 
-/** A refusal by a guardrail is intended; only other refusals are errors. */
+/** Ends the span of an inspection. A refusal by a guardrail is intended, so only other refusals are errors. */
 function endInspection(span: Span, { outcome, code, segments, rules, failed }: EndedInspection): void {
   if (span.isRecording()) {
     span.setAttributes({ "gateway.guardrails.outcome": outcome, "gateway.guardrails.segments": segments });
@@ -254,7 +257,7 @@ function startAttempt(
   return tracer.startSpan(words?.name ?? method, { kind: SpanKind.CLIENT, attributes }, context);
 }
 
-/** The library's type has lists that may be written to. */
+/** Returns a mutable copy of attributes, as the library's type requires. */
 const mutable = (attributes: SpanAttributes): Attributes =>
   Object.fromEntries(
     Object.entries(attributes).map(([name, value]) => [name, typeof value === "object" ? [...value] : value]),
@@ -276,11 +279,11 @@ function endAttempt(span: Span, outcome: string, status: number | null, learnt: 
 
 interface Address {
   readonly host: string;
-  /** `undefined` if it may be inside a reference. */
+  /** Port of the origin; `undefined` if it is unknown because it may be part of a configuration reference. */
   readonly port: number | undefined;
 }
 
-/** Origins come from the configuration; over many reloads they could still add up. */
+/** Maximum number of cached addresses. Origins come from the configuration, but could add up over many reloads. */
 const MAX_ADDRESSES = 1_000;
 
 function readAddress(origin: string): Address {
@@ -289,7 +292,7 @@ function readAddress(origin: string): Address {
   return { host: hostname, port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port) };
 }
 
-/** Parsing costs more than the rest of an attempt's start. */
+/** Returns a function that parses and caches the address of an origin. Parsing costs more than the rest of an attempt's start. */
 function addressReader(): (origin: string) => Address {
   const known = new Map<string, Address>();
   return (origin) => {

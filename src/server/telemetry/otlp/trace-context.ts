@@ -1,4 +1,4 @@
-/** The `traceparent` header, written into the headers of an attempt. Source: W3C Trace Context, sections 3.2 to 4.3. */
+/** Writes the `traceparent` header into the headers of an attempt. Source: W3C Trace Context, sections 3.2 to 4.3. */
 
 import { type SpanContext, TraceFlags } from "@opentelemetry/api";
 
@@ -7,8 +7,8 @@ export function traceparentOf({ traceId, spanId, traceFlags }: SpanContext): str
 }
 
 /**
- * Replaces the client's `traceparent` in header pairs. `isContinued`: whether the client's own could be read; otherwise its
- * `tracestate` belongs to no trace and is dropped.
+ * Returns header pairs with the client's `traceparent` replaced. `isContinued`: the client's own header could be read; otherwise
+ * its `tracestate` belongs to no trace and is dropped.
  */
 export function carryContext(headers: readonly string[], traceparent: string, isContinued: boolean): string[] {
   const carried: string[] = [];

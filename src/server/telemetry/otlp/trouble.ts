@@ -1,29 +1,29 @@
 /**
- * Failures of the export: always counted, logged at most once a minute, and never exported.
+ * Reports failures of the export: they are always counted, logged at most once a minute, and never exported.
  *
- * A log line about a failing export must not become a record to export, which would fail and be logged again. Logging is
- * synchronous, so a flag that is set while we log is enough to recognize our own lines.
+ * A log line about a failing export must not be exported, because that would fail and be logged again. Logging is synchronous, so
+ * a flag that is set while this module logs is enough to recognize its own lines.
  */
 
 import type { Instruments, Log } from "../../../base/index.ts";
 
-/** Log lines and audit records travel by queues of their own: a flood of the former must not displace the latter. */
+/** Name of a queue. Log lines and audit records have separate queues, because many log lines must not displace audit records. */
 export type Queue = "traces" | "metrics" | "logs" | "audit";
 
 export interface Trouble {
-  /** Notes a failed export. `lost`: number of spans or records lost with it. */
+  /** Records a failed export. `lost`: number of spans or records that are lost with it. */
   failed(queue: Queue, lost: number, error: unknown): void;
-  /** The queue was full. */
+  /** Records that an item was dropped because the queue was full. */
   dropped(queue: Queue): void;
   /**
-   * Handles complaints of the libraries: until `settled`, each different one once, since it concerns another setting; then as
-   * failures.
+   * Handles an error message of the libraries. Until `settled` each different message is logged once, because each concerns
+   * another setting; later ones are handled as failures.
    */
   complained(message: string): void;
   settled(): void;
-  /** Writes `message` only to the plain log. */
+  /** Writes `message` only to the log, without exporting it. */
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  /** Whether a line of this module is being written. */
+  /** Whether a line of this module is being logged. */
   isSpeaking(): boolean;
 }
 
@@ -33,9 +33,9 @@ const MAX_COMPLAINT_LENGTH = 500;
 export interface TroubleOptions {
   readonly instruments: Instruments;
   readonly log: Log;
-  /** Milliseconds since the epoch. */
+  /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
-  /** Open queues; each has its series from the beginning. */
+  /** Queues that are in use. Each has its metric series from the beginning. */
   readonly queues: readonly Queue[];
 }
 

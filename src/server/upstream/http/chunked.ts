@@ -1,13 +1,13 @@
 /**
- * Chunked body of an answer, split anywhere by the connection. Source: RFC 9112, section 7.1. Extensions and trailers are
- * skipped, within limits; line ends are CR LF only.
+ * Parses the chunked body of an answer, which the connection may split anywhere. Source: RFC 9112, section 7.1. Extensions and
+ * trailers are skipped, within limits; line ends must be CR LF.
  */
 import { malformed } from "./types.ts";
 
-/** Maximum size of one chunk's extensions, and of all trailers together, in bytes. */
+/** Maximum size of the extensions of one chunk, in bytes. The next constant limits all trailers together. */
 const MAX_EXTENSION_BYTES = 4 << 10;
 const MAX_TRAILER_BYTES = 64 << 10;
-/** Maximum number of digits of a size: larger ones would not be exact as numbers. */
+/** Maximum number of digits of a chunk size. Larger sizes would not be exact as numbers. */
 const MAX_SIZE_DIGITS = 13;
 
 const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
@@ -47,8 +47,8 @@ export class Chunked {
   }
 
   /**
-   * Continues to read from `at`, and returns where it stopped: after the last available byte, after the body, or after data for
-   * which `take` reported no more room. Throws `HttpFault`.
+   * Continues to read at index `at`. Returns the index where it stopped: after the last available byte, after the body, or after
+   * data for which `take` reported no more room. Throws `HttpFault`.
    */
   read(bytes: Buffer, at: number, take: (data: Buffer) => boolean): number {
     let next = at;
@@ -132,7 +132,7 @@ export class Chunked {
     }
   }
 
-  /** Validates an extension byte. Extensions have no effect, but two readers must agree on where they end. */
+  /** Validates a byte of an extension. Extensions have no effect, but the gateway and the server must agree on where they end. */
   #extensionByte(byte: number): void {
     if (byte === CR) {
       if (!EXTENSIONS.test(this.#extension)) throw malformed("what stands behind the size of a chunk");

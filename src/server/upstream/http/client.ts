@@ -1,8 +1,8 @@
 /**
- * Connections to one origin. An ordinary request uses HTTP/1.1, over the connection that became idle last; if the server speaks
- * HTTP/2, or a request is unusual, it goes through undici. The choice is made before its first byte. A request is sent a second
- * time only if a reused connection ends without a byte of an answer, which is how a server's idle timeout appears; the second
- * time it gets a new connection.
+ * Connects to one origin. An ordinary request uses HTTP/1.1, over the connection that became idle last. If the server supports
+ * HTTP/2, or a request is unusual, it is sent through undici. The choice is made before its first byte. A request is sent a
+ * second time only if a reused connection ends without a byte of an answer, which is how a server's idle timeout appears; it then
+ * gets a new connection.
  */
 import type { LookupFunction, Socket } from "node:net";
 import { performance } from "node:perf_hooks";
@@ -22,28 +22,28 @@ import { type AnswerHandler, type HttpClient, HttpFault } from "./types.ts";
 
 /**
  * Maximum silence of an upstream, before the head and between two chunks, if the provider has no `first_byte_timeout`, in
- * milliseconds. Above the ten minutes that the official SDKs wait by default.
+ * milliseconds. It exceeds the ten minutes that the official SDKs wait by default.
  */
 const SILENCE_LIMIT_MS = 15 * 60_000;
-/** Time that an idle connection is kept if the server does not announce its own, in milliseconds. */
+/** Time that an idle connection is kept if the server announces no timeout, in milliseconds. */
 const IDLE_MS = 4_000;
 const MAX_IDLE_MS = 600_000;
-/** Margin before the server's own idle timeout, in milliseconds: later, a request might cross the server's close. */
+/** Margin before the server's own idle timeout, in milliseconds. A request sent later might cross the server's close. */
 const IDLE_MARGIN_MS = 2_000;
 /** Interval between checks of silence and idleness, in milliseconds. */
 const SWEEP_MS = 1_000;
 
 export interface HttpClientOptions {
-  /** Origin `scheme://host[:port]` to connect to; the name in TLS and `host`. */
+  /** Origin in the form `scheme://host[:port]` to connect to; also the name in TLS and `host`. */
   readonly origin: string;
   readonly lookup: LookupFunction;
-  /** PEM of extra trusted roots. */
+  /** Extra trusted roots as PEM. */
   readonly ca: string | undefined;
   /** Timeout of name resolution and connect together, in milliseconds. */
   readonly connectLimitMs: number;
-  /** Omitted if the origin is reached directly. */
+  /** Forward proxies; absent if the origin is reached directly. */
   readonly proxies?: ForwardProxies;
-  /** Addresses of private networks are reached without a proxy. */
+  /** Whether addresses of private networks are reached without a proxy. */
   readonly sparesPrivate?: boolean;
 }
 
@@ -53,7 +53,7 @@ interface Waiting {
   readonly handler: AnswerHandler;
   /** Connection to use; `undefined` while one is being opened. */
   connection: Connection | undefined;
-  /** True if the request is sent for the second time, over a new connection. */
+  /** Whether the request is sent for the second time, over a new connection. */
   readonly isReplay: boolean;
 }
 
@@ -115,8 +115,8 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   }
 
   /**
-   * Queues a request on a connection. It is sent after pending input of idle connections was read: unexpected bytes or an end
-   * disqualify a connection.
+   * Queues a request on a connection. It is sent after pending input of idle connections was read, because unexpected bytes or an
+   * end disqualify a connection.
    */
   function begin(next: Waiting, connection: Connection): void {
     next.connection = connection;
@@ -133,7 +133,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     }
   }
 
-  /** Opens a connection even while the client is closing, since the request was already in progress. */
+  /** Opens a connection even while the client is closing, because the request was already in progress. */
   function replay({ outgoing, request, handler }: Waiting): void {
     connectFor({ outgoing, request, handler, connection: undefined, isReplay: true });
   }
@@ -164,7 +164,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     else keep(connection, undefined);
   }
 
-  /** Switches to HTTP/2, which the server speaks: all later requests use it, and this connection first. */
+  /** Switches to HTTP/2, which the server supports. This connection and all later requests use it. */
   function toHttp2(socket: Socket): void {
     if (isHttp2 || isClosing) socket.destroy();
     else {
@@ -194,7 +194,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     });
   }
 
-  /** Returns a pool for one request, which closes it. */
+  /** Returns a pool for one request, which must close it. */
   function openLone(): Pool {
     return new Pool(origin, {
       connections: 1,

@@ -10,7 +10,7 @@ import { type AnswerHandler, HttpFault, malformed, type Sending } from "./types.
 
 /** Maximum size of all heads of one answer in bytes, including informational ones and line ends. */
 export const MAX_HEAD_BYTES = 64 << 10;
-/** Maximum size at which head and body are sent as one write, in bytes. */
+/** Maximum size at which head and body are sent in one write, in bytes. */
 const MAX_JOINED_BYTES = 16 << 10;
 
 const END_OF_HEAD = "\r\n\r\n";
@@ -19,48 +19,48 @@ const CR = 0x0d;
 
 export interface Outgoing {
   readonly method: string;
-  /** Head of the request, one character per byte. */
+  /** Head of the request; each character is one byte. */
   readonly text: string;
   readonly body: Buffer | null;
 }
 
-/** Proxy to which the requests of a connection are written, in absolute form. */
+/** Proxy to which the requests of a connection are sent, in absolute form. */
 export interface Forwarding {
   readonly proxy: ForwardProxy;
-  /** `scheme://host[:port]` of the requests. */
+  /** Origin of the requests, in the form `scheme://host[:port]`. */
   readonly origin: string;
 }
 
 export interface Owner {
-  /** The connection can carry another request. `keepsFor` is the idle time in seconds that the server announced. */
+  /** Called when the connection can carry another request. `keepsFor`: idle time in seconds that the server announced. */
   released(connection: Connection, keepsFor: number | undefined): void;
   /** Called once, when the connection can carry no further request. */
   gone(connection: Connection): void;
-  /** Returns monotonic milliseconds as of the last clock reading: coarse. */
+  /** Returns the time of the last clock reading, in monotonic milliseconds. It is imprecise. */
   now(): number;
 }
 
 export class Connection implements Sending {
-  /** `undefined` while the connection is idle. */
+  /** Receiver of the answer; `undefined` while the connection is idle. */
   #handler: AnswerHandler | undefined;
   #method = "";
   #head: AnswerHead | undefined;
-  /** Remaining bytes of a body of known length. */
+  /** Number of remaining bytes of a body of known length. */
   #left = 0;
   #chunked: Chunked | undefined;
   /** Bytes of an incomplete head. */
   #partial: Buffer | undefined;
   #headBytes = 0;
-  /** Bytes that were read while there was no room for them. */
+  /** Bytes that were read while the receiver had no room for them. */
   #unread: Buffer | undefined;
   #isPaused = false;
   #isSent = false;
   #isGone = false;
-  /** True if the connection carried an earlier request. */
+  /** Whether the connection carried an earlier request. */
   #isReused = false;
-  /** True after the first byte of the answer. */
+  /** Whether the first byte of the answer has arrived. */
   #isHeard = false;
-  /** Sends the request once more, over another connection. */
+  /** Sends the request again, over another connection. */
   #replay: (() => void) | undefined;
   #quietSince = 0;
   readonly #socket: Socket;
@@ -84,8 +84,9 @@ export class Connection implements Sending {
   }
 
   /**
-   * Sends a request over an idle connection. `replay` is called instead of `handler.failed` if the connection was used
-   * before and the server closes it before any byte of the answer: the request crossed the end of an idle connection.
+   * Sends a request over an idle connection. If the connection was used before and the server closes it before any byte of the
+   * answer, `replay` is called instead of `handler.failed`: the server's idle timeout ended the connection while the request was
+   * on its way.
    */
   send({ method, text: written, body }: Outgoing, handler: AnswerHandler, replay?: () => void): void {
     const text = this.#forwarding === undefined ? written : absoluteForm(written, this.#forwarding);
@@ -147,7 +148,7 @@ export class Connection implements Sending {
     let at = 0;
     while (at < bytes.length && !this.#isGone) {
       if (this.#handler === undefined) {
-        // Unexpected bytes: the next request must not take them for its answer.
+        // These bytes are unexpected, and the next request must not take them for its answer.
         this.#over(malformed("bytes behind its end"));
         return;
       }
@@ -252,7 +253,7 @@ export class Connection implements Sending {
       this.#socket.resume();
     }
     handler?.complete();
-    // Unsent bytes of this request would come before the next one.
+    // Unsent bytes of this request would precede the next one.
     if (isKept && this.#socket.writableLength === 0 && !this.#isGone) this.#owner.released(this, keepsFor);
     else this.#over(new HttpFault("UPSTREAM_CLOSED", "the connection was closed"));
   }
@@ -280,7 +281,7 @@ export class Connection implements Sending {
     replay();
   }
 
-  /** Keeps a handler's exception away from the socket. */
+  /** Runs `work` and keeps a handler's exception away from the socket. */
   #guarded(work: () => void): void {
     try {
       work();
@@ -304,7 +305,7 @@ export class Connection implements Sending {
 
 const NOTHING = Buffer.alloc(0);
 
-/** Converts to absolute form (RFC 9112, section 3.2.2). `text` is the head of a request in origin form. */
+/** Converts a request to absolute form (RFC 9112, section 3.2.2). `text`: head of a request in origin form. */
 function absoluteForm(text: string, { proxy, origin }: Forwarding): string {
   const path = text.indexOf(" ") + 1;
   const headers = text.indexOf("\r\n") + 2;

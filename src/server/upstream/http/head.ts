@@ -1,9 +1,10 @@
 /**
- * Head of an HTTP/1.1 answer, and how its body ends. Ambiguous input is refused. Source: RFC 9112, sections 2.2, 4, 5 and 6.3.
+ * Parses the head of an HTTP/1.1 answer, and determines how its body ends. Ambiguous input is refused. Source: RFC 9112, sections
+ * 2.2, 4, 5 and 6.3.
  */
 import { malformed } from "./types.ts";
 
-/** End of the body: after a number of bytes, with the last chunk, or with the connection. */
+/** End of the body: after a number of bytes, after the last chunk, or with the connection. */
 export type Framing = number | "chunked" | "close";
 
 export interface AnswerHead {
@@ -12,15 +13,18 @@ export interface AnswerHead {
   /** Names and values, alternating. */
   readonly headers: readonly string[];
   readonly framing: Framing;
-  /** The connection can carry another request after this answer. */
+  /** Whether the connection can carry another request after this answer. */
   readonly isKept: boolean;
   /** Idle time in seconds that the server announces. */
   readonly keepsFor: number | undefined;
 }
 
-/** Forbidden characters in headers: controls, and line ends other than CR LF. Values may contain tabs. */
+/** Matches forbidden characters in headers: controls, and line ends other than CR LF. Values may contain tabs. */
 const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
-/** The reason phrase adds nothing to the status; whether it may be shown is decided elsewhere. */
+/**
+ * Matches a status line. Any reason phrase is accepted, because it adds nothing to the status; whether it may be shown is decided
+ * elsewhere.
+ */
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([^\0\r\n]*))?$/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const DIGITS = /^\d{1,15}$/;
@@ -39,7 +43,7 @@ const SPECIAL: ReadonlyMap<string, number> = new Map([
   ["keep-alive", KEEP_ALIVE],
 ]);
 
-/** Maximum number of cached header names; there are few spellings. */
+/** Maximum number of cached header names. There are few spellings. */
 const MAX_SPELLINGS = 1_000;
 const spellings = new Map<string, number>();
 
@@ -55,8 +59,8 @@ function kindOf(name: string): number {
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
 
 /**
- * Parses a head. `text` has one character per byte, without the empty line at its end; `method` is the request's. Throws
- * `HttpFault`. Informational answers are recognized by their status; they have no body.
+ * Parses a head. `text`: the head without the empty line at its end, one character per byte. `method`: method of the request.
+ * Throws `HttpFault`. Informational answers are recognized by their status; they have no body.
  */
 export function parseHead(text: string, method: string): AnswerHead {
   let lineEnd = text.indexOf("\r\n");

@@ -1,14 +1,14 @@
-/** Requests that go through undici: HTTP/2, and unusual requests. */
+/** Sends requests through undici: HTTP/2, and unusual requests. */
 import type { Dispatcher, Pool } from "undici";
 import type { UpstreamRequest } from "../ports.ts";
 import { type AnswerHandler, HttpFault, malformed, type Sending } from "./types.ts";
 
-/** Pools that have answered a request: their connections are being reused. */
+/** Pools that have answered a request, so that their connections may be reused ones. */
 const answering = new WeakSet<Dispatcher>();
 
 /**
- * Never throws. `openLone` opens the connection for sending the request again if a reused connection of the pool turns out to
- * be closed; without it nothing is sent twice.
+ * Dispatches a request. Never throws. `openLone` opens the connection for sending the request again if a reused connection of the
+ * pool turns out to be closed. Without it nothing is sent twice.
  */
 export function dispatchOver(
   pool: Pool,
@@ -37,8 +37,7 @@ function send(over: Dispatcher, { method, path, headers, body }: UpstreamRequest
 }
 
 /**
- * Returns whether a reused connection was closed by the server, by undici's errors for HTTP/1.1 and HTTP/2 and by system
- * errors.
+ * Returns whether the server closed a reused connection. Recognizes undici's errors for HTTP/1.1 and HTTP/2, and system errors.
  */
 function isClosed(cause: Error): boolean {
   const { socket } = cause as Error & { readonly socket?: { readonly bytesRead?: number } | null };

@@ -1,14 +1,14 @@
-/** The head of a request in wire format. */
+/** Formats the head of a request in wire format. */
 import type { UpstreamRequest } from "../ports.ts";
 
-/** Methods that have a body, or announce that there is none. RFC 9110, section 8.6. */
+/** Methods that have a body, or announce that there is none (RFC 9110, section 8.6). */
 const WITH_BODY: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 const WITHOUT_BODY: ReadonlySet<string> = new Set(["GET", "DELETE", "OPTIONS"]);
 const PATH = /^[\x21-\x7e\x80-\xff]+$/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** Headers that determine the end of the request, its target, or its connection: callers may not set them. */
+/** Headers that determine the end of the request, its target, or its connection. Callers may not set them. */
 const FRAMING: ReadonlySet<string> = new Set([
   "host",
   "connection",
@@ -20,7 +20,7 @@ const FRAMING: ReadonlySet<string> = new Set([
   "trailer",
 ]);
 
-/** Maximum number of cached valid header names; there are few spellings. */
+/** Maximum number of cached valid header names. There are few spellings. */
 const MAX_SPELLINGS = 1_000;
 const plainNames = new Set<string>();
 
@@ -32,8 +32,8 @@ function isPlainName(name: string): boolean {
 }
 
 /**
- * Returns the head up to its empty line, one character per byte. `host` is the value of the `host` header. Returns `undefined`
- * if the request is unusual and undici must send it; nothing was sent then.
+ * Returns the head up to its empty line, one character per byte. `host`: value of the `host` header. Returns `undefined` if the
+ * request is unusual and must be sent by undici.
  */
 export function requestText({ method, path, headers, body }: UpstreamRequest, host: string): string | undefined {
   const length = body?.length ?? 0;

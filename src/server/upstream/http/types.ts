@@ -1,41 +1,44 @@
-/** Interfaces to send requests to an origin and to receive their answers. */
+/** Defines the interfaces for sending requests to an origin and receiving their answers. */
 import type { UpstreamRequest } from "../ports.ts";
 
-/** A request in progress. */
+/** Request in progress. */
 export interface Sending {
-  /** Aborts the answer; `failed` follows immediately. Does nothing if the handler's answer has ended. */
+  /** Aborts the answer, whereupon `failed` is called immediately. Has no effect if the handler's answer has ended. */
   abort(handler: AnswerHandler): void;
 }
 
-/** Receiver of one answer: `connected`, `head`, `data` for each chunk, then `complete`; or `failed` instead of the rest. */
+/**
+ * Receiver of one answer. The calls are `connected`, `head`, `data` for each chunk, then `complete`; or `failed` instead of the
+ * rest.
+ */
 export interface AnswerHandler {
-  /** The request is being sent. A failure before this call means that nothing was sent. Called again if the request is resent. */
+  /** Called when the request is being sent, and again if it is resent. A failure before this call means that nothing was sent. */
   connected(sending: Sending): void;
-  /** An idle connection turned out to be closed: the request is sent again over another one. */
+  /** Called when an idle connection turns out to be closed, so that the request is sent again over another one. */
   disconnected?(): void;
   /**
-   * A final answer begins. `headers` are alternating names and values, one character per byte, as they were sent. `resume` is
-   * to be called when there is room again after `data` returned false.
+   * Called when a final answer begins. `headers`: alternating names and values as they were sent, one character per byte. The
+   * receiver must call `resume` when there is room again after `data` returned false.
    */
   head(status: number, statusText: string, headers: readonly string[], resume: () => void): void;
-  /** Bytes of the body, owned by the receiver. Returns false if there is no room for more. */
+  /** Receives bytes of the body, which the receiver then owns. Returns false if there is no room for more. */
   data(chunk: Buffer): boolean;
   complete(): void;
   failed(cause: Error): void;
 }
 
 export interface HttpClient {
-  /** Never throws. An exception of `handler` ends its answer and its connection. */
+  /** Dispatches a request. Never throws. An exception of `handler` ends its answer and its connection. */
   dispatch(request: UpstreamRequest, handler: AnswerHandler): void;
   /** Number of open connections. */
   readonly connections: number;
-  /** Accepts no new requests; those in progress finish. */
+  /** Accepts no new requests. Those in progress finish. */
   close(): void;
-  /** Closes every connection; requests in progress fail. */
+  /** Closes every connection. Requests in progress fail. */
   destroy(): Promise<void>;
 }
 
-/** The server, or the path to it, violated HTTP. The message may be shown. */
+/** Error if the server, or the path to it, violated HTTP. The message may be shown. */
 export class HttpFault extends Error {
   readonly code: "UPSTREAM_CLOSED" | "UPSTREAM_SILENT" | "UPSTREAM_MALFORMED" | "UPSTREAM_ABORTED";
 

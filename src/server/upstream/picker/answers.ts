@@ -6,14 +6,14 @@ import { type HeaderMutation__Output, type ProcessingResponse__Output, textIn } 
 
 export const DESTINATION = "x-gateway-destination-endpoint";
 
-/** Maximum number of picked endpoints. A fallback list is short; thousands carry no information. */
+/** Maximum number of picked endpoints. A fallback list is short; thousands of endpoints carry no information. */
 const MOST_PICKED = 64;
 
 export type Destination =
   /** Endpoints in the order of preference, as `address:port`. */
   | { readonly kind: "endpoints"; readonly endpoints: readonly string[] }
   | { readonly kind: "none" }
-  /** Header and metadata name different endpoints. */
+  /** The header and the metadata name different endpoints. */
   | { readonly kind: "contradiction" };
 
 export function destinationOf({ request_headers: answer, dynamic_metadata: metadata }: ProcessingResponse__Output) {
@@ -33,7 +33,7 @@ function judged(inHeader: string | undefined, inMetadata: string | undefined): D
   return endpoints.length === 0 ? { kind: "none" } : { kind: "endpoints", endpoints: [...new Set(endpoints)] };
 }
 
-/** Returns the value that a mutation sets a header to; `name` is in lower case. */
+/** Returns the value that a mutation sets a header to. `name` must be in lower case. */
 export function headerSet(mutation: HeaderMutation__Output | undefined, name: string): string | undefined {
   for (const { header } of mutation?.set_headers ?? []) {
     if (header?.key?.toLowerCase() !== name) continue;
@@ -43,7 +43,7 @@ export function headerSet(mutation: HeaderMutation__Output | undefined, name: st
   return undefined;
 }
 
-/** The picker's own answer, which the caller gets. */
+/** Answer of the picker itself, which the caller receives. */
 export interface PickerAnswer {
   readonly status: 429 | 503;
   readonly contentType: string;
@@ -54,7 +54,7 @@ export interface PickerAnswer {
 /** Maximum size of a text that is shown as a reason, in bytes. */
 const MAX_BODY_BYTES = 64 << 10;
 
-/** Returns `undefined` if the picker refused for a reason unrelated to its pool's load. */
+/** Returns the picker's answer if the pool's load is the reason for its refusal, otherwise `undefined`. */
 export function shownAnswer({ immediate_response: answer }: ProcessingResponse__Output): PickerAnswer | undefined {
   const status = answer?.status?.code;
   if (status !== 429 && status !== 503) return undefined;

@@ -1,6 +1,6 @@
 /**
- * One request's exchange with an endpoint picker: it selects the destination, then learns the result. The stream stays open
- * until the answer ends, since the picker counts the request as running for that time. Source: ext-proc reference, B.3.
+ * Runs one request's exchange with an endpoint picker, which selects the destination and then learns the result. The stream stays
+ * open until the answer ends, because the picker counts the request as running until then. Source: ext-proc reference, B.3.
  */
 import type {
   ExternalProcessorClient,
@@ -14,7 +14,7 @@ import type { UpstreamRequest } from "../ports.ts";
 import { destinationOf, headerSet, type PickerAnswer, shownAnswer } from "./answers.ts";
 import { modelIn } from "./model.ts";
 
-/** Chunk size that pickers use themselves, since some peers accept no message above 64 KiB. */
+/** Chunk size that pickers use themselves, in bytes. Some peers accept no message above 64 KiB. */
 const CHUNK_BYTES = 62_000;
 
 /** Body modes of ext_proc. */
@@ -25,7 +25,7 @@ const SUBSET_HINT = "envoy.lb.subset_hint";
 const SUBSET = "x-gateway-destination-endpoint-subset";
 const SERVED = "x-gateway-destination-endpoint-served";
 
-/** Request headers that a picker reads; none contains a credential, neither ours nor the client's. */
+/** Request headers that are sent to a picker. None contains a credential of the gateway or the client. */
 const TOLD: ReadonlySet<string> = new Set([
   "content-type",
   "x-request-id",
@@ -36,7 +36,7 @@ const TOLD: ReadonlySet<string> = new Set([
 
 export interface Question {
   readonly request: UpstreamRequest;
-  /** Scheme `http` or `https`, and the value of `host`, of the pool. */
+  /** Scheme of the pool, `http` or `https`. The next field is the value of its `host` header. */
   readonly scheme: string;
   readonly authority: string;
   readonly requestId: string | undefined;
@@ -56,7 +56,7 @@ export type Pick =
 type Call = ReturnType<ExternalProcessorClient["Process"]>;
 
 export class Exchange {
-  /** Settles once, within the timeout. */
+  /** Decision of the picker. It settles once, within the timeout. */
   readonly pick: Promise<Pick>;
   /** Called once when the picker takes the request back before its answer has begun. */
   onEvicted: ((answer: PickerAnswer) => void) | undefined;
@@ -68,7 +68,7 @@ export class Exchange {
   #endpoints: readonly string[] | undefined;
   #isOver = false;
   #hasAnswer = false;
-  /** The picker returned chunks of the body unchanged: no echo follows. */
+  /** Whether the picker returned chunks of the body unchanged, so that no echo follows. */
   #isUnchanged = false;
   #echo: Buffer[] = [];
   #echoBytes = 0;
@@ -89,7 +89,7 @@ export class Exchange {
     this.#sendBody(0);
   }
 
-  /** The answer begins, at the member that serves it. */
+  /** Reports that the answer begins. `served`: member that serves it. */
   answered(status: number, contentType: string | undefined, served: string): void {
     if (this.#isOver) return;
     this.#hasAnswer = true;
@@ -105,7 +105,7 @@ export class Exchange {
     });
   }
 
-  /** Ends the exchange: the answer is complete, or it is no longer wanted (`isCut`). */
+  /** Ends the exchange. `isCut`: the answer is not complete, but is no longer wanted. */
   ended(isCut: boolean): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -118,7 +118,7 @@ export class Exchange {
     this.#call.write(this.#hint === undefined ? message : { ...message, metadata_context: this.#hint });
   }
 
-  /** Sends the body as fast as the picker reads. */
+  /** Sends the body as fast as the picker reads it. */
   #sendBody(from: number): void {
     const body = this.#body;
     for (let at = from; body !== null && at < body.length; at += CHUNK_BYTES) {
@@ -156,7 +156,7 @@ export class Exchange {
       return;
     }
     this.#endpoints = destination.endpoints;
-    // A picker that sets a length will send the body back right after.
+    // A picker that sets a length will send the body back next.
     const echoes = headerSet(answer.request_headers?.response?.header_mutation, "content-length") !== undefined;
     if (!echoes || this.#isUnchanged || this.#body === null) this.#decided(this.#picked(undefined));
   }
@@ -171,7 +171,7 @@ export class Exchange {
     }
     const bytes = chunk.body ?? Buffer.alloc(0);
     this.#echoBytes += bytes.length;
-    // A longer body is not an echo; the pick is used without it.
+    // A longer body is not an echo; the decision is used without it.
     if (this.#echoBytes <= 2 * (this.#body?.length ?? 0) + CHUNK_BYTES) this.#echo.push(bytes);
     else this.#echo = [];
     if (chunk.end_of_stream === true && this.#endpoints !== undefined) this.#decided(this.#picked(this.#modelOfEcho()));

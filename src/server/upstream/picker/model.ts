@@ -1,11 +1,11 @@
-/** The only part of a request that a picker may change: the requested model. */
+/** Reads and replaces the requested model, the only part of a request that a picker may change. */
 import { memberValue, replaceValue, scanObject } from "../../core/dialects/index.ts";
 import type { UpstreamRequest } from "../ports.ts";
 
 /** Maximum length of a model's name. */
 const MAX_MODEL_LENGTH = 512;
 
-/** Returns the top-level `model` of a body that is a JSON object. */
+/** Returns the top-level `model` of a body that is a JSON object, or `undefined` if there is none. */
 export function modelIn(body: Buffer): string | undefined {
   const model = memberOf(body);
   return model !== undefined && model.length > 0 && model.length <= MAX_MODEL_LENGTH ? model : undefined;
@@ -23,10 +23,10 @@ function memberOf(body: Buffer): string | undefined {
   }
 }
 
-/** Digests of the unmodified body. RFC 9530; RFC 3230; RFC 1864. */
+/** Headers with digests of the unmodified body (RFC 9530; RFC 3230; RFC 1864). */
 const DIGESTS: ReadonlySet<string> = new Set(["content-digest", "repr-digest", "digest", "content-md5"]);
 
-/** Returns the same request for another model; unchanged if its body names none that can be replaced. */
+/** Returns the request for another model. Returns it unchanged if its body names no model that can be replaced. */
 export function withModel(request: UpstreamRequest, model: string): UpstreamRequest {
   const { body, headers } = request;
   if (body === null || memberOf(body) === model) return request;

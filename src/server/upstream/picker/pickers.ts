@@ -1,4 +1,4 @@
-/** Pickers of the configuration in force: one channel each, kept over reloads. */
+/** Manages the pickers of the configuration in force: one channel each, kept over reloads. */
 import type { Instruments, Log } from "../../../base/index.ts";
 import { LATENCY_BOUNDS_SECONDS } from "../../../base/index.ts";
 import { type ExternalProcessorClient, type ExtProc, loadExtProc } from "../../ext-proc/index.ts";
@@ -17,16 +17,16 @@ export type PickOutcome =
   | "evicted";
 
 export interface Pickers {
-  /** Returns a promise only until gRPC is loaded. */
+  /** Starts an exchange. Returns a promise only until gRPC is loaded. */
   ask(spec: PickerSpec, question: Question): Exchange | Promise<Exchange>;
-  /** Records the outcome of a query, or of the request later. */
+  /** Records the outcome of a query, or later of the request. */
   told(provider: string, outcome: PickOutcome, ms?: number): void;
-  /** Replaces the pickers; connects to each ahead of the first query. */
+  /** Replaces the pickers, and connects to each ahead of the first query. */
   keepOnly(specs: readonly PickerSpec[]): void;
   close(): void;
 }
 
-/** Maximum size of an answer in bytes: headers and a chunk of the echo. */
+/** Maximum size of an answer, which contains headers and a chunk of the echo, in bytes. */
 const MAX_MESSAGE_BYTES = 1 << 20;
 
 /** Minimum interval between log lines about a failing picker, in milliseconds. */
@@ -112,7 +112,7 @@ export function openPickers(options: {
 const keyOf = ({ address, isEncrypted, skipsVerification }: PickerSpec): string =>
   `${isEncrypted ? "https" : "http"}://${address} ${skipsVerification}`;
 
-/** The channel presents no credentials, and requests' credentials cannot reach it. */
+/** Connects to a picker. The channel presents no credentials, and credentials of requests cannot reach it. */
 export function connectPicker(spec: PickerSpec, { grpc, ExternalProcessor }: ExtProc): ExternalProcessorClient {
   const { address, isEncrypted, skipsVerification } = spec;
   const unchecked = { rejectUnauthorized: false, checkServerIdentity: () => undefined };
@@ -122,13 +122,13 @@ export function connectPicker(spec: PickerSpec, { grpc, ExternalProcessor }: Ext
       ? grpc.credentials.createSsl(null, null, null, unchecked)
       : grpc.credentials.createSsl();
   return new ExternalProcessor(address, credentials, {
-    // The environment's proxy is for external hosts.
+    // The environment's proxy is meant for external hosts.
     "grpc.enable_http_proxy": 0,
     "grpc.enable_retries": 0,
     "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
     "grpc.initial_reconnect_backoff_ms": 500,
     "grpc.max_reconnect_backoff_ms": 5_000,
-    // Detects a picker that vanished while no answer is awaited.
+    // This detects a picker that vanished while no answer is awaited.
     "grpc.keepalive_time_ms": 30_000,
     "grpc.keepalive_timeout_ms": 5_000,
   });

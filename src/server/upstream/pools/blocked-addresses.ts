@@ -1,18 +1,18 @@
 /**
- * Addresses that may not be members of a pool. DNS answers come from outside: they must lead neither to the metadata service of
- * the cloud that the gateway runs in, nor back to the gateway. Private and loopback addresses are normal for own servers, and
- * are allowed as in a `base_url`.
+ * Lists addresses that may not be members of a pool. DNS answers come from outside: they must lead neither to the metadata
+ * service of the cloud that the gateway runs in, nor back to the gateway. Private and loopback addresses are normal for an
+ * operator's own servers, and are allowed as in a `base_url`.
  */
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 
 interface Kind {
-  /** Description with its article, to precede "address". */
+  /** Description with its article, used before "address". */
   readonly words: string;
   readonly list: BlockList;
 }
 
-/** RFC 6890, RFC 4291; the last link-local address is the IPv6 metadata service of a large cloud. */
+/** Blocked kinds (RFC 6890, RFC 4291). The last link-local address is the IPv6 metadata service of a large cloud. */
 const KINDS: readonly Kind[] = [
   kind("an unspecified", ["0.0.0.0/8", "::/128"]),
   kind("a link-local", ["169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128"]),
@@ -33,7 +33,7 @@ function kind(words: string, networks: readonly string[]): Kind {
 
 const has = (list: BlockList, address: string): boolean => list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 
-/** Returns the kind of blocked address, with its article; `undefined` if the address is allowed. */
+/** Returns the kind of a blocked address with its article, or `undefined` if the address is allowed. */
 export function fencedAs(address: string): string | undefined {
   const forms = [address, ...embedded(address)];
   return KINDS.find(({ list }) => forms.some((form) => has(list, form)))?.words;
@@ -72,8 +72,8 @@ function groupsOf(address: string): readonly number[] {
 const dotted = (high = 0, low = 0): string => `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
 
 /**
- * `bound` contains `host:port` of each listener. Returns a function that returns true for an address at which one of them
- * answers.
+ * Returns a function that returns true for an address at which a listener of this gateway answers. `bound`: `host:port` of each
+ * listener.
  */
 export function ownListeners(bound: readonly string[]): (address: string, port: number) => boolean {
   const listeners = bound.flatMap((address) => {

@@ -1,4 +1,4 @@
-/** Servers that one name of a pool resolves to: the whole pool, or a subset of it. */
+/** Manages the servers that one name of a pool resolves to: the whole pool, or a subset of it. */
 import { isIP } from "node:net";
 import type { Log } from "../../../base/index.ts";
 import { fencedAs, isLoopback } from "./blocked-addresses.ts";
@@ -8,12 +8,12 @@ import type { Names } from "./names.ts";
 import { RoundRobin } from "./round-robin.ts";
 import { type WatchedName, watchName } from "./watched-name.ts";
 
-/** Maximum number of members; addresses beyond it are ignored. */
+/** Maximum number of members. Further addresses are ignored. */
 const MOST_MEMBERS = 4_096;
 
 export interface MemberSetOptions {
   readonly provider: string;
-  /** Empty for the whole pool. */
+  /** Name of the subset; empty for the whole pool. */
   readonly subset: string;
   readonly host: string;
   readonly port: number;
@@ -22,7 +22,7 @@ export interface MemberSetOptions {
   readonly isOwn: (address: string, port: number) => boolean;
   readonly metrics: PoolMetrics | undefined;
   readonly log: Pick<Log, "warn" | "info"> | undefined;
-  /** Returns the member at the address, shared with other sets of the pool; each must be released once. */
+  /** Returns the member at the address, which is shared with other sets of the pool. Each member must be released once. */
   readonly acquire: (address: string) => Member;
   readonly release: (member: Member) => void;
 }
@@ -30,11 +30,11 @@ export interface MemberSetOptions {
 export interface MemberSet {
   readonly subset: string;
   readonly turns: RoundRobin;
-  /** False until the first resolution has finished, successful or not. */
+  /** Whether the first resolution has finished, successful or not. */
   readonly isSettled: boolean;
   readonly isClosed: boolean;
   readonly first: Promise<void>;
-  /** `undefined` if the last answer was good. */
+  /** Problem of the last resolution; `undefined` if it succeeded. */
   readonly problem: string | undefined;
   has(endpoint: string): Member | undefined;
   hurry(): void;
@@ -51,7 +51,7 @@ export function openMemberSet(options: MemberSetOptions): MemberSet {
   let told: string | undefined;
   let isLocal: boolean | undefined;
 
-  /** Returns why the address is blocked; `undefined` if it is allowed. */
+  /** Returns why the address is blocked, or `undefined` if it is allowed. */
   const fenced = (address: string): FencedWhy | undefined => {
     if (fencedAs(address) !== undefined) return "fenced";
     if (isOwn(address, port)) return "own";
@@ -60,7 +60,7 @@ export function openMemberSet(options: MemberSetOptions): MemberSet {
 
   const take = (addresses: readonly string[], found: string | undefined): void => {
     isSettled = true;
-    // DNS rebinding: a name that resolved to other machines may not resolve to this one later.
+    // This prevents DNS rebinding: a name that resolved to other machines must not resolve to this one later.
     if (addresses.length > 0) isLocal = isLocal !== false && addresses.every(isLoopback);
     const left = new Map<FencedWhy, number>();
     const admitted = addresses.slice(0, MOST_MEMBERS).filter((address) => {
@@ -74,7 +74,7 @@ export function openMemberSet(options: MemberSetOptions): MemberSet {
     const known = new Set(staying.map(({ address }) => address));
     const joining = admitted.filter((address) => !known.has(address)).map(options.acquire);
     const leaving = turns.members.filter(({ address }) => !wanted.has(address));
-    // In order of arrival, so that the round robin does not depend on the order of an answer.
+    // Members are kept in order of arrival, so that the round robin does not depend on the order of an answer.
     turns.members = [...staying, ...joining];
     byEndpoint = new Map(turns.members.map((member) => [member.endpoint, member]));
     for (const member of leaving) options.release(member);
@@ -84,7 +84,7 @@ export function openMemberSet(options: MemberSetOptions): MemberSet {
     tell([problem, left.size === 0 ? undefined : fencedWords(left)].find((it) => it !== undefined));
   };
 
-  /** Logs once per change, not per query. */
+  /** Logs a problem once per change, not per query. */
   const tell = (what: string | undefined): void => {
     if (what === told) return;
     told = what;

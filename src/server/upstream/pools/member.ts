@@ -7,13 +7,16 @@ import { type HttpClient, openHttpClient } from "../http/index.ts";
 import type { Server } from "../server.ts";
 
 /**
- * Time after a failed connect during which other servers are preferred, in milliseconds; doubles up to the maximum. Then one
- * request tries it.
+ * Time after a failed connect during which other servers are preferred, in milliseconds. It doubles up to the maximum. After it
+ * one request tries the server.
  */
 const FIRST_REST_MS = 1_000;
 const LONGEST_REST_MS = 30_000;
 
-/** Connect timeout of pool members, in milliseconds: own servers are near, so a slower one is down and another is tried. */
+/**
+ * Connect timeout of pool members, in milliseconds. An operator's own servers are near, so a slower one is down and another is
+ * tried.
+ */
 export const MEMBER_CONNECT_MS = 2_000;
 
 export type MemberState = "ok" | "failing" | "idle" | "draining";
@@ -22,17 +25,17 @@ export type MemberState = "ok" | "failing" | "idle" | "draining";
 export interface ConnectFailure {
   /** Error code of the system, of TLS or of the client, such as `ECONNREFUSED`. */
   readonly code: string;
-  /** Milliseconds since 1970. */
+  /** Time of the failure, in milliseconds since 1970. */
   readonly at: number;
 }
 
 export interface MemberOptions {
-  /** Origin `scheme://host[:port]` of the pool: the name in TLS and `host`. */
+  /** Origin of the pool in the form `scheme://host[:port]`: the name in TLS and `host`. */
   readonly origin: string;
   readonly address: string;
   readonly port: number;
   readonly ca: string | undefined;
-  /** Returns monotonic milliseconds. */
+  /** Returns the monotonic time in milliseconds. */
   readonly now: () => number;
   /** Called after a failed connect. */
   readonly onUnreachable: () => void;
@@ -40,7 +43,7 @@ export interface MemberOptions {
 
 export class Member implements Server {
   readonly address: string;
-  /** Endpoint `address:port`, IPv6 in brackets, as schedulers write it. */
+  /** Endpoint in the form `address:port`, IPv6 in brackets, as schedulers write it. */
   readonly endpoint: string;
   readonly lookup: LookupFunction;
   readonly proxies = undefined;
@@ -49,7 +52,7 @@ export class Member implements Server {
   /** Number of failed connects. */
   failures = 0;
   lastFailure: ConnectFailure | undefined;
-  /** Milliseconds since 1970; `undefined` if the last connect did not fail. */
+  /** Time since which connects fail, in milliseconds since 1970; `undefined` if the last connect succeeded. */
   failingSince: number | undefined;
   readonly #options: MemberOptions;
   /** Number of failed connects since the last successful one. */
@@ -77,7 +80,7 @@ export class Member implements Server {
     return this.attempts === 0 ? "idle" : "ok";
   }
 
-  /** Returns true while other servers are preferred. */
+  /** Returns whether other servers are preferred for now. */
   rests(): boolean {
     return this.#restsUntil !== 0 && this.#options.now() < this.#restsUntil;
   }
@@ -96,7 +99,7 @@ export class Member implements Server {
   begun(): void {
     this.inFlight += 1;
     this.attempts += 1;
-    // Only one request tries it after the pause.
+    // Only one request tries the server after the pause.
     if (this.#restsUntil !== 0) this.#restsUntil = this.#options.now() + MEMBER_CONNECT_MS;
   }
 
@@ -121,7 +124,7 @@ export class Member implements Server {
     this.inFlight -= 1;
   }
 
-  /** Accepts no new requests; those in progress finish. */
+  /** Accepts no new requests. Those in progress finish. */
   drain(): void {
     this.#isDraining = true;
     this.#client?.close();
@@ -132,7 +135,7 @@ export class Member implements Server {
   }
 }
 
-/** Only codes are shown: an error's message may contain what was sent. */
+/** Pattern of an error code. Only codes are shown, because an error's message may contain parts of the request. */
 const CODE = /^[A-Z][A-Z0-9_]{1,63}$/;
 /** Maximum depth of nested causes. */
 const MOST_CAUSES = 4;

@@ -2,13 +2,13 @@
 import type { Instruments } from "../../../base/index.ts";
 
 /**
- * `own` is a listener of this gateway; `rebound` is loopback for a name that was elsewhere before; `fenced` is a blocked
- * address.
+ * Reason why an address is blocked. `own`: a listener of this gateway. `rebound`: loopback for a name that resolved elsewhere
+ * before. `fenced`: a blocked address.
  */
 export type FencedWhy = "own" | "rebound" | "fenced";
 
 export interface PoolMetrics {
-  /** `subset` is empty for the whole pool. */
+  /** Sets the number of members. `subset`: empty for the whole pool. */
   members(provider: string, subset: string, count: number): void;
   resolved(provider: string, subset: string, outcome: "answered" | "failed"): void;
   left(provider: string, why: FencedWhy, count: number): void;

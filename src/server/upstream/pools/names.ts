@@ -1,6 +1,6 @@
 /**
- * Resolves host names as programs of this machine do, with a TTL: the hosts file, then the name servers with the search list of
- * `resolv.conf`, then the system resolver. `getaddrinfo` alone returns no TTL.
+ * Resolves host names as programs of this machine do, but with a TTL, which `getaddrinfo` does not return: uses the hosts file,
+ * then the name servers with the search list of `resolv.conf`, then the system resolver.
  *
  * Source: resolv.conf(5), hosts(5); RFC 1035.
  */
@@ -28,21 +28,21 @@ export interface Names {
 }
 
 export interface NamesOptions {
-  /** Servers, `address` or `address:port`, in the order of queries; empty for the system's. */
+  /** Name servers as `address` or `address:port`, in the order of queries; empty for the system's. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
   readonly resolverFile?: string;
   readonly limitMs?: number;
 }
 
-/** TTL in milliseconds for sources without one: files, and the system's own lookup. */
+/** TTL for sources without one (files, and the system's own lookup), in milliseconds. */
 const UNTOLD_TTL_MS = 5_000;
 
-/** Time after which an unanswered query is repeated once, in milliseconds; both times at every server. */
+/** Timeout of a query before it is repeated once, in milliseconds. Each server is queried twice. */
 const QUESTION_MS = 1_500;
 const LIMIT_MS = 5_000;
 
-/** Maximum length of a search list; a cluster's has three to six entries. */
+/** Maximum length of a search list. A cluster's has three to six entries. */
 const MAX_SEARCHED = 8;
 
 /** Maximum size of a hosts file, in bytes. */
@@ -66,7 +66,7 @@ export function createNames({
       try {
         for (const name of candidates) {
           answer = await asked(resolver, name);
-          // A failed query may not be skipped: a later name in the search list may belong to another service.
+          // A failed query must not be skipped: a later name in the search list may belong to another service.
           if (answer[4].kind !== "none" || answer[6].kind !== "none") return answer;
         }
       } finally {
@@ -92,7 +92,7 @@ async function answered(records: Promise<readonly { address: string; ttl?: numbe
   try {
     const found = await records;
     if (found.length === 0) return NONE;
-    // In an answer of more than 256 records, the rest comes without a TTL; all records of a name have the same (RFC 2181, 5.2).
+    // In an answer of more than 256 records, some have no TTL; all records of a name have the same TTL (RFC 2181, 5.2).
     const ttls = found.flatMap(({ ttl }) => ttl ?? []);
     const seconds = ttls.length === 0 ? UNTOLD_TTL_MS / 1_000 : Math.min(...ttls);
     return { kind: "addresses", addresses: found.map(({ address }) => address), ttlMs: seconds * 1_000 };
@@ -138,7 +138,7 @@ function untold(addresses: readonly string[]): NameAnswer {
   return { 4: of(4), 6: of(6) };
 }
 
-/** Returns the text of a file; empty if it is missing or unreadable. */
+/** Returns the text of a file, or an empty text if the file is missing, unreadable or too long. */
 async function textOf(path: string): Promise<string> {
   try {
     const text = await readFile(path, "utf8");
@@ -159,8 +159,8 @@ const linesOf = (text: string): readonly (readonly string[])[] =>
 const withoutDot = (name: string): string => name.toLowerCase().replace(/\.$/, "");
 
 /**
- * Returns `undefined` if the file does not contain the name. RFC 6761, section 6.3: `localhost` is this machine whatever
- * servers answer.
+ * Returns the answer of the hosts file, or `undefined` if it does not contain the name. `localhost` is always this machine,
+ * whatever servers answer (RFC 6761, section 6.3).
  */
 function listedIn(hosts: string, host: string): NameAnswer | undefined {
   const name = withoutDot(host);
@@ -171,7 +171,7 @@ function listedIn(hosts: string, host: string): NameAnswer | undefined {
   return name === "localhost" || name.endsWith(".localhost") ? untold(["127.0.0.1", "::1"]) : undefined;
 }
 
-/** Returns the names to query, in order; each ends in a dot, since c-ares would search further otherwise. */
+/** Returns the names to query, in order. Each ends in a dot, because c-ares would append search domains otherwise. */
 export function searched(host: string, resolverText: string): readonly string[] {
   if (host.endsWith(".")) return [host];
   let domains: readonly string[] = [];

@@ -1,4 +1,4 @@
-/** Pools of the configuration in force, with their members, kept over reloads. */
+/** Manages the pools of the configuration in force, with their members, which are kept over reloads. */
 
 import { type Instruments, type Log, systemClock } from "../../../base/index.ts";
 import { type AskedFor, openPickers, routeByPicker } from "../picker/index.ts";
@@ -11,7 +11,7 @@ import { routeOver } from "./round-robin.ts";
 import type { PoolSpec } from "./spec.ts";
 
 export interface PoolMember {
-  /** `address:port`. */
+  /** Endpoint in the form `address:port`. */
   readonly endpoint: string;
   readonly state: MemberState;
   readonly inFlight: number;
@@ -19,23 +19,23 @@ export interface PoolMember {
   /** Number of failed connects. */
   readonly failures: number;
   readonly lastFailure: ConnectFailure | undefined;
-  /** Milliseconds since 1970; `undefined` if the last connect did not fail. */
+  /** Time since which connects fail, in milliseconds since 1970; `undefined` if the last connect succeeded. */
   readonly failingSince: number | undefined;
-  /** Names of the subsets that contain it. */
+  /** Names of the subsets that contain the member. */
   readonly subsets: readonly string[];
 }
 
 export interface Pools {
   /**
-   * Selects a server. A promise until the pool's name was resolved for the first time, and always with a picker. `subset` is
-   * `undefined` for the whole pool. `asked` is passed to the picker.
+   * Selects a server. Returns a promise until the pool's name was resolved for the first time, and always with a picker.
+   * `subset`: `undefined` for the whole pool. `asked` is passed to the picker.
    */
   route(spec: PoolSpec, subset: string | undefined, asked: AskedFor): Routed | Promise<Routed>;
   /** Replaces the pools. */
   keepOnly(specs: readonly PoolSpec[]): void;
   /**
-   * Returns the members of the whole pool and of its subsets, then those that left and still have requests. `undefined` if
-   * there is no such pool.
+   * Returns the members of the whole pool and of its subsets, then former members that still have requests; `undefined` if there
+   * is no such pool.
    */
   members(provider: string): readonly PoolMember[] | undefined;
   /** Returns the number of open connections. */
@@ -44,7 +44,7 @@ export interface Pools {
 }
 
 export interface PoolsOptions {
-  /** Servers, `address[:port]`; the system's by default. */
+  /** Name servers as `address[:port]`; the system's by default. */
   readonly nameServers?: readonly string[];
   readonly instruments?: Instruments;
   readonly log?: Pick<Log, "warn" | "info">;
@@ -55,13 +55,13 @@ export interface PoolsOptions {
 
 interface State {
   readonly spec: PoolSpec;
-  /** Members by the name that is resolved. */
+  /** Sets of members by the name that is resolved. */
   readonly sets: Map<string, MemberSet>;
   readonly held: Map<string, { readonly member: Member; holders: number }>;
   readonly leaving: Set<Member>;
 }
 
-/** Resolved names of one spec, found without building a key. */
+/** Member sets of one pool specification, found without building a key. */
 interface Resolved {
   readonly whole: MemberSet;
   readonly subsets: ReadonlyMap<string, MemberSet>;

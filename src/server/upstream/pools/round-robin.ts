@@ -1,11 +1,11 @@
-/** Round robin over the members; those with a recent failed connect come last. */
+/** Selects members by round robin. Members with a recent failed connect come last. */
 import type { Route, Server, Watch } from "../server.ts";
 import type { Member } from "./member.ts";
 
-/** Maximum number of members per attempt. Failing ones are paused, so that later requests rarely meet one. */
+/** Maximum number of members that an attempt tries. Failing ones are paused, so that later requests rarely try one. */
 const MOST_TRIED = 16;
 
-/** Time after which no further server is tried, in milliseconds; a failed connect takes up to two seconds. */
+/** Time after which no further server is tried, in milliseconds. A failed connect takes up to two seconds. */
 const MOST_TRYING_MS = 10_000;
 
 export class RoundRobin {
@@ -29,9 +29,9 @@ export class RoundRobin {
 
 /** Choice of a picker. */
 export interface Chosen extends Pick<Route, "model" | "watch"> {
-  /** Tried before the others, in this order. */
+  /** Members that are tried before the others, in this order. */
   readonly preferred: readonly Member[];
-  /** No other server is tried. */
+  /** Whether no other server is tried. */
   readonly alone: boolean;
 }
 

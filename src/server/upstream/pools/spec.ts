@@ -1,4 +1,4 @@
-/** A pool of the deployment document, parsed once per configuration. Source: specification document 3, `pool`. */
+/** Parses a pool of the deployment document, once per configuration. Source: specification document 3, `pool`. */
 import { isIP } from "node:net";
 import { parseDuration } from "../../../base/index.ts";
 import type { ProviderConfig } from "../../core/config/index.ts";
@@ -11,19 +11,19 @@ export interface PoolSpec {
   readonly provider: string;
   /** Origin `scheme://host[:port]`: the members' name in TLS and in the `host` header, whatever their address. */
   readonly origin: string;
-  /** Host to resolve; an address without brackets. */
+  /** Host to resolve; an IPv6 address has no brackets. */
   readonly host: string;
   readonly port: number;
-  /** Host to resolve for each subset, by the subset's name. */
+  /** Host to resolve for each subset, by name of the subset. */
   readonly subsets: ReadonlyMap<string, string>;
   readonly picker: PickerSpec | undefined;
 }
 
 export interface PickerSpec {
-  /** `host:port`. */
+  /** Address in the form `host:port`. */
   readonly address: string;
   readonly isEncrypted: boolean;
-  /** Encrypts without authenticating. */
+  /** Whether the connection is encrypted without authenticating the server. */
   readonly skipsVerification: boolean;
   readonly refusesOnError: boolean;
   readonly timeoutMs: number;
@@ -31,10 +31,10 @@ export interface PickerSpec {
 
 export type PoolProblem = { readonly path: readonly (string | number)[]; readonly message: string };
 
-/** RFC 1123 labels, with the underscore that some names of services have. */
+/** Pattern of a host name: RFC 1123 labels, with the underscore that some names of services have. */
 const HOST_NAME = /^(?=.{1,254}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*\.?$/i;
 
-/** `origin` is that of `service`, which is a valid root URL. */
+/** Compiles a pool. `origin`: origin of `service`, which is a valid root URL. */
 export function compilePool(provider: string, config: PoolConfig, origin: string): PoolSpec {
   const { hostname, protocol, port } = new URL(origin);
   return Object.freeze({
@@ -60,7 +60,7 @@ function compilePicker(picker: NonNullable<PoolConfig["picker"]>): PickerSpec {
 
 const bare = (host: string): string => (/^\[.*\]$/.test(host) ? host.slice(1, -1) : host);
 
-/** Returns the problems of a pool that a schema cannot express. Paths are below `pool`. */
+/** Returns the problems of a pool that a schema cannot express. Their paths are relative to `pool`. */
 export function poolProblems(config: PoolConfig): readonly PoolProblem[] {
   const { hostname } = new URL(config.service);
   const hosts = [

@@ -1,32 +1,38 @@
-/** Addresses of one name, resolved again in the background when their TTL expires. Only requests before the first answer wait. */
+/**
+ * Keeps the addresses of one name, which is resolved again in the background when their TTL expires. Only requests before the
+ * first answer wait.
+ */
 import type { Family, FamilyAnswer, Names } from "./names.ts";
 
-/** Limits of the TTL in milliseconds: a TTL of zero would query without end; one of hours would keep removed servers as long. */
+/**
+ * Limits of the TTL, in milliseconds. A TTL of zero would cause endless queries; with one of hours, removed servers would be kept
+ * as long.
+ */
 const MIN_TTL_MS = 1_000;
 const MAX_TTL_MS = 300_000;
 
-/** Delay before the next query after a failure, in milliseconds; doubles up to the maximum. */
+/** Delay before the next query after a failure, in milliseconds. It doubles up to the maximum. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
 
 /**
- * Time that the last good answer is kept when name servers report no addresses, in milliseconds: servers that are just starting
- * report that too. While queries fail, it is kept indefinitely.
+ * Time for which the last good answer is kept when name servers report no addresses, in milliseconds, because servers that are
+ * just starting report that too. While queries fail, the answer is kept indefinitely.
  */
 const NOTHING_BELIEVED_AFTER_MS = 30_000;
 
 export interface WatchedNameOptions {
   readonly names: Names;
-  /** Returns monotonic milliseconds. */
+  /** Returns the monotonic time in milliseconds. */
   readonly now: () => number;
-  /** Called after each answer, with the current addresses and the problem, if there is one. */
+  /** Called after each answer with the current addresses and the problem, if any. */
   readonly onAnswer: (addresses: readonly string[], problem: string | undefined) => void;
 }
 
 export interface WatchedName {
   /** Resolves once the first query has finished, successful or not. */
   readonly first: Promise<void>;
-  /** Queries soon, since the known addresses seem to be outdated. */
+  /** Queries soon. Must be called when the known addresses seem to be outdated. */
   hurry(): void;
   close(): void;
 }
@@ -91,7 +97,7 @@ export function watchName(host: string, { names, now, onAnswer }: WatchedNameOpt
   };
 }
 
-/** Applies an answer. `isElsewhere` is true if the name has addresses of the other family. */
+/** Applies an answer. `isElsewhere`: the name has addresses of the other family. */
 function take(known: Known, answer: FamilyAnswer, isElsewhere: boolean, now: number): void {
   known.problem = undefined;
   switch (answer.kind) {

@@ -1,9 +1,9 @@
 /**
- * Measurements of this node in rings of buckets: a quarter of an hour in buckets of ten seconds, and an hour in buckets of a
- * minute. Source: design decisions, section 17.
+ * Records measurements of this node in rings of buckets: a quarter of an hour in buckets of ten seconds, and an hour in buckets
+ * of a minute. Source: design decisions, section 17.
  *
  * A series has a point for each bucket in which something happened. Memory is bounded: beyond `MAX_SERIES` series of a ring,
- * further ones are not recorded. Both rings, when full, take some 20 MB.
+ * further ones are not recorded. When full, both rings take about 20 MB.
  */
 
 export interface HistorySpan {
@@ -20,7 +20,7 @@ export const MAX_SERIES = 1_000;
 export interface Point<Measures> {
   readonly kind: string;
   readonly name: string;
-  /** Begin of the bucket, milliseconds since 1970. */
+  /** Beginning of the bucket, in milliseconds since 1970. */
   readonly at: number;
   readonly measures: Measures;
 }
@@ -28,9 +28,9 @@ export interface Point<Measures> {
 export interface History<Measures> {
   /** Adds the values of a finished bucket. Series without activity are absent. */
   add(points: readonly Point<Measures>[], at: number): void;
-  /** Grouped by series, each oldest first. */
+  /** Returns the points grouped by series, the oldest of each first. */
   read(): readonly Point<Measures>[];
-  /** Calls back once, when the next bucket is finished. One listener at a time; `undefined` removes it. */
+  /** Calls the listener once, when the next bucket is finished. There is one listener at a time; `undefined` removes it. */
   awaitChange(listener: (() => void) | undefined): void;
 }
 

@@ -1,4 +1,4 @@
-/** Measurements of this node in the last quarter of an hour and in the last hour. */
+/** Records measurements of this node in the last quarter of an hour and in the last hour. */
 export {
   createHistory,
   type History,

@@ -1,2 +1,2 @@
-/** The last requests of this node, for people who look. */
+/** Keeps the last requests of this node for operators. */
 export { createNewest, type Newest } from "./newest.ts";

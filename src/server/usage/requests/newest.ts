@@ -1,21 +1,24 @@
 /**
- * Ring of the newest items, in whatever order they arrive. Adding costs one store; items are sorted when there are twice as
- * many, or when they are read.
+ * Keeps the newest items, in whatever order they arrive. Adding costs one store; items are sorted when there are twice as many as
+ * are kept, or when they are read.
  */
 
 export interface Newest<Row> {
   add(row: Row): void;
-  /** Returns the present rows, newest first. */
+  /** Returns the current rows, newest first. */
   read(): readonly Row[];
-  /** Calls back once, as soon as something is added. One listener at a time; undefined takes it off. */
+  /** Calls the listener once, as soon as something is added. There is one listener at a time; `undefined` removes it. */
   awaitChange(listener: (() => void) | undefined): void;
 }
 
-/** `size`: how many are kept, at least 1. `at`: greater of what is newer; of equals the one that was added later. */
+/**
+ * Creates the list. `size`: number of items that are kept, at least 1. `at` returns the time of an item; of items with equal
+ * times, the one added later is newer.
+ */
 export function createNewest<Row>(size: number, at: (row: Row) => number): Newest<Row> {
   let rows: Row[] = [];
   let awaiting: (() => void) | undefined;
-  /** Told in runs that are in order, which is what this sort is quick with. */
+  /** Sorts and truncates the rows. They arrive in sorted runs, which this sort handles fast. */
   const settle = (): void => {
     rows.sort((a, b) => at(a) - at(b));
     if (rows.length > size) rows = rows.slice(-size);

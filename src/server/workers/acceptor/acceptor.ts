@@ -1,7 +1,7 @@
 /**
- * Listening socket of a data plane with several processes: accepts connections here, unread, and hands each to the worker with
- * the fewest. If a worker dies before it took a connection, another gets it, since no byte was read. It does not use the
- * listener of `node:cluster`, which loses connections that it was handing over. Source: hot-path reference, section 3.
+ * Listens for a data plane with several processes: accepts connections here, without reading, and hands each to the worker with
+ * the fewest connections. If a worker dies before it took a connection, another gets it, because no byte was read. It does not
+ * use the listener of `node:cluster`, which loses connections while handing them over. Source: hot-path reference, section 3.
  */
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
@@ -18,26 +18,31 @@ import {
 import { refuseConnection } from "../../dataplane/index.ts";
 import type { Worker } from "../supervisor/index.ts";
 
-/** Time after which a worker gets no further connection until it has taken the current one, in milliseconds. */
+/**
+ * Time after which a worker that has not taken its current connection counts as slow and gets no further one, in milliseconds.
+ */
 const SLOW_MS = 100;
-/** Maximum number of connections that wait for a worker, and their maximum wait: some workers are replaced within a second. */
+/**
+ * Maximum number of connections that wait for a worker, and maximum time that they wait, in milliseconds. A failed worker is
+ * usually replaced within a second.
+ */
 const MAX_WAITING = 1_024;
 const WAIT_MS = 10_000;
-/** Interval between two log lines about refused connections, in milliseconds. */
+/** Minimum interval between log lines about refused connections, in milliseconds. */
 const TELL_MS = 10_000;
 /** Time until a worker without free descriptors is tried again, in milliseconds. */
 const REST_MS = 100;
 const NO_DESCRIPTOR = "the node process has no file descriptor left for them, see `ulimit -n`";
 
 export interface Acceptor {
-  /** Actual address; nothing listens there before `listen`. */
+  /** Actual address. Nothing listens there before `listen`. */
   readonly address: string;
   readonly port: number;
-  /** Adds a worker that receives connections until it exits. */
+  /** Adds a worker, which receives connections until it exits. */
   serve(worker: Worker): void;
-  /** Rejects with the system's error if the address cannot be bound. */
+  /** Starts listening. Rejects with the system's error if the address cannot be bound. */
   listen(): Promise<void>;
-  /** Stops accepting; resolves once no connection is on its way to a worker, at the latest when `limit` aborts. */
+  /** Stops accepting. Resolves once no connection is on its way to a worker, at the latest when `limit` aborts. */
   stop(limit: AbortSignal): Promise<void>;
   /** Closes the connections that no worker took. */
   close(): void;
@@ -45,19 +50,19 @@ export interface Acceptor {
 
 interface Receiver {
   readonly worker: Worker;
-  /** Number of its connections, including those assigned to it. */
+  /** Number of the worker's connections, including those assigned to it. */
   open: number;
   readonly queue: Socket[];
   /** Connection that is being handed over. */
   handing: Socket | undefined;
   slow: NodeJS.Timeout | undefined;
-  /** Set while the worker has no free descriptor, and gets no connections. */
+  /** Timer that runs while the worker has no free descriptor and gets no connections. */
   rest: NodeJS.Timeout | undefined;
-  /** True if it had no free descriptor since it last took a connection. */
+  /** Whether the worker had no free descriptor since it last took a connection. */
   wasFull: boolean;
 }
 
-/** Rejects if `listen` is not a valid address. With `isPlain` (no TLS), refused clients get a readable reason. */
+/** Opens the acceptor. Rejects if `listen` is not a valid address. `isPlain` (no TLS): refused clients get a readable reason. */
 export async function openAcceptor(
   listen: string,
   isPlain: boolean,
@@ -82,7 +87,7 @@ export async function openAcceptor(
   const isIdle = (): boolean =>
     waiting.size === 0 && [...receivers].every(({ handing, queue }) => handing === undefined && queue.length === 0);
 
-  /** Returns the worker with the fewest connections among those that are taking theirs. */
+  /** Returns the worker with the fewest connections, among those that are not slow or out of descriptors. */
   const chosen = (): Receiver | undefined => {
     let best: Receiver | undefined;
     for (const one of receivers) {
@@ -169,7 +174,7 @@ export async function openAcceptor(
     }, REST_MS);
   };
 
-  /** Hands over one connection at a time: the worker's pace determines how many it gets. */
+  /** Hands over one connection at a time, so that the worker's pace determines how many it gets. */
   const hand = async (receiver: Receiver): Promise<void> => {
     if (receiver.handing !== undefined) return;
     for (let socket = receiver.queue.shift(); socket !== undefined; socket = receiver.queue.shift()) {
@@ -189,7 +194,7 @@ export async function openAcceptor(
         break;
       }
       receiver.wasFull = false;
-      // Closes only this process's descriptor: the connection is the worker's.
+      // This closes only this process's descriptor; the connection belongs to the worker.
       forget(socket);
       if (wasSlow) assignWaiting();
     }
@@ -218,7 +223,7 @@ export async function openAcceptor(
     async listen() {
       connectionsBegin();
       await listening(server, host, port);
-      // For example no free descriptor to accept with: the listener remains, and accepts again when there is one.
+      // Accepting fails, for example, when no descriptor is free. The listener stays open and accepts again later.
       server.on("error", (error) => log.warn("data plane failed to accept", { error }));
     },
     async stop(limit) {
@@ -236,8 +241,8 @@ export async function openAcceptor(
 }
 
 /**
- * Resolves the address before anything can connect, since workers learn it first. If the system chooses the port, it is
- * reserved here and released again.
+ * Resolves the address before anything can connect, because workers must know it first. If the system chooses the port, the port
+ * is bound here and released again.
  */
 async function placeOf(listen: string): Promise<{ readonly host: string; readonly port: number }> {
   const parsed = parseAddress(listen);

@@ -1,8 +1,8 @@
-/** A worker's end of the connections that its node process accepts: each is acknowledged before a byte of it is read. */
+/** Receives the connections that the node process accepts. A worker acknowledges each before it reads a byte of it. */
 import type { Socket } from "node:net";
 import type { Channel } from "../channel/index.ts";
 
-/** Interval of reports about closed connections, in milliseconds: the node process uses them to choose the next worker. */
+/** Interval of reports about closed connections, in milliseconds. The node process uses them to choose the next worker. */
 const TELL_MS = 5;
 
 /** Calls `take` with each connection, in order. */
@@ -26,13 +26,13 @@ export function takeConnections(channel: Channel, take: (socket: Socket) => void
     }
     last = number;
     channel.send("connections.taken", number, true);
-    // Its client may have left on the way.
+    // The client may have left on the way.
     if (socket === undefined) ended();
     else {
       const taken = socket as Socket;
       taken.once("close", ended);
       taken.setNoDelay(true);
-      // Same as for a server's own connections: a client may end its half and still read.
+      // A server's own connections have the same setting: a client may end its half and still read.
       taken.allowHalfOpen = true;
       take(taken);
     }

@@ -1,12 +1,12 @@
-/** Budgets of a worker: its own ledger, which borrows from the node's. */
+/** Connects the budget ledger of a worker, which borrows from the node's. */
 import type { Clock, Instruments, Log } from "../../../base/index.ts";
 import type { ReturnedShare, ShareName } from "../../core/budgets/index.ts";
 import { type OpenBudgets, openBudgets, type UsageReports } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
 
-/** Interval of reports that are not urgent, in milliseconds: the maximum age of budgets that operators see. */
+/** Interval of reports that are not urgent, in milliseconds. It is the maximum age of the budgets that operators see. */
 const REPORT_MS = 50;
-/** Interval between checks of the cluster's state, in milliseconds; the end of an allowance is reported immediately. */
+/** Interval between checks of the cluster's state, in milliseconds. The end of an allowance is reported immediately. */
 const LOOK_MS = 250;
 
 /** Cluster state that a worker knows. */
@@ -58,7 +58,7 @@ export function borrowBudgets({ channel, clock, instruments, log }: BorrowedOpti
 
 export type LentOf = Pick<UsageReports, "incarnation" | "onIncarnation" | "hasLeader" | "logNow">;
 
-/** Lends to a worker. Returns a function for after the worker's last output was read. */
+/** Lends to a worker. Returns a function that must be called after the worker's last output was read. */
 export function lendBudgets(channel: Channel, budgets: OpenBudgets, cluster: LentOf): () => void {
   const borrower = budgets.lendTo(
     async (name, signal) =>

@@ -1,11 +1,14 @@
-/** Records of a worker's requests, packed and sent to the node after a moment. */
+/** Sends records of a worker's requests to the node, packed and after a short delay. */
 import { type PackedChunk, RecordChunk, type RecordStore } from "../../core/rehearsal/index.ts";
 import type { DecisionSink } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
 
 const EVERY_MS = 500;
 
-/** Sends a full chunk immediately, and the current one when the node asks for everything (`catchUp`). */
+/**
+ * Returns a sink that sends full chunks immediately, and the current one after a short delay or when the node asks for everything
+ * (`catchUp`).
+ */
 export function sendRequestRecords(channel: Channel): DecisionSink {
   let chunk = new RecordChunk();
   let timer: NodeJS.Timeout | undefined;
@@ -30,7 +33,7 @@ export function takeRequestRecords(channel: Channel, store: Pick<RecordStore, "t
   channel.on("decisions", (body) => store?.take(fromJson(body as JsonChunk)));
 }
 
-/** Rows in base64. */
+/** Chunk whose rows are in base64. */
 export interface JsonChunk extends Omit<PackedChunk, "rows"> {
   readonly rows: string;
 }

@@ -1,13 +1,13 @@
 /**
- * Failed authentications: all are counted, and a few a second are reported in detail, so that guessing keys cannot keep the
- * node busy.
+ * Reports failed authentications of a worker: all are counted, and a few per second are reported in detail, so that guessing keys
+ * cannot keep the node busy.
  */
 import type { AuthFailure, FailureSampler } from "../../audit/index.ts";
 import type { DecisionTrail } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
 import { gather } from "./gather.ts";
 
-/** Maximum number of kinds; they come from enumerations of our own. */
+/** Maximum number of kinds of failures. They come from the gateway's own enumerations. */
 const MAX_KINDS = 100;
 /** Maximum number of detailed failures per kind and report. */
 const MAX_TOLD = 10;

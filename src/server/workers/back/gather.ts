@@ -1,17 +1,20 @@
-/** Sums up frequent events, to be sent as one message after a moment. */
+/** Sums up frequent events, which are sent as one message after a short delay. */
 import type { Channel } from "../channel/index.ts";
 
-/** Interval in milliseconds: the maximum age of what operators see; a process under full load sends fifty messages a second. */
+/**
+ * Interval of messages, in milliseconds. It is the maximum age of what operators see; a process under full load sends fifty
+ * messages a second.
+ */
 const EVERY_MS = 20;
 
 export interface Gathered<Item> {
-  /** Returns the item of this key, to add to. */
+  /** Returns the item of this key, to which the caller adds. */
   at(key: string, make: () => Item): Item;
 }
 
 /**
- * `limit` is the maximum number of keys: beyond it everything is sent immediately, as when the node asks for everything
- * (`catchUp`).
+ * Creates a collection. `limit`: maximum number of keys, at which everything is sent immediately. It is also sent when the node
+ * asks for everything (`catchUp`).
  */
 export function gather<Item>(channel: Channel, type: string, limit: number): Gathered<Item> {
   let items = new Map<string, Item>();

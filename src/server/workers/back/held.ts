@@ -1,18 +1,18 @@
 /**
- * One memory bound over all processes of a node: each reports what it has reserved, and learns what the others have. So one
- * request may use all that is free, whichever process serves it; the bound is exceeded at most by what arrives between two
- * checks.
+ * Applies one memory limit to all processes of a node: each reports how much it has reserved, and receives the sum of the others.
+ * So one request may use all free memory, whichever process serves it. The limit is exceeded at most by the memory reserved
+ * between two checks.
  */
 import { type Admission, type Held, NOTHING_HELD } from "../../memory/index.ts";
 import type { Channel } from "../channel/index.ts";
 
 const LOOK_MS = 20;
-/** Divisor of a limit: a smaller change is not reported, so that ordinary traffic causes no messages. */
+/** Divisor of a limit: a change below this share of it is not reported, so that ordinary traffic causes no messages. */
 const PART = 128;
 
 type Holding = Pick<Admission, "limits" | "inFlight" | "bufferedBytes" | "besides">;
 
-/** Calls back when the reservations have changed considerably or dropped to zero. Returns a function that stops it. */
+/** Calls `changed` when the reservations have changed considerably or dropped to zero. Returns a function that stops it. */
 function follow({ limits, inFlight, bufferedBytes }: Holding, changed: (held: Held) => void): () => void {
   let told = NOTHING_HELD;
   const looking = setInterval(() => {
@@ -36,12 +36,12 @@ export function sendHeld(channel: Channel, admission: Holding): () => void {
 }
 
 export interface HeldByAll {
-  /** Takes the reports of a worker. Returns a function for when the worker has exited. */
+  /** Receives the reports of a worker. Returns a function that must be called when the worker has exited. */
   take(channel: Channel): () => void;
   close(): void;
 }
 
-/** Opens the sum in the node. `own` is what its process has reserved itself, for example for other proxies' traffic. */
+/** Opens the sum in the node. `own`: reservations of the node process itself, for example for other proxies' traffic. */
 export function openHeld(own: Holding): HeldByAll {
   const tellOwn = (others: Held): void => own.besides(others);
   const holders = new Map<object, { held: Held; readonly tell: (others: Held) => void }>();
@@ -55,7 +55,7 @@ export function openHeld(own: Holding): HeldByAll {
     const known = holders.get(holder);
     if (known === undefined) return;
     known.held = held;
-    // Skips the sender, for which nothing has changed.
+    // The sender is skipped, because nothing has changed for it.
     tellAll(holder);
   };
   holders.set(own, { held: NOTHING_HELD, tell: tellOwn });

@@ -1,4 +1,4 @@
-/** Reports of workers to their node process. */
+/** Reports data of workers to their node process. */
 export { borrowBudgets, type LentOf, lendBudgets } from "./budgets.ts";
 export { answerCatchUp, catchUp } from "./catch-up.ts";
 export {

@@ -1,13 +1,13 @@
-/** Log of a worker: the node writes its lines, in one stream with its own. */
+/** Sends the log of a worker to the node, which writes the lines together with its own. */
 import { createLogger, type Log, type LogLine } from "../../../base/index.ts";
 import type { Channel } from "../channel/index.ts";
 
-/** Maximum memory for lines, in bytes: requests need it more. */
+/** Maximum memory for waiting lines, in bytes. It is small, because requests need the memory. */
 const MAX_WAITING_BYTES = 1 << 20;
 
 /**
- * Sends log lines, with loss: while more than a mebibyte waits, lines are dropped, and the next one that is sent reports how
- * many.
+ * Returns a log that sends its lines. While more than a mebibyte waits, lines are dropped, and the next line that is sent reports
+ * how many.
  */
 export function sendLog(channel: Channel, level: Parameters<typeof createLogger>[0]["level"], now: () => number): Log {
   let dropped = 0;
@@ -22,7 +22,7 @@ export function sendLog(channel: Channel, level: Parameters<typeof createLogger>
   return createLogger({ stream: { write: () => true }, isTerminal: false, level, now, tee: { sink } });
 }
 
-/** `worker` is the worker's number, which is added to each line. */
+/** Writes the log lines of a worker. `worker`: number of the worker, which is added to each line. */
 export function takeLog(channel: Channel, log: Log, worker: number): void {
   channel.on("log", (body) => {
     const [level, message, fields] = body as readonly [LogLine["level"], string, LogLine["fields"]];

@@ -1,6 +1,6 @@
 /**
- * Metrics of workers, added to those of the node: each series is the sum over all processes, without a label per process. A
- * counter never decreases: the last report of a worker that has exited stays in the sum.
+ * Adds metrics of workers to those of the node. Each series is the sum over all processes, without a label per process. A counter
+ * never decreases: the last report of a worker that has exited stays in the sum.
  */
 import {
   addReadings,
@@ -12,10 +12,10 @@ import {
 import type { Channel } from "../channel/index.ts";
 
 const EVERY_MS = 1_000;
-/** Maximum wait of a scrape for a busy worker, in milliseconds; then its last report is used. */
+/** Maximum time that a scrape waits for a busy worker, in milliseconds. After it the worker's last report is used. */
 const SCRAPE_MS = 200;
 
-/** Metrics of the node alone: a worker's budget ledger is a part of the node's, and the start time means the node's. */
+/** Metrics that only the node reports: a worker's budget ledger is part of the node's, and the start time is the node's. */
 const OF_NODE: ReadonlySet<string> = new Set([
   "gateway_build_info",
   "process_start_time_seconds",
@@ -25,7 +25,7 @@ const OF_NODE: ReadonlySet<string> = new Set([
   "gateway_budget_untold_units_total",
 ]);
 
-/** Returns a function that stops it after a last report. */
+/** Sends the metrics of a worker. Returns a function that stops it after a last report. */
 export function sendMetrics(channel: Channel, instruments: Pick<Instruments, "read">): () => void {
   const read = (): readonly Reading[] => instruments.read().filter(({ name }) => !OF_NODE.has(name));
   const tell = (): void => channel.send("metrics", read());
@@ -37,7 +37,7 @@ export function sendMetrics(channel: Channel, instruments: Pick<Instruments, "re
   };
 }
 
-/** Returns a function for after the worker's last output was read. */
+/** Receives the metrics of a worker. Returns a function that must be called after the worker's last output was read. */
 export function takeMetrics(channel: Channel, instruments: MergedInstruments): () => void {
   let last: readonly Reading[] = [];
   const source: ReadingSource = {

@@ -1,17 +1,17 @@
-/** Refusals, finished requests, usage and used keys of workers, reported to the node. */
+/** Reports refusals, finished requests, usage and used keys of workers to the node. */
 import type { FinishedRequest, FinishedSink, Refusal, Refusals, UsageLedger } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
 import { gather } from "./gather.ts";
 
-/** Maximum number of callers by code and cause between two messages. */
+/** Maximum number of callers, by code and cause, between two messages. */
 const MAX_REFUSED = 500;
-/** Maximum number of rows; equals the number that the node lists. */
+/** Maximum number of rows, equal to the number that the node lists. */
 const MAX_FINISHED = 2_000;
 const LOOK_MS = 250;
-/** Number of rows between two checks up to which they are reported as they come. */
+/** Number of rows between two checks up to which rows are reported as they arrive. */
 const FEW = 500;
 const LATEST_MS = 2_000;
-/** Limited so that requests are served between two messages. */
+/** Maximum number of rows in one message, so that requests are served between two messages. */
 const ROWS_A_MESSAGE = 100;
 /** Maximum number of callers by usage between two messages. */
 const MAX_USES = 1_000;
@@ -22,11 +22,11 @@ interface Refused {
   readonly refusal: Refusal;
   count: number;
   last: string;
-  /** Time of the last one, in microseconds of the machine's monotonic clock, which all processes share. */
+  /** Time of the last refusal, in microseconds of the machine's monotonic clock, which all processes share. */
   at: number;
 }
 
-/** Only records; nothing is read here. */
+/** Returns a write-only view of the refusals, which sends them to the node. */
 export function sendRefusals(channel: Channel): Pick<Refusals, "refused"> {
   const gathered = gather<Refused>(channel, "refusals", MAX_REFUSED);
   return {
@@ -41,7 +41,7 @@ export function sendRefusals(channel: Channel): Pick<Refusals, "refused"> {
   };
 }
 
-/** Drops a key's metadata, which the node does not need. */
+/** Returns the refusal without a key's metadata, which the node does not need. */
 const toldOf = ({ caller, ...others }: Refusal): Refusal => ({
   ...others,
   caller: caller?.key === undefined ? caller : { ...caller, key: { ...caller.key, metadata: {} } },
@@ -56,8 +56,8 @@ export function takeRefusals(channel: Channel, refusals: Pick<Refusals, "refused
 }
 
 /**
- * Reports a few rows after a moment. Under load, most rows are never read: the last are kept for `catchUp`, and sent every
- * other second.
+ * Returns a sink that reports a few rows after a short delay. Under load most rows are never read, so the last ones are kept for
+ * `catchUp` and sent every two seconds.
  */
 export function sendFinished(channel: Channel): FinishedSink {
   let rows: FinishedRequest[] = [];
@@ -118,13 +118,13 @@ type Use = Parameters<UsageLedger["add"]>[0];
 type Tokens = NonNullable<Use["tokens"]>;
 type Summed = { -readonly [Key in keyof Use]: Use[Key] };
 
-/** Sums usage by caller and resource. */
+/** Returns a usage ledger that sends sums by caller and resource. */
 export function sendUse(channel: Channel): UsageLedger {
   const gathered = gather<Summed>(channel, "use", MAX_USES);
   return {
     add(use) {
       const { hop, kind, caller, profile, provider, model } = use;
-      // An issuer may put anything into a caller's name: the length separates it from the rest.
+      // An issuer may put any text into a caller's name, so the length separates it from the rest.
       const who = `${caller.length}\0${caller}\0${profile}`;
       const key = `${hop}\0${kind}\0${use.tokens === undefined}\0${provider}\0${who}\0${model}`;
       const sum = gathered.at(key, () => ({ ...NOTHING, hop, kind, caller, profile, provider, model }));
@@ -141,7 +141,7 @@ export function sendUse(channel: Channel): UsageLedger {
 
 const NOTHING = { requests: 0, failed: 0, unmeasured: 0, units: 0, tokens: undefined };
 
-/** Reported cache tokens count as part of the input, whether the provider includes them or not. */
+/** Adds token counts. Cache tokens count as part of the input, whether the provider includes them or not. */
 function sumOf(sum: Tokens | undefined, more: Tokens): Tokens {
   const { cachedInputTokens: cached, cacheCreationInputTokens: created } = more;
   const input = Math.max(more.inputTokens, cached + created);
@@ -165,7 +165,7 @@ interface UsedKey {
   at: number;
 }
 
-/** Reports keys with the time of their last use, in milliseconds since 1970. */
+/** Returns a function that reports a used key with the time of its last use, in milliseconds since 1970. */
 export function sendKeyUse(channel: Channel): (id: string, at: number) => void {
   const gathered = gather<UsedKey>(channel, "key_use", MAX_USED_KEYS);
   return (id, at) => {

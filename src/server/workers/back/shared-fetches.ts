@@ -1,14 +1,16 @@
 /**
- * Shares a fetch between all processes of a node: the first that asks fetches, the others wait for its result. The node keeps a
- * result as long as its fetcher specified. Source: hot-path reference, 3 (token caches).
+ * Shares fetches between all processes of a node: the first process that asks fetches, and the others wait for its result. The
+ * node keeps a result for as long as its fetcher specified. Source: hot-path reference, 3 (token caches).
  */
 import { type FetchShared, fetchAlone, type SharedValue } from "../../../base/index.ts";
 import type { Channel } from "../channel/index.ts";
 
-/** Maximum wait in milliseconds, longer than any fetch; after it a process fetches for itself. */
+/**
+ * Maximum time to wait for another process, in milliseconds. It is longer than any fetch; after it a process fetches for itself.
+ */
 const WAIT_MS = 13_000;
 
-/** Maximum total length of kept results, as JSON; the least recently used are dropped first. */
+/** Maximum total length of kept results as JSON. The least recently used are dropped first. */
 const MAX_KEPT_LENGTH = 32 << 20;
 
 interface Question {
@@ -17,10 +19,10 @@ interface Question {
 }
 
 type Answer =
-  /** The asking process fetches, and reports the result under this number. */
+  /** Answer that tells the asking process to fetch and to report the result under this number, or the result. */
   { readonly turn: number } | Omit<SharedValue<unknown>, "isOwn">;
 
-/** `value` is omitted if the fetch rejected: the next process that waits fetches. */
+/** Reported result. `value` is absent if the fetch was rejected; the next waiting process then fetches. */
 interface Told {
   readonly key: string;
   readonly number: number;
@@ -35,7 +37,7 @@ export function fetchThrough(channel: Channel): FetchShared {
     try {
       answer = (await channel.ask("fetch", { key, after } satisfies Question, AbortSignal.timeout(WAIT_MS))) as Answer;
     } catch {
-      // The node process is busy or has exited, or the fetching process hangs: a request is waiting here.
+      // A request is waiting here, and the node process is busy or has exited, or the fetching process hangs.
       return await fetchAlone(key, after, fetch);
     }
     if (!("turn" in answer)) return { ...(answer as SharedValue<never>), isOwn: false };
@@ -78,13 +80,13 @@ interface UnderWay {
 }
 
 export interface SharedFetches {
-  /** Serves a worker. Returns a function for when the worker has exited. */
+  /** Serves a worker. Returns a function that must be called when the worker has exited. */
   take(channel: Channel): () => void;
 }
 
-/** Opens the shared fetches of the node. `now` returns milliseconds of the monotonic clock. */
+/** Opens the shared fetches of the node. `now` returns the monotonic time in milliseconds. */
 export function openSharedFetches(now: () => number): SharedFetches {
-  /** In the order of use. */
+  /** Kept results, least recently used first. */
   const kept = new Map<string, Kept>();
   const underWay = new Map<string, UnderWay>();
   let keptLength = 0;
@@ -125,7 +127,7 @@ export function openSharedFetches(now: () => number): SharedFetches {
     return { value: found.value, number: found.number, ageMs: ageOf(found.begunAt) };
   };
 
-  /** Lets the next waiting process fetch; if there is none, nothing is in progress. */
+  /** Lets the next waiting process fetch. Without one, the fetch is no longer pending. */
   const passOn = (key: string, { waiting }: UnderWay): void => {
     const [next] = waiting;
     if (next === undefined) {
@@ -157,7 +159,7 @@ export function openSharedFetches(now: () => number): SharedFetches {
   const told = (body: Told): void => {
     const { key, number, keepMs, value } = body;
     const under = underWay.get(key);
-    // Ignores a process that took too long and was given up.
+    // A result of a process that took too long and was given up is ignored.
     if (under?.turn.number !== number) return;
     if (!("value" in body)) {
       passOn(key, under);
@@ -167,7 +169,7 @@ export function openSharedFetches(now: () => number): SharedFetches {
     const { begunAt } = under.turn;
     for (const { resolve } of under.waiting) resolve({ value, number, ageMs: ageOf(begunAt) });
     const until = begunAt + keepMs;
-    // A result that may not be kept does not replace one that is still valid.
+    // A result that must not be kept does not replace one that is still valid.
     if (until > now()) keep(key, { value, number, begunAt, until, length: JSON.stringify(value).length });
   };
 

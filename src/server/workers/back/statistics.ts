@@ -1,11 +1,11 @@
-/** Statistics of providers that workers use: summed there, and counted by the node like its own. */
+/** Reports the statistics of providers that workers use. They are summed in the worker, and the node counts them like its own. */
 import type { AttemptFailure, ProviderStatistics, Statistics } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
 import { gather } from "./gather.ts";
 
-/** Maximum number of pairs of provider and model; they come from the configuration. */
+/** Maximum number of pairs of provider and model, which come from the configuration. */
 const MAX_PAIRS = 1_000;
-/** Maximum wait for the body of a provider's error after a failed attempt, in milliseconds. */
+/** Maximum time to wait for the body of a provider's error after a failed attempt, in milliseconds. */
 const SAID_MS = 250;
 
 /** Counts since the last message. */
@@ -28,13 +28,13 @@ interface ToldFailure {
   readonly failure: AttemptFailure;
 }
 
-/** Only records; nothing is read here. */
+/** Write-only view of the statistics. */
 export type RecordedStatistics = Pick<Statistics, "of">;
 
 export function sendStatistics(channel: Channel): RecordedStatistics {
   const gathered = gather<Met>(channel, "statistics", MAX_PAIRS);
   const known = new Map<string, ProviderStatistics>();
-  /** Failures that are reported once their errors have been read. */
+  /** Pending reports of failures whose errors have not been read completely. */
   const late = new Set<() => void>();
   channel.on("tell", () => {
     for (const tell of late) tell();
@@ -84,7 +84,7 @@ export function sendStatistics(channel: Channel): RecordedStatistics {
       const key = `${provider}\0${model ?? ""}`;
       let made = known.get(key);
       if (made === undefined) {
-        // Drops names of earlier configurations.
+        // This drops names of earlier configurations.
         if (known.size >= MAX_PAIRS) known.clear();
         made = recording(key, provider, model);
         known.set(key, made);
@@ -94,7 +94,10 @@ export function sendStatistics(channel: Channel): RecordedStatistics {
   };
 }
 
-/** Returns a function for after the worker's last output was read: it ends the attempts that were in progress there. */
+/**
+ * Receives the statistics of a worker. Returns a function that must be called after the worker's last output was read: it ends
+ * the attempts that were in progress there.
+ */
 export function takeStatistics(channel: Channel, statistics: Pick<Statistics, "of">): () => void {
   const underWay = new Map<string, { readonly at: ProviderStatistics; count: number }>();
   const times = (count: number, run: () => void): void => {
@@ -103,7 +106,7 @@ export function takeStatistics(channel: Channel, statistics: Pick<Statistics, "o
   channel.on("statistics", (body) => {
     for (const met of body as readonly Met[]) {
       const key = `${met.provider}\0${met.model ?? ""}`;
-      // Keeps the same statistics over a change of the configuration while an attempt is in progress there.
+      // The statistics object stays the same over a configuration change while an attempt is in progress there.
       const current = statistics.of(met.provider, met.model);
       const held = underWay.get(key);
       const at = held?.at ?? current;

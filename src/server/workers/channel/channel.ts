@@ -1,7 +1,7 @@
 /**
- * Channel between a worker and its node process: ordered messages and questions over one stream socket. Messages of one
- * millisecond are sent as one frame, since a single message costs the sender as much as a frame of fifty; a question and its
- * answer are sent at the end of the turn.
+ * Connects a worker and its node process: ordered messages and questions over one stream socket. Messages of one millisecond are
+ * sent as one frame, because a single message costs the sender as much as a frame of fifty. A question and its answer are sent at
+ * the end of the event loop turn.
  */
 import type { Socket } from "node:net";
 import { ChannelClosed, errorOf, faultOf } from "./faults.ts";
@@ -9,30 +9,34 @@ import { BrokenFrame, frameOf, frameReader, MAX_ENTRY_LENGTH, MAX_FRAME_BYTES, P
 
 const GATHER_MS = 1;
 const GATHER_BYTES = 64 * 1024;
-/** Time in which the peer reads the last messages, in milliseconds. */
+/** Time that the peer has to read the last messages, in milliseconds. */
 const CLOSE_MS = 1_000;
-/** Maximum number of messages of all types that wait for a listener: a worker opens its ports one after the other. */
+/**
+ * Maximum number of messages of all types that wait for a listener. They must wait, because a worker opens its ports one after
+ * the other.
+ */
 const MAX_EARLY = 10_000;
 
 export interface Channel {
   /**
-   * Sends a message. Never throws; a closed channel drops it. `undefined` arrives as `null`, as in JSON. With `isUrgent`, it is
-   * sent at the end of the turn, before anything else is read.
+   * Sends a message. Never throws; a closed channel drops it. `undefined` arrives as `null`, as in JSON. `isUrgent`: the message
+   * is sent at the end of the turn, before anything else is read.
    */
   send(type: string, body: unknown, isUrgent?: boolean): void;
   /**
-   * Rejects with `ChannelClosed`, the signal's reason, or the peer's error: a `GatewayError` as one, any other by its message.
+   * Asks a question. Rejects with `ChannelClosed`, the signal's reason, or the peer's error; a `GatewayError` keeps its fields,
+   * any other error only its message.
    */
   ask(type: string, body: unknown, signal: AbortSignal): Promise<unknown>;
-  /** Adds a listener; all are called. Messages that came before the first listener wait for it. */
+  /** Adds a listener. All listeners of a type are called. Messages that arrived before the first listener wait for it. */
   on(type: string, listener: (body: unknown) => void): void;
-  /** Sets the function that answers questions of this type; `signal` is aborted when the answer is no longer awaited. */
+  /** Sets the function that answers questions of this type. `signal` is aborted when the answer is no longer awaited. */
   answer(type: string, answerer: (body: unknown, signal: AbortSignal) => Promise<unknown> | unknown): void;
-  /** Returns the number of bytes that the peer has not taken yet. */
+  /** Returns the number of bytes that the peer has not read yet. */
   waitingBytes(): number;
   /** Resolves once everything that the peer wrote has been read. */
   readonly closed: Promise<void>;
-  /** Closes the channel after sending what is queued, within one second. */
+  /** Closes the channel after sending queued data, at the latest within one second. */
   close(): Promise<void>;
 }
 
@@ -44,8 +48,8 @@ interface Asked {
 }
 
 /**
- * Kinds of entries: a message, a question with its number, its answer, its failure, its cancellation, and a part of an entry
- * whose JSON is longer than a frame.
+ * Entry of a frame: a message, a question with its number, its answer, its failure, its cancellation, or a part of an entry whose
+ * JSON is longer than a frame.
  */
 type Entry =
   | readonly ["m", string, unknown]
@@ -55,7 +59,10 @@ type Entry =
   | readonly ["x", number]
   | readonly ["p", isLast: boolean, text: string];
 
-/** `onBroken` is called if the peer or this process sent something that cannot be carried; the channel is closed. */
+/**
+ * Opens a channel. `onBroken` is called if the peer or this process sent something that cannot be transmitted; the channel is
+ * then closed.
+ */
 export function openChannel(socket: Socket, onBroken: (error: Error) => void): Channel {
   const listeners = new Map<string, ((body: unknown) => void)[]>();
   const answerers = new Map<string, Answerer>();

@@ -1,7 +1,7 @@
-/** Errors on their way over a channel. */
+/** Converts errors for their way over a channel. */
 import { GatewayError, REFUSALS, type RefusalCode, type RefusalOptions } from "../../../base/index.ts";
 
-/** The channel to the peer is closed. */
+/** Error if the channel to the peer is closed. */
 export class ChannelClosed extends Error {
   override readonly name = "ChannelClosed";
   constructor() {
@@ -9,7 +9,7 @@ export class ChannelClosed extends Error {
   }
 }
 
-/** Returns an error as JSON. Of errors other than our refusals, only the message is sent. */
+/** Returns an error as JSON. For errors other than refusals, only the message is sent. */
 export function faultOf(error: unknown): Readonly<Record<string, unknown>> {
   if (!(error instanceof GatewayError)) return { message: error instanceof Error ? error.message : String(error) };
   const { code, status, message, param, retryAfterSeconds, details, challenge, by } = error;
@@ -22,7 +22,7 @@ interface Fault extends RefusalOptions {
   readonly message?: string;
 }
 
-/** `fault` is a result of `faultOf`. */
+/** Returns the error of a fault. `fault`: result of `faultOf`. */
 export function errorOf(fault: unknown): Error {
   const { code, status, message = "unknown", ...rest } = (fault ?? {}) as Fault;
   if (code === undefined || !(code in REFUSALS)) return new Error(message);

@@ -1,22 +1,22 @@
-/** Frames of a channel: u32 length, big-endian, then that many bytes of UTF-8 JSON, which is one array. */
+/** Encodes and parses the frames of a channel: u32 length, big-endian, then that many bytes of UTF-8 JSON, which is one array. */
 
 const HEAD_BYTES = 4;
 
 /** Maximum size of one frame's JSON, in bytes. */
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 
-/** Length of one part of a longer entry, in characters; a character takes at most six bytes of JSON. */
+/** Length of one part of a longer entry, in characters. A character takes at most six bytes of JSON. */
 export const PART_LENGTH = 2 * 1024 * 1024;
 
-/** Maximum length of an entry in characters: ten times the maximum of a configuration. */
+/** Maximum length of an entry in characters: ten times the maximum length of a configuration. */
 export const MAX_ENTRY_LENGTH = 256 * 1024 * 1024;
 
-/** The peer sent an invalid frame; nothing after it can be parsed. */
+/** Error if the peer sent an invalid frame; nothing after it can be parsed. */
 export class BrokenFrame extends Error {
   override readonly name = "BrokenFrame";
 }
 
-/** `entries` are JSON texts, together `bytes` long in UTF-8 with one separator each. */
+/** Returns a frame. `entries`: JSON texts. `bytes`: their total length in UTF-8, including one separator each. */
 export function frameOf(entries: readonly string[], bytes: number): Buffer {
   const length = bytes + 1;
   const frame = Buffer.allocUnsafe(HEAD_BYTES + length);
@@ -26,7 +26,7 @@ export function frameOf(entries: readonly string[], bytes: number): Buffer {
 }
 
 /**
- * Returns a function that takes bytes as they arrive and calls back with the entries of each complete frame. Throws
+ * Returns a function that takes bytes as they arrive and calls `onEntries` with the entries of each complete frame. Throws
  * `BrokenFrame`.
  */
 export function frameReader(onEntries: (entries: readonly unknown[]) => void): (chunk: Buffer) => void {

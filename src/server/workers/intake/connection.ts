@@ -1,29 +1,29 @@
 /**
- * Records of one worker: it gets credit before records are made, and each is acknowledged once it was handed to the thread that
- * writes it.
+ * Receives the records of one worker. The worker gets credit before it makes records, and each record is acknowledged once it was
+ * handed to the thread that writes it.
  */
 import { type AuditQueue, type FedRecords, openCredit, RECORD_OVERHEAD_BYTES } from "../../audit/index.ts";
 import type { Channel } from "../channel/index.ts";
 import type { Recorded, Sent } from "./protocol.ts";
 
-/** Maximum credit of all workers together, in bytes; the rest of the queue is for the node's own records. */
+/** Maximum credit of all workers together, in bytes. The rest of the queue is for the node's own records. */
 const ALL_BYTES = 32 << 20;
-/** Maximum credit of one worker in bytes: some thousand records, more than are made during one round trip. */
+/** Maximum credit of one worker, in bytes: enough for some thousand records, more than are made during one round trip. */
 const MAX_CREDIT_BYTES = 2 << 20;
 const AGAIN_MS = 20;
-/** Minimum time between two syncs in milliseconds: a hundred a second leave disk capacity for the raft log. */
+/** Minimum time between two syncs, in milliseconds. A hundred syncs a second leave disk capacity for the raft log. */
 const GROUP_MS = 10;
 const GROUP_RECORDS = 256;
 
 export interface TakeOptions {
   readonly queue: AuditQueue;
-  /** Workers that share the queue. */
+  /** Number of workers that share the queue. */
   readonly workers: number;
   /** Receives a group of records in order. */
   fed(records: FedRecords, recorded: readonly Recorded[]): void;
 }
 
-/** Returns the end, for when all that the worker wrote was taken. */
+/** Receives records. Returns a function that must be called when all of the worker's output was read. */
 export function takeRecords(channel: Channel, { queue, workers, fed }: TakeOptions): () => void {
   const most = Math.min(MAX_CREDIT_BYTES, Math.floor(ALL_BYTES / workers));
   const credit = openCredit(queue);
@@ -33,7 +33,7 @@ export function takeRecords(channel: Channel, { queue, workers, fed }: TakeOptio
   let group: Sent[] = [];
   let groupTimer: NodeJS.Timeout | undefined;
   let timer: NodeJS.Timeout | undefined;
-  /** Grants credit in quarters, so that not every record costs a message. */
+  /** Grants credit in quarters of the maximum, so that not every record costs a message. */
   const give = (): void => {
     const more = most - (given - used);
     if (more < most / 4) return;

@@ -1,4 +1,4 @@
-/** The intake thread, as seen by the node process. */
+/** Manages the intake thread from the node process. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { openThread } from "../../../base/index.ts";
 import type { AuditTrail } from "../../audit/index.ts";
 import type { FromIntake, IntakeAddress, IntakeOptions, Recorded } from "./protocol.ts";
 
-/** Maximum length of a socket path, in bytes; systems allow 104 to 108. */
+/** Maximum length of a socket path, in bytes. Systems allow 104 to 108. */
 const MAX_PATH_BYTES = 103;
 const CLOSE_LIMIT_MS = 3_000;
 
@@ -24,17 +24,17 @@ export interface Intake {
 
 export interface OpenIntakeOptions {
   readonly trail: Pick<AuditTrail, "openFeed">;
-  /** Workers that share the queue. */
+  /** Number of workers that share the queue. */
   readonly workers: number;
   /**
-   * Directory of its socket, used by this process alone; if it is omitted or unusable, a directory in the system's temporary
-   * one.
+   * Directory for the socket, which only this process uses. If it is absent or unusable, a directory within the system's
+   * temporary one is used.
    */
   readonly dir: string | undefined;
   recorded(record: Recorded): void;
 }
 
-/** Rejects if no socket can be created. A later failure closes the trail. */
+/** Starts the thread. Rejects if no socket can be created. A later failure closes the trail. */
 export async function openIntake({ trail, workers, dir, recorded }: OpenIntakeOptions): Promise<Intake> {
   const feed = trail.openFeed();
   const token = randomBytes(16).toString("hex");
@@ -104,13 +104,13 @@ function socketPaths(dir: string | undefined): { readonly paths: readonly string
   const own = dir === undefined ? undefined : join(dir, "workers.sock");
   const paths: string[] = [];
   if (own !== undefined && Buffer.byteLength(own) <= MAX_PATH_BYTES) {
-    // Removes what a crash left behind; the directory is locked against a second process.
+    // This removes the socket of a crashed process; the directory is locked against a second process.
     rmSync(own, { force: true });
     paths.push(own);
   }
   let folder: string | undefined;
   try {
-    // Accessible to its owner only.
+    // Only the owner can access this directory.
     folder = mkdtempSync(join(tmpdir(), "gateway-"));
     paths.push(join(folder, "workers.sock"));
   } catch {

@@ -1,13 +1,13 @@
-/** Messages between the node process, its intake thread and workers about audit records. */
+/** Defines the messages between the node process, its intake thread and workers about audit records. */
 import type { MessagePort } from "node:worker_threads";
 import type { AuditEventName } from "../../../base/index.ts";
 
 export interface IntakeOptions {
-  /** Paths to listen on, in order of preference: the first that works is used. */
+  /** Paths to listen on, in order of preference. The first that works is used. */
   readonly paths: readonly string[];
   /** Secret that a connection must send first. */
   readonly token: string;
-  /** Workers that share the queue. */
+  /** Number of workers that share the queue. */
   readonly workers: number;
   /** Memory of the audit queue. */
   readonly queue: SharedArrayBuffer;
@@ -32,8 +32,8 @@ export type FromIntake =
   | { readonly kind: "listening"; readonly path: string }
   | { readonly kind: "refused"; readonly problems: readonly string[] }
   | { readonly kind: "recorded"; readonly records: readonly Recorded[] }
-  /** Everything that workers wrote has been passed on. */
+  /** Everything that workers wrote has been passed on to the trail. */
   | { readonly kind: "closed" };
 
-/** A record on its way from a worker. */
+/** Record on its way from a worker. */
 export type Sent = readonly [event: AuditEventName, text: string, at: number, controls: readonly string[]];

@@ -1,6 +1,6 @@
 /**
- * Audit trail of a worker. A request whose decision cannot be recorded is refused before anything of it is sent: if the node's
- * queue has no room, or if records are not acknowledged.
+ * Sends the audit records of a worker. A request whose decision cannot be recorded is refused before any of it is sent: when the
+ * node's queue has no room, or when records are not acknowledged.
  */
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -10,11 +10,14 @@ import type { DecisionRecord } from "../../dataplane/index.ts";
 import { type Channel, openChannel } from "../channel/index.ts";
 import type { IntakeAddress, Sent } from "./protocol.ts";
 
-/** Age of a record at which the trail counts as unavailable: five checks, 250 ms. */
+/**
+ * Interval of checks, in milliseconds. The trail counts as unavailable when a record is not acknowledged for five checks, which
+ * is 250 ms.
+ */
 const LOOK_MS = 50;
 const LOOKS = 5;
 
-/** `onBroken` is that of `openChannel`. Rejects if nothing listens. */
+/** Connects to the intake thread. `onBroken`: as for `openChannel`. Rejects if nothing listens. */
 export async function connectIntake(
   { path, token }: IntakeAddress,
   signal: AbortSignal,
@@ -27,15 +30,15 @@ export async function connectIntake(
   return channel;
 }
 
-/** `now` returns milliseconds since 1970. */
+/** Returns a function that sends a record. `now` returns milliseconds since 1970. */
 export function sendDecisions(channel: Channel, now: () => number): (record: DecisionRecord) => void {
-  /** Total bytes of credit granted, and used. */
+  /** Total bytes of credit granted. `used` is the total used. */
   let given = 0;
   let used = 0;
-  /** Total records sent, and acknowledged. */
+  /** Total number of records sent. `taken` is the total number acknowledged. */
   let sent = 0;
   let taken = 0;
-  /** Numbers of sent records at the last checks, the oldest first. */
+  /** Numbers of sent records at the last checks, oldest first. */
   const looks = Array.from({ length: LOOKS }, () => 0);
   channel.on("audit.credit", (bytes) => {
     given = Number(bytes);
@@ -43,7 +46,8 @@ export function sendDecisions(channel: Channel, now: () => number): (record: Dec
   channel.on("audit.taken", (count) => {
     taken = Number(count);
   });
-  // Counts checks instead of time: a process that was delayed itself reads waiting acknowledgements before its next check.
+  // Checks are counted instead of time, because a process that was delayed itself reads waiting acknowledgements before its next
+  // check.
   const looking = setInterval(() => {
     looks.shift();
     looks.push(sent);

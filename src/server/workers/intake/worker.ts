@@ -1,8 +1,8 @@
 /**
- * Intake thread of a node process: takes the audit records of workers and passes them to the thread that writes them.
+ * Runs the intake thread of a node process: receives the audit records of workers and passes them to the thread that writes them.
  *
- * The main thread compiles configurations and answers operators, which may take seconds. Records do not wait for it: a worker
- * refuses requests when its records are not acknowledged for a quarter of a second.
+ * The main thread compiles configurations and answers operators, which may take seconds. Records must not wait for it, because a
+ * worker refuses requests when its records are not acknowledged for a quarter of a second.
  */
 import { createServer, type Server, type Socket } from "node:net";
 import { workerData } from "node:worker_threads";
@@ -46,7 +46,7 @@ function accept(socket: Socket): void {
   open.add(closed);
 }
 
-/** Resolves with the reason why it cannot listen there; `undefined` if it listens. */
+/** Listens at `path`. Resolves to `undefined` if that works, otherwise to the reason why it does not. */
 function listen(server: Server, path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const onError = (error: Error): void => resolve(error.message);
@@ -79,7 +79,7 @@ async function begin(): Promise<void> {
       problems.push(problem);
       continue;
     }
-    // For example no free descriptor: it accepts again when there is one.
+    // Accepting fails, for example, when no descriptor is free; the server accepts again later.
     server.on("error", () => undefined);
     onMessage(() => void close(server));
     tell({ kind: "listening", path });

@@ -1,14 +1,14 @@
 /**
- * Logs what a child process writes to its stdout and stderr, such as Node's last messages before a crash, as lines of the
- * node's log.
+ * Logs the output of a child process on stdout and stderr, such as Node's last messages before a crash, as lines of the node's
+ * log.
  *
- * A child has its own pipes: Node makes stdout and stderr blocking for all processes that share them when it starts a child
- * with them, and again when that child ends.
+ * A child has its own pipes: when Node starts a child that shares stdout and stderr, it makes them blocking for all processes
+ * that use them, and again when that child ends.
  */
 import type { Readable } from "node:stream";
 import type { Log, LogFields } from "../../../base/index.ts";
 
-/** Maximum number of lines per process; a crash writes some twenty. */
+/** Maximum number of lines per process. A crash writes about twenty. */
 const MAX_LINES = 200;
 const MAX_LINE_LENGTH = 2_000;
 

@@ -1,14 +1,14 @@
 /**
- * Detects whether another process makes progress. It is silent while it loads or compiles, which takes seconds of a processor
- * and, on a machine with little of it, minutes of wall-clock time. So silence is judged by the processor time used meanwhile:
- * none for many checks means that the process hangs, much of it means an endless loop.
+ * Detects whether another process makes progress. A process is silent while it loads or compiles, which takes seconds of
+ * processor time and, on a slow machine, minutes. So silence is judged by the processor time used meanwhile: none for many checks
+ * means that the process hangs, and much of it means an endless loop.
  */
 import { readFileSync } from "node:fs";
 
 export interface LifeBounds {
-  /** Number of checks without a sign of life and without processor use. */
+  /** Maximum number of checks without a sign of life and without processor use. */
   readonly looks: number;
-  /** Processor time used since the last sign of life, in milliseconds. */
+  /** Maximum processor time since the last sign of life, in milliseconds. */
   readonly busyMs: number;
 }
 
@@ -18,12 +18,12 @@ export interface Life {
   end(): void;
 }
 
-/** Clock tick of Linux in milliseconds: USER_HZ is 100 wherever Node.js runs. */
+/** Clock tick of Linux, in milliseconds. USER_HZ is 100 wherever Node.js runs. */
 const TICK_MS = 10;
-/** Index of `utime` after `comm`, which may contain spaces: fields 14 and 15 of proc(5). */
+/** Index of `utime` among the fields after `comm`, which may contain spaces: fields 14 and 15 of proc(5). */
 const UTIME = 11;
 
-/** Returns the milliseconds of processor time that a process has used; `undefined` if the system does not report it. */
+/** Returns the processor time that a process has used, in milliseconds, or `undefined` if the system does not report it. */
 export function processorTime(pid: number): number | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -40,7 +40,7 @@ export interface LifeOptions {
   readonly used: () => number | undefined;
 }
 
-/** `still` is called once, with the reason, if the process makes no progress. */
+/** Starts the checks. `still` is called once, with the reason, if the process makes no progress. */
 export function openLife({ everyMs, bounds, used }: LifeOptions, still: (why: string) => void): Life {
   let atSign = used();
   let last = atSign;

@@ -1,16 +1,16 @@
 /**
- * Limits how long another process may be silent, counted in checks and not in time: a process that was stopped itself, by a
- * migration of the machine or a debugger, must not kill others for it. Their messages from the meantime are read before the
- * next check.
+ * Limits how long another process may be silent, in checks instead of time: a process that was stopped itself, by a migration of
+ * the machine or a debugger, must not kill others because of that. Their messages from the meantime are read before the next
+ * check.
  */
 
 export interface Looks {
-  /** Records a sign of life, and starts the count again. */
+  /** Records a sign of life, and restarts the count. */
   heard(): void;
   end(): void;
 }
 
-/** `silent` is called once, after `most` checks without a message. */
+/** Starts the checks. `silent` is called once, after `most` checks without a message. */
 export function openLooks(
   { everyMs, most }: { readonly everyMs: number; readonly most: number },
   silent: () => void,

@@ -1,12 +1,12 @@
 /** Detects whether this process gets only a small share of a processor, because of a quota or of many other processes. */
 import { setImmediate as turn } from "node:timers/promises";
 
-/** Processor time to spend in milliseconds: several quota periods of 100 ms each, or scheduler turns. */
+/** Processor time to spend on the measurement, in milliseconds: several quota periods of 100 ms each, or scheduler turns. */
 const SPENT_MS = 12;
 const SCARCE_PART = 0.25;
 const MOST_TURNS = 100_000;
 
-/** Spends some milliseconds of processor time, and compares them with the clock. */
+/** Returns whether the processor is scarce: spends some milliseconds of processor time, and compares them with the clock. */
 export async function isProcessorScarce(): Promise<boolean> {
   const cpu = process.cpuUsage();
   const startedAt = performance.now();

@@ -1,4 +1,4 @@
-/** One process of the data plane: its start, channel, heartbeat and end. */
+/** Manages one process of the data plane: its start, channel, heartbeat and end. */
 import { type ChildProcess, fork } from "node:child_process";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,7 @@ import { type LifeBounds, openLife, processorTime } from "./life.ts";
 import type { Beat, Handover, Worker } from "./types.ts";
 
 const LOOK_MS = 1_000;
-/** Limits during the start: a starting worker waits for disks, and loads and compiles in one go. */
+/** Limits during the start, when a worker waits for disks, and loads and compiles without a pause. */
 const STARTING: LifeBounds = { looks: 30, busyMs: 300_000 };
 const SERVING: LifeBounds = { looks: 10, busyMs: 10_000 };
 
@@ -21,7 +21,7 @@ export interface WorkerProcess {
   readonly log: Log;
 }
 
-/** Starts a worker; resolves once it has sent its greeting. Rejects if it ends before, or has another version. */
+/** Starts a worker. Resolves once it has sent its greeting. Rejects if it ends before that, or has another version. */
 export async function startWorker({ program, number, version, env, log }: WorkerProcess): Promise<Worker> {
   const child = fork(fileURLToPath(program), {
     env,
@@ -33,7 +33,7 @@ export async function startWorker({ program, number, version, env, log }: Worker
   for (const output of [child.stdout, child.stderr]) {
     if (output !== null) logOutput(output, log, { worker: number, pid: child.pid });
   }
-  // Caused by sending to a process that has just died.
+  // Sending to a process that has just died causes this error.
   child.on("error", () => undefined);
   const exited = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
@@ -86,8 +86,8 @@ export async function startWorker({ program, number, version, env, log }: Worker
 }
 
 /**
- * Hands connections to a worker. The channel reports whether a connection was taken, and also reports its own end; Node's IPC
- * channel does not always. A connection without a free descriptor does not arrive at all, and neither does its number; later
+ * Hands connections to a worker. The channel reports whether a connection was taken, and also reports its own end, which Node's
+ * IPC channel does not always do. If the worker has no free descriptor, neither the connection nor its number arrives, but later
  * messages do.
  */
 function handOver(child: ChildProcess, channel: Channel): Pick<Worker, "take" | "wonder"> {
@@ -111,7 +111,7 @@ function handOver(child: ChildProcess, channel: Channel): Pick<Worker, "take" | 
       last += 1;
       const number = last;
       const answer = new Promise<Handover>((resolve) => handed.set(number, resolve));
-      // Stays open here until the worker has taken it.
+      // The connection stays open here until the worker has taken it.
       child.send(number, socket, { keepOpen: true }, () => undefined);
       return answer;
     },

@@ -8,16 +8,18 @@ import type { Standing, Supervisor, SupervisorOptions, Worker } from "./types.ts
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 30_000;
-/** Time after which a worker did not fail at its start, in milliseconds; also the maximum delay of a replacement. */
+/**
+ * Time after which a worker no longer counts as failed at its start, in milliseconds; also the maximum delay of a replacement.
+ */
 const STOOD_MS = 1_000;
 const NONE_SERVES = "workers";
 
-/** Maximum wait for the other workers after the first one serves, in milliseconds; no connection is accepted before. */
+/** Maximum time to wait for the other workers after the first one serves, in milliseconds. No connection is accepted before. */
 const OTHERS_MS = 5_000;
 
 /**
- * Resolves when all workers serve, or `OTHERS_MS` after the first; the others follow. If processor time is scarce, they are
- * loaded one after the other. Rejects if none could be started in two attempts each.
+ * Starts the workers. Resolves when all serve, or `OTHERS_MS` after the first; the others follow. If processor time is scarce,
+ * they are loaded one after the other. Rejects if none could be started in two attempts each.
  */
 export async function openSupervisor(options: SupervisorOptions): Promise<Supervisor> {
   const { count, begin, onGone, now, instruments, log, reasons } = options;
@@ -57,7 +59,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
       worker.kill(`it could not be brought to serve: ${error instanceof Error ? error.message : String(error)}`);
       const by = await worker.gone;
       onGone(worker);
-      // If the worker ended without being asked to, the error adds nothing to that.
+      // If the worker ended unexpectedly, the error adds nothing to that.
       throw ending.signal.aborted ? new Error(`worker ${number} ended while it started (${by})`) : error;
     }
     worker.serves();
@@ -80,7 +82,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
 
   const replace = (number: number): void => {
     if (over.signal.aborted) return;
-    // A failed start counts as a restart too: a worker that never serves again must not look healthy.
+    // A failed start counts as a restart too, so that a worker that never serves again does not look healthy.
     restarts.inc();
     restarted += 1;
     const pause = pauses.get(number) ?? FIRST_PAUSE_MS;
@@ -117,7 +119,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
     await Promise.all(left.map(({ gone }) => gone));
   };
 
-  /** Rejects if none could be started; if only some fail, they are tried again. */
+  /** Starts all workers. Rejects if none could be started; if only some fail, they are tried again. */
   const startAll = async (): Promise<void> => {
     const numbers = Array.from({ length: count }, (_, at) => at + 1);
     const failures = new Map<number, unknown>();

@@ -2,54 +2,57 @@ import type { Socket } from "node:net";
 import type { Instruments, Log } from "../../../base/index.ts";
 import type { Channel } from "../channel/index.ts";
 
-/** A process of the data plane, as seen by its node process. */
+/** Process of the data plane, as the node process sees it. */
 export interface Worker {
-  /** Number from 1; a replacement keeps the number. */
+  /** Number of the worker, from 1. A replacement keeps the number. */
   readonly number: number;
   readonly pid: number;
   readonly channel: Channel;
-  /** Returns its last heartbeat, sent each second. */
+  /** Returns the last heartbeat, which is sent each second. */
   beat(): Beat | undefined;
-  /** Hands over a connection of which no byte was read. */
+  /** Hands over a connection from which no byte was read. */
   take(connection: Socket): Promise<Handover>;
-  /** Makes a process that does not acknowledge its last connection report whether that has arrived. */
+  /** Asks a worker that does not acknowledge its last connection to report whether it has arrived. */
   wonder(): void;
-  /** Called when it serves: from here on it sends a heartbeat each second. */
+  /** Must be called when the worker serves. From then on it sends a heartbeat each second. */
   serves(): void;
-  /** Kills the process immediately; another replaces it. */
+  /** Kills the process immediately. Another one replaces it. */
   kill(why: string): void;
   /** Resolves once the process has ended and all its output was read, with its signal or exit status. */
   readonly gone: Promise<string>;
 }
 
-/** `lost` means that the process had no descriptor for the connection, `gone` that it ended without having taken it. */
+/**
+ * Outcome of handing over a connection. `lost`: the process had no descriptor for it. `gone`: the process ended without having
+ * taken it.
+ */
 export type Handover = "taken" | "lost" | "gone";
 
-/** Heartbeat of a worker, sent each second. Totals since its start only grow. */
+/** Heartbeat of a worker, sent each second. The totals only grow, and count from the worker's start. */
 export interface Beat {
   readonly connections: number;
   readonly requests: number;
   readonly inFlight: number;
-  /** Servers of the pools, by provider. */
+  /** Servers of the pools by provider. */
   readonly members: Readonly<Record<string, unknown>>;
 }
 
 export interface SupervisorOptions {
-  /** Program of a worker. */
+  /** URL of the worker's program. */
   readonly program: URL;
   readonly count: number;
-  /** Version of the gateway: a worker of another is refused. */
+  /** Version of the gateway. A worker with another version is refused. */
   readonly version: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Prepares a worker to serve. If it rejects, the worker is killed and replaced. */
   begin(worker: Worker, signal: AbortSignal): Promise<void>;
-  /** Called for a worker that was begun, once all its output was read. */
+  /** Called for a worker for which `begin` was called, once all its output was read. */
   onGone(worker: Worker): void;
-  /** Milliseconds since 1970. */
+  /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
   readonly instruments: Instruments;
   readonly log: Log;
-  /** Readiness reasons. */
+  /** Reasons why the node is not ready. */
   readonly reasons: Set<string>;
 }
 
@@ -61,8 +64,8 @@ export interface Standing {
   /** Number of replacements since the node process began. */
   readonly restarts: number;
   /**
-   * Last worker that ended without being asked to; `undefined` if none has. `at` is in milliseconds since 1970; `by` is a
-   * signal, an exit status or a reason.
+   * Last worker that ended unexpectedly; `undefined` if none has. `at`: milliseconds since 1970. `by`: signal, exit status or
+   * reason.
    */
   readonly lastEnd: { readonly at: number; readonly by: string } | undefined;
 }
