@@ -19,7 +19,7 @@ export async function readText({ status, body }: AdminAnswer): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Rejects with the refusal that the answer is, if it is one. */
+/** Rejects with the gateway's error if the answer is a refusal. */
 export async function throwIfRefused(answer: AdminAnswer): Promise<void> {
   if (answer.status >= 400) throw refusalOf(answer.status, await readText(answer));
 }
@@ -35,7 +35,7 @@ export async function readJson(answer: AdminAnswer): Promise<unknown> {
   }
 }
 
-/** `status` is 300 or above. Returns the API's refusal, or a generic error if the body is not the API's. */
+/** Parses a refusal. `status` is 300 or above. Returns the API's error, or a generic one if the body is not the API's. */
 export function refusalOf(status: number, body: string): AdminError {
   let parsed: unknown;
   try {

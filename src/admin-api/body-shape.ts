@@ -12,7 +12,10 @@ export interface SentAs {
 
 const JSON_TYPE = "application/json";
 
-/** `path` starts at the root of the gateway, with or without a query. Returns JSON if no operation defines another type. */
+/**
+ * Returns the content type of a request's body; JSON if no operation defines another type. `path` starts at the root of the
+ * gateway, with or without a query.
+ */
 export function bodyShapeOf(method: string, path: string): SentAs {
   const bare = path.split("?", 1)[0] ?? "";
   const operations: readonly Operation[] = Object.values(OPERATIONS);

@@ -27,7 +27,7 @@ export interface ClientOptions {
   readonly timeLimitMs?: number;
 }
 
-/** Objects without required keys may be omitted. */
+/** Makes an object without required keys optional. */
 type Given<Name extends string, T> = [T] extends [undefined]
   ? { readonly [N in Name]?: undefined }
   : Record<never, never> extends T

@@ -1,4 +1,4 @@
-/** Reads of all nodes: their query parameter, and what their answers say of nodes without rows. */
+/** Reads from all nodes: their query parameter, and the members of their answers that name nodes without rows. */
 
 import { choice, list, optional, text } from "../base/index.ts";
 

@@ -30,12 +30,15 @@ interface Presentation<Column extends string> {
 }
 
 export interface ListDefinition<K extends Keys = Keys, Q extends Keys = Keys> extends Presentation<keyof K & string> {
-  /** `LIST_QUERY` for rows that are the same on every node, `MEASURED_QUERY` for rows of each node, and others with filters. */
+  /**
+   * Query parameters: `LIST_QUERY` for rows that are the same on every node, `MEASURED_QUERY` for rows of each node, and others
+   * with filters.
+   */
   readonly query: ObjectSchema<Q>;
   readonly row: ObjectSchema<K>;
 }
 
-/** Checks at compile time that the columns exist. */
+/** Returns the definition unchanged. The compiler checks that its columns exist. */
 export const defineList = <const K extends Keys, const Q extends Keys>(
   definition: ListDefinition<K, Q>,
 ): ListDefinition<K, Q> => definition;

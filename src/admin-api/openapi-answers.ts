@@ -74,7 +74,7 @@ function answersRevision({ resource, answer }: Operation): boolean {
   return Object.hasOwn((answer.schema.json["properties"] ?? {}) as object, "revision");
 }
 
-/** `isMeasured` is true for lists that each node measures, so that all nodes can be queried. */
+/** Builds the schema of a list. `isMeasured` is true for lists that each node measures, so that all nodes can be queried. */
 const listing = (row: JsonSchema, isMeasured: boolean): JsonSchema => ({
   type: "object",
   description: "Rows of a list.",
@@ -93,7 +93,7 @@ const listing = (row: JsonSchema, isMeasured: boolean): JsonSchema => ({
 
 const statusOf = (code: RefusalCode): number => REFUSALS[code].status;
 
-/** Returns ascending statuses, the codes of each in the order of their table. */
+/** Groups codes by status. Statuses are ascending; the codes of each are in the order of their table. */
 function byStatus(codes: readonly RefusalCode[]): readonly (readonly [number, readonly RefusalCode[]])[] {
   const ordered = (Object.keys(REFUSALS) as RefusalCode[]).filter((code) => codes.includes(code));
   const statuses = [...new Set(ordered.map(statusOf))].sort((a, b) => a - b);

@@ -126,7 +126,10 @@ function resourceOf({ resource }: Operation): string {
   return `${resource.kind}::"${name}"`;
 }
 
-/** Excludes streams, which cannot be compared before they have been read. */
+/**
+ * Returns whether the operation takes an idempotency key. Streams do not, because they cannot be compared before they have been
+ * read.
+ */
 const takesIdempotencyKey = ({ group, body }: Operation): boolean => group !== "read" && body.kind !== "stream";
 
 function parametersOf(place: "path" | "query", { keys, json }: ObjectSchema): readonly JsonSchema[] {

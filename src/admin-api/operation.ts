@@ -45,7 +45,7 @@ export const WRITE_CODES = [
   "audit_unavailable",
 ] as const;
 
-/** `dangerous` is for restore, prune and member removal, which can lose state or quorum. */
+/** Group of a policy action. `dangerous` is for restore, prune and member removal, which can lose state or quorum. */
 export type ActionGroup = "read" | "write" | "dangerous";
 
 export type ResourceKind =

@@ -52,7 +52,7 @@ export interface Listing<Row> {
 export type OperationParams<Id extends OperationId> = ParamsOf<OperationOf<Id>>;
 export type OperationQuery<Id extends OperationId> = QueryOf<OperationOf<Id>>;
 
-/** `undefined` for an operation without a body; the text of a document; the bytes of a stream. */
+/** Body of an operation: `undefined` without one, the text of a document, the bytes of a stream, or the value of a JSON body. */
 export type OperationBody<Id extends OperationId> = BodyOf<OperationOf<Id>["body"]>;
 type BodyOf<B> = B extends { readonly kind: "json"; readonly schema: Schema<infer T> }
   ? T

@@ -14,7 +14,7 @@ import { anySignal } from "../base/index.ts";
 import { type AdminAddress, addressText, type TokenSource } from "./admin-address.ts";
 import { AdminError } from "./errors.ts";
 
-/** A function returns the same bytes at each call, so that its request can be repeated. */
+/** Body of a request. A function returns the same bytes at each call, so that its request can be repeated. */
 export type RequestBody = string | Uint8Array | AsyncIterable<Uint8Array> | (() => AsyncIterable<Uint8Array>);
 
 export interface AdminRequest {
@@ -67,7 +67,8 @@ type Dial = (options: {
 export function openTransport(door: AdminAddress, { timeLimitMs: ownLimit }: TransportOptions = {}): Transport {
   const wire = door.kind === "socket" ? overSocket(door.path) : overNetwork(new URL(door.url));
   const tokens = door.kind === "url" && door.token !== undefined ? sharedTokens(door.token) : undefined;
-  // One controller per exchange: a long-lived signal keeps something of each signal derived from it (Node 20).
+  // Each exchange has its own controller, because on Node 20 a long-lived signal retains memory for each signal derived
+  // from it.
   const underWay = new Set<AbortController>();
   let isClosed = false;
 
@@ -225,7 +226,7 @@ function* slices(whole: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < whole.length; at += SLICE_BYTES) yield whole.subarray(at, at + SLICE_BYTES);
 }
 
-/** `signal` shows whether the reader has given up. */
+/** Yields the body of an answer. `signal` shows whether the reader has given up. */
 async function* bytes(answer: IncomingMessage, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of answer as AsyncIterable<Buffer>) yield chunk;

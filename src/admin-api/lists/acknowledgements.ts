@@ -1,9 +1,9 @@
-/** Acknowledged rows of attention. */
+/** Acknowledged alerts. */
 
 import { choice, integer, nullable, object, text, time } from "../../base/index.ts";
 import { defineList, LIST_QUERY } from "../list-definition.ts";
 
-/** Severities of a row of attention, the worst last. */
+/** Severities of an alert, the worst last. */
 export const ATTENTION_SEVERITIES = ["note", "warn", "fail"] as const;
 
 export const acknowledgements = defineList({

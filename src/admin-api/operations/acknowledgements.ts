@@ -1,6 +1,6 @@
 /**
- * Acknowledgements: an operator has seen a row that wants attention, with the reason why it is left as it is until a time. They
- * change only what the consoles of all operators show.
+ * Operations on acknowledgements: an operator acknowledges an alert with a reason and an end. They change only what the consoles
+ * of all operators show.
  */
 
 import { choice, integer, object, optional, text } from "../../base/index.ts";

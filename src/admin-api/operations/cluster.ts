@@ -56,7 +56,10 @@ export const clusterOperations = {
     records: ["leader"],
     codes: WRITE_CODES,
   },
-  /** In the group `write`: it makes the leader take a snapshot, and the answer contains every key and sealed secret. */
+  /**
+   * Belongs to the group `write`, because it makes the leader take a snapshot, and the answer contains every key and sealed
+   * secret.
+   */
   save_snapshot: {
     method: "GET",
     path: "/snapshot",

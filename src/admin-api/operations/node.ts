@@ -1,4 +1,4 @@
-/** The queried node, and its caller. */
+/** Operations about the queried node and its caller. */
 
 import {
   anything,
