@@ -153,7 +153,7 @@ export function liftAcknowledgementsDialog(names: readonly string[], atFirst: Co
   };
 }
 
-/** Maximum number that is listed individually. */
+/** Maximum number of acknowledgements that are listed individually. */
 const MAX_LISTED = 8;
 
 const againOf = (before: readonly AcknowledgementRecord[]): MakeUndo | undefined =>

@@ -88,8 +88,8 @@ export const restoreWhy = (context: Pick<Context, "data">): string | undefined =
   leaderOf(context) === undefined ? "no leader is known, so nothing can be restored" : undefined;
 
 /**
- * `opened` is the state when the dialog opened. It asks for the name of the leader at that time, and is void once another
- * member leads.
+ * Builds the dialog. `opened` is the state when it opened. It asks for the name of the leader at that time, and cannot be
+ * confirmed once another member leads.
  */
 export function restoreDialog(file: string, opened: Context): Dialog {
   const leader = leaderOf(opened);

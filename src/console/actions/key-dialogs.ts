@@ -55,7 +55,7 @@ const LIVES: Lifetimes = new Map(
   [...LIFETIMES].map(([choice, lifetime]) => [choice, lifetime === undefined ? undefined : parseDuration(lifetime)]),
 );
 
-/** `like` is a key whose profile the new key gets by default. */
+/** Builds the dialog. `like` is a key whose profile the new key gets by default. */
 export function mintDialog({ data }: Pick<Context, "data">, like?: string): Dialog {
   const proposed = proposedKey(data, like, LIVES, USUAL_END);
   return {
@@ -143,7 +143,10 @@ function mintAction({ name = "", profile = "", end = "never", metadata: pairs = 
   return actionOf("create_key", { body }, ({ key }) => shownOnce(name, "minted", key));
 }
 
-/** `key` is missing if the request repeated one that was already answered: only the first answer contains the text. */
+/**
+ * Returns the outcome of minting or rotating. `key` is missing if the request repeated one that was already answered: only the
+ * first answer contains the text.
+ */
 function shownOnce(name: string, done: "minted" | "rotated", key: string | undefined): Outcome {
   const named = escapeControls(name);
   if (key !== undefined) return { words: `${named} ${done}; its text is shown this once`, secret: key };
@@ -152,7 +155,7 @@ function shownOnce(name: string, done: "minted" | "rotated", key: string | undef
   };
 }
 
-/** `names` has at least one. One key is confirmed by its name, several by their number. */
+/** Builds the dialog. `names` has at least one name. One key is confirmed by its name, several by their number. */
 export function revokeDialog(names: readonly string[]): Dialog {
   const [name = ""] = names;
   const isOne = names.length === 1;

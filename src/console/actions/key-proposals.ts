@@ -8,7 +8,7 @@ import { keyNamed, profileNamed } from "./keys-by-name.ts";
 export type Lifetimes = ReadonlyMap<string, number | undefined>;
 
 export interface Proposal {
-  /** Empty for none. */
+  /** Name of the profile; empty for none. */
   readonly profile: string;
   /** Name of one of the lifetimes. */
   readonly end: string;

@@ -9,10 +9,10 @@ import { line } from "../model/text.ts";
 import { suspensionOf } from "./suspension-routes.ts";
 import { KIND_WORDS, labelOf, liftsWords, onNodes, suspensionWords } from "./suspension-text.ts";
 
-/** Maximum number that is listed individually. */
+/** Maximum number of suspensions that are listed individually. */
 const MAX_LISTED = 8;
 
-/** `before` has the previous suspensions, at least one. Several are confirmed by their number. */
+/** Builds the dialog. `before` has the previous suspensions, at least one. Several are confirmed by their number. */
 export function suspendAgainDialog(before: readonly SuspensionRecord[]): Dialog {
   const [first] = before;
   const stillDue = (now: number) => before.filter(({ until }) => until === null || Date.parse(until) > now);

@@ -15,7 +15,7 @@ import { line } from "../model/text.ts";
 import { fileWhy } from "./ask-file.ts";
 import { onNodes } from "./suspension-text.ts";
 
-/** `names` has at least one. */
+/** Builds the dialog that deletes secrets. `names` has at least one name. */
 export function secretsRemovalDialog(names: readonly string[]): Dialog {
   const [name = ""] = names;
   const isOne = names.length === 1;
@@ -65,7 +65,7 @@ const VALUE_FIELDS: readonly Field[] = [
   { kind: "text", id: "file", label: "or from file", initial: "", isFile: true },
 ];
 
-/** `name: undefined` asks for it, and no secret of that name may exist. */
+/** Builds the dialog. `name: undefined` asks for the name, and no secret of that name may exist. */
 export function putSecretDialog(name: string | undefined): Dialog {
   const nameOf = (values: FieldValues): string => name ?? values["name"] ?? "";
   const fileOf = ({ file = "" }: FieldValues): string => file.trim();

@@ -51,8 +51,8 @@ export function reloadWhy(context: Reads): string | undefined {
 }
 
 /**
- * `opened` is the state when the dialog opened. If the admin endpoint is on this machine, the file is read here and its line
- * difference is shown too.
+ * Builds the dialog. `opened` is the state when it opened. If the admin endpoint is on this machine, the file is read here and
+ * its line difference is shown too.
  */
 export function reloadDialog(opened: Pick<Context, "data" | "endpointFlags">): Dialog {
   const file = localFile(opened);
@@ -246,7 +246,7 @@ export function editWhy(name: string, context: Pick<Context, "data" | "endpointF
   return ownedFile(name, context) === undefined ? writeWhy(context) : undefined;
 }
 
-/** The document as it would be written. */
+/** Returns the rehearsal of the document as it would be written. */
 export const rehearsalOf = ({ source, after }: DocumentChange): RehearsalRequest => ({
   source,
   from: { kind: "document", document: after },
@@ -258,7 +258,7 @@ const NOTHING = "{}";
 const nameWhy = (name: string): string | undefined =>
   SOURCE_NAME.test(name) ? undefined : "a source's name has 1 to 64 letters, digits, `_`, `.` and `-`";
 
-/** `opened` is the state when the dialog opened. It is void once there is another revision. */
+/** Builds the dialog. `opened` is the state when it opened. It cannot be confirmed once there is another revision. */
 export function deleteSourceDialog(name: string, opened: Reads): Dialog {
   const shown = escapeControls(name);
   const revision = sourceOf(opened, name)?.revision;

@@ -34,7 +34,7 @@ import { KIND_WORDS, labelOf, liftsWords, onNodes, type Suspendable, suspensionW
 export { activeSuspensions, suspensionOf } from "./suspension-routes.ts";
 export { labelOf, type Suspendable, suspensionWords } from "./suspension-text.ts";
 
-/** One kind with one or more names. */
+/** Subjects of one kind, one or more. */
 export interface Subjects {
   readonly kind: SuspensionKind;
   readonly names: readonly string[];
@@ -42,7 +42,7 @@ export interface Subjects {
 
 type Lines = ReturnType<Dialog["lines"]>;
 
-/** The reason is part of the error that callers receive. */
+/** Warning that the reason is part of the error that callers receive. */
 const READ_BY_CALLERS: Lines[number] = ["Callers", line("read the reason in the error they get", "warn")];
 
 export function suspendDialog({ kind, names }: Subjects, { data }: Context): Dialog {
@@ -66,7 +66,7 @@ const liftOf =
   (context) =>
     liftSuspensionsDialog(subjects, context);
 
-/** Asks for kind and name too. */
+/** Suspends a subject whose kind and name are typed in the dialog. */
 export function newSuspensionDialog({ data }: Context): Dialog {
   const subjectOf = (values: FieldValues): Suspendable => ({
     kind: kindOf(values["kind"]),
@@ -127,7 +127,7 @@ export function liftSuspensionsDialog(chosen: readonly Suspendable[], { data: in
 
 const ASKED_BY_CHECK: ReadonlySet<SuspensionKind> = new Set(["provider", "mcp", "a2a"]);
 
-/** Nothing was sent to it since it was suspended, so its known state is older. */
+/** Advice before a provider is lifted. Nothing was sent to it since it was suspended, so its known state is older. */
 const PROBE: Lines[number] = [
   "First",
   line("check that it answers: `gateway check -config NODE_FILE` on a node sends it one request"),

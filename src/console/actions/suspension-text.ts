@@ -17,9 +17,9 @@ export const labelOf = ({ kind, name }: Suspendable): string => `${kind}:${escap
 interface KindWords {
   readonly one: string;
   readonly many: string;
-  /** `names` is one name, or several separated by commas. */
+  /** Describes the effect of a suspension. `names` is one name, or several separated by commas. */
   suspended(names: string): string;
-  /** Text after the label of one. */
+  /** Text after the label of one lifted subject. */
   readonly lifted: string;
 }
 

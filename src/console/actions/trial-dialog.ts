@@ -18,7 +18,7 @@ type Rows = readonly (readonly [label: string, line: Line])[];
 const MOST_LINES = 14;
 const MOST_PROBLEMS = 4;
 
-/** Returns the reason why it cannot be written; `undefined` if it can. */
+/** Returns the reason why the change cannot be written; `undefined` if it can. */
 export function trialWhy(trial: Trial | undefined): string | undefined {
   if (trial === undefined) return "still testing; try again shortly";
   const { problems, change, compiling, why } = trial;
@@ -68,7 +68,7 @@ export const differenceOfTrial = ({ change }: Trial): readonly Line[] =>
 
 export interface TrialDialogOptions {
   readonly title: string;
-  /** Message after it was done: `baseline-pii added`. */
+  /** Message after the change was written: `baseline-pii added`. */
   readonly done: string;
   /** Text to type for confirmation. */
   readonly typed: string;
@@ -81,8 +81,8 @@ export interface TrialDialogOptions {
 }
 
 /**
- * `opened` is the state when the dialog opened. The dialog writes the change that was tried then, or else the first one that is
- * shown, and is void once the document has changed. It waits while the trial is running.
+ * Builds the dialog. `opened` is the state when it opened. The dialog writes the change that was tried then, or else the first
+ * one that is shown, and cannot be confirmed once the document has changed. It waits while the trial is running.
  */
 export function trialDialog(options: TrialDialogOptions, opened: Context): Dialog {
   let looked = options.trial(opened)?.change;
