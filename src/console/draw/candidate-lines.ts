@@ -26,7 +26,7 @@ export interface Candidates {
   readonly total: number;
 }
 
-/** Returns `undefined` if the typed text has no completion. */
+/** Returns the candidates on the screen; `undefined` if the typed text has no completion. */
 export function shownCandidates(state: State, views: readonly View[]): Candidates | undefined {
   const { prompt, size } = state;
   const offered = prompt === undefined ? undefined : offeredFor(state, prompt, views);

@@ -18,7 +18,10 @@ export interface Placed {
 /** Blanks between columns. */
 export const GAP = 2;
 
-/** `contents` is the width of the widest text of each column on the screen, in cells. */
+/**
+ * Chooses the columns that fit, and their widths. `contents` is the width of the widest text of each column on the screen, in
+ * cells.
+ */
 export function fitColumns(
   heads: readonly ColumnHead[],
   contents: readonly number[],

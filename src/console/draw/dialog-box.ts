@@ -34,7 +34,7 @@ export function drawDialog(
   ];
 }
 
-/** Returns the lines that fit, from `first` on, and says how many are left out. */
+/** Returns the lines that fit, from `first` on, with the number of lines left out. */
 function windowOf(lines: readonly Line[], room: number, first = 0): readonly Line[] {
   if (lines.length <= room) return lines;
   if (room < 3) return lines.slice(0, room);

@@ -94,7 +94,7 @@ function asking(state: State, open: DialogState, cells: number, failure: readonl
   };
 }
 
-/** Comes last, since it may be long. */
+/** Returns the attachment. It comes last, because it may be long. */
 function attachedLines({ attachment }: DialogState, cells: number): readonly Line[] {
   if (attachment === undefined) return [];
   const { lines } = attachment;

@@ -4,7 +4,7 @@ import { cellsOf, cutToCells, escapeControls } from "../../base/index.ts";
 import type { Edit } from "../model/state.ts";
 import type { Line } from "../model/text.ts";
 
-/** Returns at most `cells` cells; `cells` is at least 3. */
+/** Draws the text around the cursor in at most `cells` cells. `cells` is at least 3. */
 export function editLine({ text, at }: Edit, cells: number): Line {
   const [under = " "] = text.slice(at);
   const cursor = escapeControls(under);

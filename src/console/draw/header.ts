@@ -24,7 +24,7 @@ export function drawHeader(state: State, views: readonly View[]): readonly [iden
   const { columns } = state.size;
   const context = contextOf(state);
   const { word, tone } = freshnessOf(state, views);
-  // Stale data must be visible from a distance; before it is the clock, which keeps running.
+  // Stale data must be visible from a distance. The clock before it keeps running.
   const fresh: Span = { text: word, tone, ...((tone === "fail" || tone === "warn") && { isInverse: true }) };
   const clock: Line = [{ text: `${timeOfDay(context.now)} `, tone: "dim" }, fresh, { text: " " }];
   // One blank at the left, and one before the clock.
@@ -47,7 +47,10 @@ export function drawHeader(state: State, views: readonly View[]): readonly [iden
 /** Returns whether the lists may be current. */
 const isAnswering = ({ link }: State): boolean => link.state.kind === "online" || link.state.kind === "connecting";
 
-/** If there is not enough room, the endpoint's path is shortened in the middle first; role, term and index never are. */
+/**
+ * Draws the identity for a large screen. If there is not enough room, the endpoint's path is shortened in the middle first; role,
+ * term and index never are.
+ */
 function roomyIdentity({ link, context }: State, { data }: Context, room: number): Line {
   const status = data.get({ id: "get_status" })?.value;
   const name: Line = [
@@ -113,7 +116,7 @@ export function drawHealth(state: State): Line {
     suspensionsPart(data),
     filesPart(data),
   ].filter((part) => part !== undefined);
-  // Blanks at both ends.
+  // A blank at both ends is reserved.
   const room = state.size.columns - 2;
   if (isRoomy(state.size)) return joined(whole(parts, room));
   const rank = ({ words }: Part): number => Math.max(...words.map(({ tone }) => RANK[tone ?? "plain"]));
@@ -196,7 +199,7 @@ function budgetsPart(data: Data): Part | undefined {
 
 const isProviderOff = ({ kind, status }: SuspensionRecord): boolean => kind === "provider" && status === "active";
 
-/** Suspended providers are counted with the providers. */
+/** Counts active suspensions by kind, except those of providers, which are counted with the providers. */
 function suspensionsPart(data: Data): Part | undefined {
   if (isHidden(data, "list_suspensions")) return undefined;
   const others = rowsOf(data, "suspensions").filter(({ kind, status }) => status === "active" && kind !== "provider");
@@ -225,7 +228,7 @@ const FILES: Readonly<Record<FileStatus["state"], readonly [words: string, tone:
 function filesPart(data: Data): Part | undefined {
   const configuration = data.get({ id: "get_config" })?.value;
   if (configuration === undefined || isHidden(data, "get_config")) return undefined;
-  // Normal if the API is the writer, so it is not mentioned.
+  // A missing file is normal if the API is the writer, so it is not mentioned.
   if (configuration.file_status.state === "no_file") return undefined;
   const [words, tone] = FILES[configuration.file_status.state];
   return { words: [{ text: "files " }, { text: words, tone }] };

@@ -71,7 +71,7 @@ const CHORDS: readonly Chord[] = [
   ...NAMED_CHORDS,
 ];
 
-/** Returns the first of several keys. */
+/** Returns the chord of the keys in a hint; the first one if there are several. */
 function chordOf({ keys, commands }: State, text: string | undefined): Chord | undefined {
   const [first] = text?.split(" ") ?? [];
   return [...keys.ownOf.keys(), ...commands.map(({ key: own }) => own), ...CHORDS].find(
@@ -82,7 +82,7 @@ function chordOf({ keys, commands }: State, text: string | undefined): Chord | u
 /** Returns the digit at that column in the bar of views, at the left of the lower border. */
 function digitAt(state: State, views: readonly View[], column: number): Chord | undefined {
   const bar = textOfLine(viewsBar(state, views, Math.max(0, state.size.columns - 6)));
-  // After the corner, a rule and a blank.
+  // The bar begins after a corner, a rule and a blank.
   const at = column - 3;
   for (const match of bar.matchAll(/(\d) (\S+)/g)) {
     if (at >= match.index && at < match.index + match[0].length) return match[1];
@@ -109,7 +109,10 @@ function tabsTo(state: State, views: readonly View[], column: number): readonly 
   return [];
 }
 
-/** A click on the row under the cursor opens it, which changes nothing; on another row it moves the cursor. */
+/**
+ * Returns the events of a click on a row. On the row under the cursor it opens the row, which changes nothing; on another row it
+ * moves the cursor.
+ */
 function rowAt(state: State, views: readonly View[], line: number, column: number): readonly Event[] {
   if (state.page !== undefined || isHelpOpen(state)) return [];
   const listing = listingOf(state, views);
@@ -124,9 +127,9 @@ function rowAt(state: State, views: readonly View[], line: number, column: numbe
   return index === listing.cursor ? [key("enter")] : [{ kind: "pointed", index }];
 }
 
-/** A click on a column's head sorts by it; a second one reverses the order. */
+/** Returns the events of a click on a column's head. The click sorts by the column; a second one reverses the order. */
 function headAt(state: State, listing: Listing, size: TableSize, column: number): readonly Event[] {
-  // After the border and a blank.
+  // The first column begins after the border and a blank.
   let from = 2;
   for (const { head, cells } of placedColumns(listing, tableStateOf(state), size, contextOf(state).now)) {
     if (column >= from && column < from + cells) return [{ kind: "pointed_head", column: head.id }];

@@ -1,4 +1,4 @@
-/** The rehearsal of a dialog in words: what the change would have done to the requests of the last hour. */
+/** Text about the rehearsal of a dialog: what the change would have done to the requests of the last hour. */
 
 import { type RehearsalResult, rehearsalCoverage, rehearsalSummary } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
@@ -14,7 +14,7 @@ export function rehearsalLines({ outcome }: Rehearsal): readonly Line[] {
   return [...effectLines(result), ...(hasRows(result) ? [line("Enter  shows the requests", "dim")] : [])];
 }
 
-/** The effect, and what the records do not cover. */
+/** Returns the effect, and what the records do not cover. */
 export function effectLines(result: RehearsalResult): readonly Line[] {
   const coverage = rehearsalCoverage(result);
   return [

@@ -4,7 +4,7 @@ import { escapeControls } from "../../base/index.ts";
 
 export interface ReaderNode {
   readonly role?: "button" | "checkbox" | "list" | "listitem" | "radio" | "radiogroup" | "table" | "textbox";
-  /** Spoken before the children. */
+  /** Text that is spoken before the children. */
   readonly text: string;
   readonly state?: {
     readonly busy?: boolean;
@@ -23,7 +23,7 @@ export const textNode = (text: string): ReaderNode => ({ text });
 
 const DRAWING = /[─│┌┐└┘├┤┬┴┼▁-█░]+/g;
 
-/** Returns plain words: no line-drawing or control characters, and single blanks. */
+/** Returns the text as plain words: without line-drawing or control characters, and with single blanks. */
 export function plain(text: string): string {
   return escapeControls(text)
     .replace(DRAWING, (found) => (found.includes("│") ? "," : " "))

@@ -93,11 +93,11 @@ export function isOld(status: ViewStatus): boolean {
 
 const inWords = (at: number, now: number): string => `in ${shortSpan(at - now)}`;
 
-/** Names the admin endpoint only once. */
+/** Returns that the endpoint cannot be reached, and names it only once. */
 const unreachable = (endpoint: string, words: string): string =>
   words.startsWith("cannot reach ") ? words : `${endpoint} cannot be reached: ${words}`;
 
-/** Returns `503 busy: …` with the first line of the message. */
+/** Describes a failure: `503 busy: …` with the first line of the message. */
 function wordsOf({ status, code, message }: Failure): string {
   const [first = ""] = message.split(/\r?\n/, 1);
   return status === 0 ? first : `${status} ${code}: ${first}`;

@@ -36,13 +36,13 @@ export function drawTitle(state: State, views: readonly View[], status: ViewStat
   const view = viewOf(state, views);
   const right = missing(state, views);
   const words = [...viewWords(state, view), ...rowWords(state, views, status), ...whoseWords(state, view, status)];
-  // Corners, blanks and dashes.
+  // Corners, blanks and dashes take six cells.
   const room = columns - 6 - (right.length === 0 ? 0 : cellsOfLine(right) + 3);
   const tabs = tabsOf(view, views).find((it) => cellsOfLine([...words, ...it]) <= room) ?? [];
   return borderLine("top", columns, { left: [...words, ...tabs], right });
 }
 
-/** Placed at the right, so that nothing pushes it out. */
+/** Returns the missing nodes. They are at the right, so that nothing pushes them out. */
 function missing(state: State, views: readonly View[]): Line {
   const gaps = gapsOf(state, views);
   if (gaps === undefined) return [];
@@ -81,7 +81,7 @@ function rowWords(state: State, views: readonly View[], status: ViewStatus): rea
   ];
 }
 
-/** Returns in a word why there are no rows to count; `undefined` if there are. */
+/** Returns a word that says why there are no rows to count; `undefined` if there are. */
 function insteadOfRows(status: ViewStatus): string | undefined {
   switch (status.kind) {
     case "loading":
@@ -130,7 +130,7 @@ function tabsOf({ group, id }: View, views: readonly View[]): readonly Line[] {
 
 const titlePart = (text: string): Span => ({ text: `   ${text}` });
 
-/** Returns `12-40 of 10,000` if not everything is visible. */
+/** Returns the visible range, `12-40 of 10,000`; `undefined` if everything is visible. */
 export function positionWords(offset: number, shown: number, total: number): string | undefined {
   if (total === 0 || shown >= total) return undefined;
   return `${count(offset + 1)}-${count(Math.min(total, offset + shown))} of ${count(total)}`;
@@ -140,7 +140,7 @@ export function positionWords(offset: number, shown: number, total: number): str
 export function drawFoot(state: State, views: readonly View[], words: readonly (string | undefined)[]): Line {
   const { columns } = state.size;
   const known = words.filter((text) => text !== undefined).join("   ");
-  // Corners and blanks beside both.
+  // Corners and blanks beside both parts take six cells.
   const room = columns - 6 - (known === "" ? 0 : cellsOf(known) + 3);
   return borderLine("bottom", columns, {
     left: viewsBar(state, views, room),

@@ -11,7 +11,7 @@ import type { View } from "../model/view.ts";
 import { isHelpOpen, viewOf } from "../store/selectors.ts";
 import { modeOf } from "../workbench/workbench-keys.ts";
 
-/** Returns an empty line while digits are text. */
+/** Returns the bar; an empty line while digits are text. */
 export function viewsBar(state: State, views: readonly View[], cells: number): Line {
   const here = viewOf(state, views);
   if (state.dialog !== undefined || isHelpOpen(state)) return [];
@@ -19,7 +19,7 @@ export function viewsBar(state: State, views: readonly View[], cells: number): L
   return BARS([views, here, cells], () => barOf(views, here, cells));
 }
 
-/** Cached while the view stays the same, since it is part of every frame. */
+/** Cache of the bar, because it is part of every frame and stays the same while the view does. */
 const BARS = createRecall<Line>();
 
 function barOf(views: readonly View[], here: View, cells: number): Line {
