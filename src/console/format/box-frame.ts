@@ -9,7 +9,7 @@ import { cellsOfLine, cutLine, fitLine } from "./fit.ts";
 /** Cells at the sides of the body: a border and a blank on both. */
 const SIDES = 4;
 
-/** Returns `┌─ words ───── right ─┐`, exactly `columns` wide. */
+/** Returns a border with text, exactly `columns` wide: `┌─ words ───── right ─┐`. */
 export function borderLine(
   kind: "top" | "bottom",
   columns: number,
@@ -33,13 +33,13 @@ export interface Sides {
   readonly before?: string;
   readonly after?: string;
   readonly isInverse?: boolean;
-  /** Everything is dim, also if inverted. */
+  /** True if everything is dim, even if inverted. */
   readonly isOld?: boolean;
   /** Tone of the side borders. */
   readonly tone?: Tone | undefined;
 }
 
-/** Returns `│ text │`, exactly `columns` wide. */
+/** Returns a row between side borders, exactly `columns` wide: `│ text │`. */
 export function bodyRow(
   line: Line,
   columns: number,
@@ -70,7 +70,7 @@ function inverted({ tone, ...rest }: Span, keepsDim: boolean): readonly Span[] {
   return pieces;
 }
 
-/** Returns `acme-chat ─────`, `cells` wide. */
+/** Returns a rule after a text, `cells` wide: `acme-chat ─────`. */
 export function ruleLine(words: Line, cells: number): Line {
   const start = words.length === 0 ? [] : [...cutLine(words, cells - 4), { text: " " }];
   return [...start, { text: "─".repeat(Math.max(0, cells - cellsOfLine(start))), tone: "dim" }];

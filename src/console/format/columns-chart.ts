@@ -4,7 +4,7 @@ import type { Line, Span, Tone } from "../model/text.ts";
 
 export interface Band {
   readonly tone: Tone;
-  /** Not negative; null is a gap. */
+  /** Values of 0 or above; null is a gap. */
   readonly values: readonly (number | null)[];
 }
 

@@ -7,7 +7,7 @@ import type { JobRequest, Task } from "../model/dialog.ts";
 
 type CommandEndpoint = Pick<Context, "endpointFlags">;
 
-/** Returns `gateway admin -socket PATH -d '{"reason":"…"}' PUT suspensions/provider:acme`. */
+/** Returns the command line of an action: `gateway admin -socket PATH -d '{"reason":"…"}' PUT suspensions/provider:acme`. */
 export function commandOf({ request }: Pick<Action, "request">, { endpointFlags }: CommandEndpoint): string {
   const { method, path, body, ifMatch } = request;
   const words = ["gateway", "admin", endpointFlags];
@@ -32,7 +32,7 @@ export function commandsOfTask(task: Task, context: CommandEndpoint): readonly s
   }
 }
 
-/** Returns `undefined` if no command line does the same. */
+/** Returns the command line of a job; `undefined` if no command line does the same. */
 function commandOfJob(job: JobRequest, { endpointFlags }: CommandEndpoint): string | undefined {
   switch (job.kind) {
     case "save_snapshot":

@@ -2,7 +2,7 @@
 
 import { cellsOf, cutToCells } from "../../base/index.ts";
 
-/** Returns `acme-m…sages`, since names often differ at both ends. `cells` is at least 1. */
+/** Shortens a text in the middle, because names often differ at both ends: `acme-m…sages`. `cells` is at least 1. */
 export function cutMiddle(text: string, cells: number): string {
   if (cellsOf(text) <= cells) return text;
   if (cells < 5) return cutToCells(text, cells);
@@ -22,7 +22,7 @@ function tailOf(text: string, cells: number): string {
   return tail;
 }
 
-/** Returns a text exactly `cells` wide. */
+/** Pads or shortens a text to exactly `cells` cells. */
 export function padTo(text: string, cells: number, align: "left" | "right" = "left"): string {
   const fitted = cellsOf(text) <= cells ? text : cutToCells(text, Math.max(1, cells));
   const blanks = " ".repeat(Math.max(0, cells - cellsOf(fitted)));

@@ -18,7 +18,7 @@ export function cleanSpan(span: Span): Span {
 
 export const cellsOfLine = (line: Line): number => line.reduce((sum, { text }) => sum + cellsOf(text), 0);
 
-/** Returns at most `cells` cells; `…` marks the cut. */
+/** Shortens a line to at most `cells` cells; `…` marks the cut. */
 export function cutLine(line: Line, cells: number): Line {
   if (cells <= 0) return [];
   const clean = line.map(cleanSpan);
@@ -40,7 +40,7 @@ export function cutLine(line: Line, cells: number): Line {
   return kept;
 }
 
-/** Returns a line exactly `cells` wide. */
+/** Pads or shortens a line to exactly `cells` cells. */
 export function fitLine(line: Line, cells: number, align: "left" | "right" = "left"): Line {
   const cut = cutLine(line, cells);
   const blanks = cells - cellsOfLine(cut);
@@ -49,7 +49,7 @@ export function fitLine(line: Line, cells: number, align: "left" | "right" = "le
   return align === "left" ? [...cut, fill] : [fill, ...cut];
 }
 
-/** Returns a span exactly `cells` wide. */
+/** Pads or shortens a span to exactly `cells` cells. */
 export function fitSpan(span: Span, cells: number, options: { align: "left" | "right"; cut: "middle" | "end" }): Span {
   const clean = cleanSpan(span);
   const width = cellsOf(clean.text);

@@ -18,7 +18,7 @@ const NAMES: ReadonlyMap<string, string> = new Map([
   ["right", "Right"],
 ]);
 
-/** Returns `ctrl-r` as `Ctrl-R`, `s` unchanged. */
+/** Formats a chord: `ctrl-r` as `Ctrl-R`, `s` unchanged. */
 export function chordText(chord: Chord): string {
   const named = NAMES.get(chord);
   if (named !== undefined) return named;
@@ -30,7 +30,7 @@ export function chordText(chord: Chord): string {
   return modifiers + (last.length === 1 ? last.toUpperCase() : (NAMES.get(last) ?? last));
 }
 
-/** Returns all of them: `1-9`, `up k`. */
+/** Formats several chords: `1-9`, `up k`. */
 export function chordsText(chords: readonly Chord[]): string {
   const [first = "", ...rest] = chords;
   const isRun = chords.length > 3 && /^f?\d$/.test(first);

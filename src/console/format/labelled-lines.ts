@@ -7,7 +7,7 @@ import { linesOfFields } from "./record-lines.ts";
 /** Width of a label with trailing blanks, in cells. */
 export const LABEL_CELLS = 10;
 
-/** Returns a span of foreign text. */
+/** Returns a span of foreign text without control characters. */
 export const shown = (text: string, tone: Tone = "plain"): Span => ({ text: escapeControls(text), tone });
 
 /** Returns a line with a dim label and a value. */

@@ -6,7 +6,7 @@ import type { Gaps } from "../model/data.ts";
 /** Maximum number of named nodes; further ones are counted. */
 const NAMED = 3;
 
-/** Returns `n3 HAS NOT ANSWERED, MORE ON n1`; empty if nothing is missing. */
+/** Describes missing nodes for a title: `n3 HAS NOT ANSWERED, MORE ON n1`; empty if nothing is missing. */
 export function gapWords({ unanswered, cut, isOfOne = false }: Gaps): string {
   const has = unanswered.length === 1 ? "HAS" : "HAVE";
   return [
@@ -16,7 +16,7 @@ export function gapWords({ unanswered, cut, isOfOne = false }: Gaps): string {
   ].join(", ");
 }
 
-/** Returns a sentence for a screen reader. */
+/** Describes missing nodes in a sentence for a screen reader. */
 export function gapSentence({ unanswered, cut, isOfOne = false }: Gaps): string {
   return [
     ...(unanswered.length === 0

@@ -1,6 +1,6 @@
 /** Formats of times and durations. Clock times are UTC with a Z; arguments are milliseconds since 1970. */
 
-/** Returns `14:02:09Z` on the day of `now`, otherwise `2026-11-20 13:41Z`. */
+/** Formats a time on the day of `now` as `14:02:09Z`, otherwise as `2026-11-20 13:41Z`. */
 export function clock(at: number, now: number): string {
   const iso = isoOf(at);
   if (iso === undefined) return "-";
@@ -9,10 +9,10 @@ export function clock(at: number, now: number): string {
     : `${iso.slice(0, 10)} ${iso.slice(11, 16)}Z`;
 }
 
-/** Returns `14:02:09Z`. */
+/** Formats the time of day: `14:02:09Z`. */
 export const timeOfDay = (at: number): string => `${isoOf(at)?.slice(11, 19) ?? "--:--:--"}Z`;
 
-/** Returns `2026-11-20`. */
+/** Formats the day: `2026-11-20`. */
 export const day = (at: number): string => isoOf(at)?.slice(0, 10) ?? "-";
 
 function isoOf(at: number): string | undefined {
@@ -38,6 +38,6 @@ export const shortSpan = (ms: number): string => span(ms).split(" ")[0] ?? "0s";
 
 const two = (value: number): string => String(Math.floor(value)).padStart(2, "0");
 
-/** Returns `2s ago`, for null `-`. */
+/** Formats the age of a time: `2s ago`; null as `-`. */
 export const ago = (at: string | null, now: number): string =>
   at === null ? "-" : `${shortSpan(now - Date.parse(at))} ago`;

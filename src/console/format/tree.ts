@@ -7,7 +7,7 @@ export interface TreeNode<T> {
 
 export interface TreeRow<T> {
   readonly of: T;
-  /** `│  ├─ `; empty for a root. */
+  /** Branch lines before the node, `│  ├─ `; empty for a root. */
   readonly branch: string;
 }
 
