@@ -9,7 +9,7 @@
 
 export interface InkOutput {
   readonly stream: NodeJS.WriteStream;
-  /** Permanently. */
+  /** Drops all further output. */
   mute(): void;
 }
 

@@ -4,20 +4,20 @@
  * most half of a slow line.
  */
 
-/** Returns whether the terminal still has output to accept. */
+/** Progress of the output to the terminal. `isBusy` returns whether the terminal still has output to accept. */
 export interface OutputGate {
   isBusy(): boolean;
   whenDrained(): Promise<void>;
   /** Transmission time of the last output, in milliseconds. */
   readonly lastDrainMs: number;
-  /** Time at which it was transmitted, by `performance.now()`. */
+  /** Time at which that output was transmitted, by `performance.now()`. */
   readonly drainedAt: number;
 }
 
 export interface Pacing {
-  /** `isByItself`: no operator waits for the change. */
+  /** Requests a frame. `isByItself` is true if no operator waits for the change. */
   want(isByItself: boolean): void;
-  /** Permanently. */
+  /** Ends the pacing; no further frame is drawn. */
   stop(): void;
 }
 

@@ -4,7 +4,7 @@
  * their text, so it still finds the changed ones; in Ink's output, the changed part of a row then replaces its token
  * (`row-difference.ts`).
  *
- * Rows have exact widths (`screen.tsx`), so Ink has nothing to measure or cut.
+ * Rows have exact widths (`ink-screen.tsx`), so Ink has nothing to measure or cut.
  */
 
 import { createRowWriter, type Run } from "./row-difference.ts";
@@ -14,22 +14,22 @@ import { paintRuns } from "./theme.ts";
 export const TOKEN_CELLS = 5;
 
 /**
- * Row and version in braces, as ASCII digits of base 64: Ink measures any other text with Unicode tables. Ink receives only
- * tokens, and its own sequences have no braces, so nothing else can match. The sequence before it that erases the line
- * (`output.ts`) is replaced with it.
+ * Token: row and version in braces, as ASCII digits of base 64, because Ink measures any other text with Unicode tables. Ink
+ * receives only tokens, and its own sequences have no braces, so nothing else can match. The sequence before it that erases the
+ * line (`ink-output.ts`) is replaced with it.
  */
 const TOKEN = /(?:\x1b\[1G\x1b\[K)?\{([0-o])([0-o])[0-o]\}/g;
 const FIRST_DIGIT = 0x30;
 const BASE = 64;
 
-/** A row differs only from its previous frame, so versions may wrap around. */
+/** Returns a token. A row differs only from its previous frame, so versions may wrap around. */
 const tokenFor = (row: number, turn: number): string =>
   `{${String.fromCharCode(...[Math.floor(row / BASE), row % BASE, turn % BASE].map((digit) => FIRST_DIGIT + digit))}}`;
 
 const digitOf = (character: string): number => character.charCodeAt(0) - FIRST_DIGIT;
 
 export interface PaintedRows {
-  /** Returns the token of the row, a new one when its painting changes. At most 4,096 rows. */
+  /** Returns the token of the row; a new one if its painting changed. There are at most 4,096 rows. */
   tokenOf(row: number, runs: readonly Run[]): string;
   /** Replaces tokens with the output for the rows that were painted last; the screen is blank at first. */
   fill(text: string): string;

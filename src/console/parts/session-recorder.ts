@@ -12,7 +12,7 @@ export interface Recorder {
   frame(lines: readonly Line[], size: { readonly columns: number; readonly rows: number }): void;
 }
 
-/** File that several consoles may append to, one after the other. */
+/** File of a recording. Several consoles may append to it, one after the other. */
 export interface RecordFile {
   /** Time in milliseconds since 1970. */
   readonly beganAt: number;

@@ -47,8 +47,8 @@ function styleOf({ foreground, background, attributes }: Paint): Style {
 }
 
 /**
- * `base` is 30 for the foreground or 40 for the background of the eight basic colors; bright ones are 60 higher; others are
- * given by their number or components.
+ * Returns the SGR parameters of a color. `base` is 30 for the foreground or 40 for the background of the eight basic colors;
+ * bright ones are 60 higher; others are given by their number or components.
  */
 function colourOf(colour: Colour, base: 30 | 40): string {
   if (typeof colour !== "number") return `${base + 8};2;${colour.join(";")}`;
