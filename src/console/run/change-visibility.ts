@@ -72,7 +72,7 @@ export async function follow(
 
 type Members = OperationAnswer<"list_cluster_members">;
 
-/** Lists the members as all nodes see them; an older node as it alone does. */
+/** Lists the members as all nodes see them. An older node lists them only as it sees them itself. */
 async function listMembers(client: AdminClient, index: number | undefined, signal: AbortSignal): Promise<Members> {
   const query = index === undefined ? {} : { index, wait: WAIT };
   const options = { signal, timeLimitMs: LIMIT_MS };

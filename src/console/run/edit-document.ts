@@ -18,7 +18,7 @@ export interface EditOptions {
   lendTerminal<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Resolves with `undefined` if the text was not changed. */
+/** Edits the document of a source. Resolves with the change; with `undefined` if the text was not changed. */
 export async function editDocument(
   job: Extract<LocalJob, { readonly kind: "edit_document" }>,
   { client, ports, drafts, lendTerminal, signal }: EditOptions,

@@ -265,7 +265,7 @@ export function createEffects(options: EffectsOptions): Effects {
             };
             dispatch({ kind: "rehearsed", id: effect.id, outcome: await rehearse(effect.request, means) });
           },
-          // The dialog was left, or asks about another document.
+          // The run fails only if the dialog was closed or asks about another document.
           () => undefined,
         );
         return;

@@ -1,4 +1,7 @@
-/** Loads a page by `load.ts`, imported with the first page: it needs a YAML parser, which the first frame does not. */
+/**
+ * Loads a page with `page-content.ts`, which is imported with the first page: it needs a YAML parser, which the first frame does
+ * not.
+ */
 
 import type { DocumentPageRequest } from "../model/page-request.ts";
 import type { Line } from "../model/text.ts";

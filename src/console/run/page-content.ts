@@ -28,7 +28,7 @@ interface Limits {
   readonly timeLimitMs: number;
 }
 
-/** Rejects with `AdminError`, or with the error of reading a local file. */
+/** Loads a page. Rejects with `AdminError`, or with the error of reading a local file. */
 export async function loadPage(request: DocumentPageRequest, options: LoadOptions): Promise<readonly Line[]> {
   const { client, signal } = options;
   const limits = { signal, timeLimitMs: TIME_LIMIT_MS };
@@ -129,7 +129,7 @@ async function linesOf(
   });
 }
 
-/** Returns an empty document of revision 0 if there is none yet. */
+/** Resolves with the stored document; with an empty one of revision 0 if there is none yet. */
 async function storedOr<T extends { readonly document: string; readonly revision: number }>(
   answer: Promise<T>,
 ): Promise<T | { readonly document: ""; readonly revision: 0 }> {
@@ -189,7 +189,7 @@ async function editedPage(
 const textOf = async (answer: Promise<{ readonly document: string }>): Promise<string | undefined> =>
   (await readable(answer))?.document;
 
-/** Returns `undefined` if reading is not permitted or the document is missing. */
+/** Resolves with the answer; with `undefined` if reading is not permitted or the document is missing. */
 async function readable<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
@@ -202,7 +202,7 @@ async function readable<T>(answer: Promise<T>): Promise<T | undefined> {
 /** Maximum length of a document that is parsed here, in UTF-16 units. */
 const MOST_DOCUMENT = 1 << 20;
 
-/** Parses a document and masks it first; `undefined` if it is invalid, which the gateway reports. */
+/** Masks and parses a document. Returns `undefined` if it is invalid, which the gateway reports. */
 function parsed(document: string): unknown {
   if (document.length > MOST_DOCUMENT) return undefined;
   try {

@@ -4,14 +4,14 @@ import { type AdminClient, AdminError } from "../../admin-api/index.ts";
 import type { ConsolePorts } from "../model/ports.ts";
 import type { RehearsalOutcome, RehearsalRequest } from "../model/rehearsal.ts";
 
-/** A dialog is confirmed without the answer of a gateway that takes longer. */
+/** Time limit of a rehearsal, in milliseconds. A dialog can be confirmed without its result. */
 const TIME_LIMIT_MS = 5_000;
 
 export interface RehearseOptions {
   readonly client: AdminClient;
   readonly ports: Pick<ConsolePorts, "readDocument">;
   readonly signal: AbortSignal;
-  /** Without controls. */
+  /** Returns the message of an error, without control characters. */
   wordsOf(error: unknown): string;
 }
 
@@ -49,7 +49,7 @@ async function documentOf(
   }
 }
 
-/** `undefined`: its own words say it. */
+/** Explains why nothing was rehearsed; `undefined` if the error's own message says it. */
 function whyNot({ code, status }: AdminError): string | undefined {
   if (code === "refused") return "the document would be refused";
   if (code === "timeout") return `it took longer than ${TIME_LIMIT_MS / 1000} s`;

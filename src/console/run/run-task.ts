@@ -19,11 +19,11 @@ export interface TaskOptions {
   readonly unsettled: Map<string, string>;
   job(request: JobRequest, onProgress: (words: string) => void): Promise<string>;
   onProgress(words: string): void;
-  /** See the ports. */
+  /** Returns the type of a secret in the text, like `ConsolePorts.secretIn`. */
   secretIn(text: string): Promise<string | undefined>;
 }
 
-/** Runs an action. Rejects with the first error; with `DeedFailed` if earlier steps had succeeded. */
+/** Runs an action. Rejects with the first error; with `TaskFailed` if earlier steps had succeeded. */
 export async function runTask(task: Task, options: TaskOptions): Promise<Outcome> {
   if (task.kind !== "steps") return await runSingle(task, options);
   const words: string[] = [];

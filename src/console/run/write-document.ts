@@ -1,4 +1,4 @@
-/** Writing from local files: documents, only over the revision that was shown, and secrets. */
+/** Writes from local files: documents, which replace only the revision that was shown, and secrets. */
 
 import type { AdminClient } from "../../admin-api/index.ts";
 import type { JobRequest } from "../model/dialog.ts";
@@ -53,7 +53,7 @@ export async function putSecret(
   return `secret ${name}: version ${version} is sealed`;
 }
 
-/** Rejects if writing or reloading fails; a file that was already written stays. */
+/** Writes a changed document. Rejects if writing or reloading fails; a file that was already written stays. */
 export async function writeChange(
   client: AdminClient,
   { change, does }: Extract<JobRequest, { readonly kind: "write_change" }>,
