@@ -67,8 +67,8 @@ export function createLink({ endpoints, pace, now, onLink, onNote, onSession, on
   /** Number of consecutive rounds over all endpoints in which none answered or kept answering. */
   let rounds = 0;
   /**
-   * Whether the other endpoints were tried immediately since the last sound one: two failing endpoints must not alternate
-   * without a wait.
+   * True if the other endpoints were tried immediately since the last sound one: two failing endpoints must not alternate without
+   * a wait.
    */
   let hasHurried = false;
   let since: number | undefined;

@@ -16,7 +16,7 @@ type Ports = ConsolePorts["documents"];
 type Look = (document: OwnedDocument, of: string, ports: Ports, options: JobOptions) => Promise<unknown>;
 
 interface Rule {
-  /** Splits the need's name into the source (`undefined`: the first) and the other argument. */
+  /** Splits the need's name into the source and the other argument. A source of `undefined` means the first one. */
   split(name: string | undefined): readonly [source: string | undefined, of: string];
   readonly look: Look;
 }

@@ -19,7 +19,10 @@ export function foldedNodes(table: TableName, rows: readonly Row[]): readonly Ro
   return FOLDS.get(table)?.(rows) ?? rows;
 }
 
-/** `T` is checked after merging; a row that does not match stays unchanged. */
+/**
+ * Returns a function that merges rows of the same identity. `T` is checked after merging; a row that does not match stays
+ * unchanged.
+ */
 function folding<T extends { readonly node: string }>(
   identityOf: (row: T) => readonly unknown[],
   fold: (parts: readonly [T, ...T[]]) => T,
@@ -43,13 +46,13 @@ function folding<T extends { readonly node: string }>(
 const sumOf = <T>(parts: readonly T[], of: (part: T) => number): number =>
   parts.reduce((sum, part) => sum + of(part), 0);
 
-/** Returns `null` if no part has a number. */
+/** Returns the sum of the known numbers; null if no part has a number. */
 function sumOrNull<T>(parts: readonly T[], of: (part: T) => number | null): number | null {
   const known = parts.flatMap((part) => of(part) ?? []);
   return known.length === 0 ? null : sumOf(known, (it) => it);
 }
 
-/** Worst last. */
+/** Statuses of a budget, the worst last. */
 const STATUSES: readonly BudgetRecord["status"][] = ["ok", "low", "exhausted", "refusing"];
 
 function budgetOf(parts: readonly [BudgetRecord, ...BudgetRecord[]]): BudgetRecord {

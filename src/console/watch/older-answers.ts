@@ -19,7 +19,7 @@ const FAILURE: Partial<BackendFailure> = {
   request: "",
   caller: null,
   model: null,
-  /** Unknown: a real attempt never has a negative duration. */
+  /** A negative duration means unknown, because no real attempt has one. */
   duration_ms: -1,
   error_type: null,
   error_code: null,

@@ -13,7 +13,7 @@ const REQUESTS = "gateway_requests_total";
 const OVERHEAD = "gateway_overhead_seconds_bucket";
 const IN_FLIGHT = "gateway_in_flight_requests";
 
-/** Sums over all label sets; null if the page lacks the metric. */
+/** Values of one scrape, summed over all label sets; null if the page lacks the metric. */
 export interface Scrape {
   readonly requests: number | null;
   /** Requests that were answered with 5xx. */
@@ -122,7 +122,7 @@ export const NO_SERIES: Series = {
 const LONGEST_STEP = 2.5;
 
 export interface Step {
-  /** `undefined` if the scrape failed. */
+  /** New scrape; `undefined` if it failed. */
   readonly scrape: Scrape | undefined;
   /** Time in milliseconds. */
   readonly at: number;

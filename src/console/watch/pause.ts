@@ -2,7 +2,7 @@
 
 import { pause, systemClock } from "../../base/index.ts";
 
-/** Resolves at `at` of the monotonic clock, never earlier, unless the signal ends it. */
+/** Waits until `at` on the monotonic clock, never less, unless the signal ends the wait. */
 export async function pauseUntil(at: () => number, signal: AbortSignal): Promise<void> {
   for (;;) {
     const ms = at() - systemClock.monotonic();

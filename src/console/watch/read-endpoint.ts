@@ -77,6 +77,6 @@ function outcomeOf(error: AdminError, endpoint: AdminAddress, at: number): Outco
   if (status === 401 || code === "unauthenticated") return { kind: "signed_out", failure };
   if (status === 403) return { kind: "refused", failure: { ...failure, code: "forbidden" } };
   if (status > 0) return { kind: "refused", failure };
-  // The message itself does not contain the reason.
+  // The message itself does not contain the reason, which `explain` takes from the cause.
   return { kind: "unanswered", failure: failureOf(explain(error, endpoint).words) };
 }

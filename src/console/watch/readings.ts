@@ -21,20 +21,20 @@ export interface Entry {
   readonly need: Need;
   /** Returns the last good value. */
   value(): unknown;
-  /** While pending, an answer to any read proves that the value is current. */
+  /** Marks the read as pending. Meanwhile an answer to any read proves that the value is current. */
   setPending(isPending: boolean): void;
   succeed(value: unknown, gaps?: Gaps): void;
-  /** `value` is shown although the read failed; default: the last good one. */
+  /** Reports a failed read. `value` is shown nevertheless; default: the last good value. */
   fail(failure: Failure, value?: unknown): void;
   /** Reports the progress of a local computation; `succeed`, `fail` or `stopped` end it. */
   progress(words: string): void;
-  /** The operator canceled it. */
+  /** Reports that the operator canceled the computation. */
   stopped(): void;
   /** Delays the next read by at least `ms`. */
   rest(ms: number): void;
   /** Earliest time of the next read. */
   readonly dueAt: number;
-  /** Not read again until the operator asks for it. */
+  /** True if the need is not read again until the operator asks for it. */
   readonly isForbidden: boolean;
   /** Clears failures. */
   forgive(): void;
@@ -47,7 +47,7 @@ export interface Readings {
   leave(key: string): void;
   /** Returns the entries that are needed. */
   entries(): Iterable<Entry>;
-  /** Also clears those that are not needed now. */
+  /** Clears the failures of forbidden reads, including those of needs that are not needed now. */
   forgiveForbidden(): void;
   /** Reports that the admin endpoint has answered. */
   touch(): void;
@@ -151,7 +151,7 @@ export function createReadings({ pace, now, onData }: ReadingsOptions): Readings
       }
       clearTimeout(known.drop);
       known.drop = undefined;
-      // Work that was running was ended when the need was left.
+      // Running work ended when the need was no longer needed.
       set(known, { askedAt: now(), progress: undefined });
       return known.entry;
     },
@@ -183,7 +183,7 @@ export function createReadings({ pace, now, onData }: ReadingsOptions): Readings
   };
 }
 
-/** Each value is stored under the key of its need, so its type is that of the need. */
+/** Returns the readings as `Data`. Each value is stored under the key of its need, so its type is that of the need. */
 function dataOf(readings: ReadonlyMap<string, Reading<unknown>>): Data {
   return {
     get: <Id extends ReadableId>(need: Need<Id>) => readings.get(keyOf(need)) as Reading<Readable[Id]> | undefined,

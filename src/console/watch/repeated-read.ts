@@ -32,11 +32,11 @@ const OF_ONE: Gaps = { unanswered: [], cut: [], isOfOne: true };
 
 interface Turn {
   readonly path: string;
-  /** The gateway holds the answer back until there is a change. */
+  /** True if the gateway holds the answer back until there is a change. */
   readonly isBlocking: boolean;
   /** Returns whether a refused read is repeated immediately in another form. */
   isDeclined?(failure: Failure): boolean;
-  /** Returns `false` if the text is not a valid answer. */
+  /** Stores the answer. Returns `false` if the text is not a valid one. */
   take(text: string): boolean | Promise<boolean>;
 }
 

@@ -14,7 +14,7 @@ export interface ScraperOptions {
 }
 
 export interface Scraper {
-  /** Scrapes until the signal. Continues the earlier points. */
+  /** Scrapes until the signal is aborted. Continues the earlier points. */
   keep(entry: Entry, signal: AbortSignal): Promise<void>;
 }
 

@@ -27,7 +27,10 @@ export interface WatchOptions {
   readonly documents: ConsolePorts["documents"];
   /** Milliseconds since 1970. */
   now(): number;
-  /** Called at most once a turn, and twenty times a second. An unchanged reading is the same object as before. */
+  /**
+   * Called at most once per turn of the event loop, and at most twenty times a second. An unchanged reading is the same object as
+   * before.
+   */
   onData(data: Data): void;
   onLink(link: Link): void;
   /** Messages for the flash line and `:log`: another leader, another endpoint. */
