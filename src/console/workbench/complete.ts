@@ -19,7 +19,7 @@ export interface Completion {
 
 const MAX_WORDS = 200;
 
-/** `at` is the UTF-16 index of the cursor. Returns `undefined` if there is nothing to offer. */
+/** Returns the completion at the cursor; `undefined` if there is nothing to offer. `at` is the UTF-16 index of the cursor. */
 export function complete(sql: string, at: number, tables: Tables): Completion | undefined {
   const all = tokenizeSql(sql);
   if (all.some((token) => isInside(token, at))) return undefined;
@@ -138,7 +138,7 @@ const aliasesOf = ({ sources }: Scope): readonly string[] =>
 const isSame = (a: string | undefined, b: string | undefined): boolean =>
   a !== undefined && b !== undefined && a.toLowerCase() === b.toLowerCase();
 
-/** Returns the name in the statement's syntax; none if it cannot be written. */
+/** Returns the name in the statement's syntax; an empty list if it cannot be written. */
 function written(name: string): readonly string[] {
   if (/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name)) return [name];
   return /^[\x20-\x7e]{1,64}$/.test(name) ? [`"${name.replaceAll('"', '""')}"`] : [];

@@ -24,7 +24,7 @@ export interface WorkbenchDrawing extends Size {
   readonly now: number;
 }
 
-/** Returns exactly `rows` lines, none wider than `columns`. */
+/** Draws the workbench: exactly `rows` lines, none wider than `columns`. */
 export function drawWorkbench(workbench: WorkbenchState, tables: Tables, drawing: WorkbenchDrawing): readonly Line[] {
   const regions = regionsOf(workbench, drawing);
   const { columns, rows, isAscii } = drawing;

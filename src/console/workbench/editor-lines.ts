@@ -19,7 +19,7 @@ export interface EditorRow {
 
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** Returns at least one row. `cells` is the width of a row, at least two, which is the widest character. */
+/** Breaks the text into rows, at least one. `cells` is the width of a row, at least two, which is the widest character. */
 export const editorRows = remember(breakRows, 4);
 
 function breakRows(text: string, cells: number): readonly EditorRow[] {
@@ -73,7 +73,7 @@ export interface Toned {
   readonly tone: Tone;
 }
 
-/** `cursor: undefined` shows none. */
+/** Draws one row. `cursor: undefined` shows no cursor. */
 export function drawRow(
   { text }: Pick<Edit, "text">,
   row: EditorRow,

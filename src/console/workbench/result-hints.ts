@@ -8,11 +8,11 @@ import type { Tables } from "./complete.ts";
 
 interface Example {
   readonly sql: string;
-  /** All tables that the example reads. */
+  /** Tables that the example reads. */
   readonly tables: readonly string[];
 }
 
-/** A test runs them against the gateway's own engine. */
+/** Example statements. A test runs them against the gateway's own engine. */
 export const EXAMPLES: readonly Example[] = [
   { sql: "select name, state, error_ratio from backends order by error_ratio desc;", tables: ["backends"] },
   { sql: "select status, count(*) as keys from keys group by status;", tables: ["keys"] },

@@ -10,7 +10,7 @@ import type { Line, Span } from "../model/text.ts";
 import { jsonLineOf } from "./export-result.ts";
 
 const GAP = 2;
-/** Cells by which one step to the right scrolls a line of JSON. */
+/** Number of cells by which one step to the right scrolls a line of JSON. */
 export const JSON_SHIFT = 20;
 /** Minimum width to which a text column is reduced for its neighbors. */
 const LEAST_CELLS = 12;
@@ -39,7 +39,7 @@ interface Placed {
   readonly isNumber: boolean;
 }
 
-/** NULL has a mark that distinguishes it from the text `NULL` without color. */
+/** Returns the span of a cell. NULL has a mark that distinguishes it from the text `NULL` without color. */
 function cellSpan(value: unknown, isAscii: boolean): Span {
   if (value === null || value === undefined) return { text: isAscii ? "NULL" : "∅", tone: "dim" };
   return { text: escapeControls(cellText(value).slice(0, MAX_CELL_LENGTH)) };

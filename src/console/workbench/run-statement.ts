@@ -98,7 +98,7 @@ function askedOf({ unanswered = [], cut = [] }: QueryResult, isOfOneNode: boolea
   return { words: askedWords(isOfOneNode, nodes, unanswered.length), missing: missing === "" ? undefined : missing };
 }
 
-/** Returns `of all 3 nodes`, `of 2 of 3 nodes` or `of n1`. */
+/** Describes the queried nodes: `of all 3 nodes`, `of 2 of 3 nodes` or `of n1`. */
 export function askedWords(isOfOneNode: boolean, nodes: WorkbenchFacts["nodes"], unanswered = 0): string {
   if (nodes === undefined) return isOfOneNode ? "of one node" : "of all nodes";
   const { own, members } = nodes;

@@ -95,7 +95,7 @@ function outlineOf(tokens: readonly SqlToken[]): Outline {
   return { tokens, groupOf, groups, members, opens };
 }
 
-/** `tokens` has no comments; `at` is the start of the word at the cursor. */
+/** Determines the scope at a position. `tokens` has no comments; `at` is the start of the word at the cursor. */
 export function scopeAt(tokens: readonly SqlToken[], at: number): Scope {
   const outline = outlineOf(tokens);
   const shared = sharedTables(outline);

@@ -12,7 +12,7 @@ export interface SqlToken {
   readonly text: string;
   readonly from: number;
   readonly to: number;
-  /** The closing quote or the end of the comment is missing; always true for a comment to the end of its line. */
+  /** True if the closing quote or the end of the comment is missing; always true for a comment to the end of its line. */
   readonly isOpen: boolean;
 }
 
@@ -35,7 +35,7 @@ const PARTS = new RegExp(
   "sugy",
 );
 
-/** Memoized, since the drawing needs the tokens several times. */
+/** Memoized because the drawing needs the tokens several times. */
 export const tokenizeSql = remember(tokensOf, 2);
 
 function tokensOf(sql: string): readonly SqlToken[] {
@@ -71,7 +71,7 @@ export function isFinished(sql: string): boolean {
   return tokens.length > 1 && last?.kind === "symbol" && last.text === ";";
 }
 
-/** Returns the number of `?`; `undefined` if the statement is too long to tell. */
+/** Returns the number of `?`; `undefined` if the statement is too long to be examined completely. */
 export function parametersOf(sql: string): number | undefined {
   const tokens = tokenizeSql(sql);
   return tokens.length < MAX_TOKENS ? tokens.filter(({ kind }) => kind === "parameter").length : undefined;

@@ -31,7 +31,7 @@ export function stepWorkbench(workbench: WorkbenchState, event: Event, facts: Wo
   }
 }
 
-/** Merges stored texts; what is already there is newer. */
+/** Merges stored texts into the workbench. Its own entries are newer and stay. */
 function remembered(workbench: WorkbenchState, name: "history" | "statements", text: string): WorkbenchState {
   if (name === "statements") {
     return { ...workbench, statements: new Map([...statementsOf(text), ...workbench.statements]) };
@@ -66,7 +66,7 @@ function stepKey(workbench: WorkbenchState, event: KeyEvent, facts: WorkbenchFac
   }
 }
 
-/** Returns `undefined` if the key is passed on to the focused part. */
+/** Runs a verb of the workbench. Returns `undefined` if the key is passed on to the focused part. */
 function stepVerb(workbench: WorkbenchState, key: WorkbenchKeyId, facts: WorkbenchFacts): WorkbenchStep | undefined {
   switch (key) {
     case "run":

@@ -1,6 +1,6 @@
 /**
- * Key table of the query workbench, in the form of `model/keys.ts`: the hint bar, the help screen and the handler use it. While
- * editing, all letters belong to the statement; so the workbench's own verbs are control keys, which always work in it.
+ * Key table of the query workbench, in the form of `model/key-bindings.ts`: the hint bar, the help screen and the handler use it.
+ * While editing, all letters belong to the statement; so the workbench's own verbs are control keys, which always work in it.
  */
 
 import type { Chord } from "../model/key-event.ts";
@@ -21,7 +21,7 @@ interface WorkbenchKey {
 
 const WRITING = ["params", "editor", "result"] as const;
 
-/** In the order of the hint bar, which shows only the first few if it is short. */
+/** Keys of the workbench in the order of the hint bar, which shows only the first few if it is short. */
 export const WORKBENCH_KEYS = {
   accept: { chords: ["enter"], does: "ok", help: "accept the typed name", modes: ["asking"] },
   complete_name: { chords: ["tab"], does: "complete", help: "complete the name", modes: ["asking"] },

@@ -35,7 +35,7 @@ export interface WorkbenchFacts {
 export interface WorkbenchStep {
   readonly workbench: WorkbenchState;
   readonly effects: readonly Effect[];
-  /** `false`: the workbench does not handle the event, so the console's own keys may. */
+  /** False if the workbench does not handle the event, so that the console's own keys may. */
   readonly isTaken: boolean;
   readonly flash?: Omit<Flash, "at">;
   /** Number of ids used from `nextId` on. */
