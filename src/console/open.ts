@@ -86,7 +86,7 @@ const CLOSE_LIMIT_MS = 2_000;
 /** Maximum wait for the saved preferences before the first frame, in milliseconds. */
 const PREFERENCES_LIMIT_MS = 250;
 
-/** Restores the terminal before it settles. Rejects only with an internal error of the console. */
+/** Runs the console. Restores the terminal before it settles. Rejects only with an internal error of the console. */
 export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> {
   const { ports, env, metricsUrl, auditFile } = options;
   const looks = environmentOf({ env, isTTY: true, isAsciiAsked: options.isAscii });

@@ -15,7 +15,7 @@ export interface EditOptions {
   readonly isMultiline: boolean;
 }
 
-/** Returns `undefined` if the chord is not an editing key, or if there is no line above or below. */
+/** Applies a key or a paste. Returns `undefined` if the chord is not an editing key, or if there is no line above or below. */
 export function applyEdit(edit: Edit, event: KeyEvent, { isMultiline }: EditOptions): Edit | undefined {
   if (event.kind === "paste") return insert(edit, pasted(event.text, isMultiline));
   const { text, at } = edit;
@@ -77,7 +77,7 @@ function pasted(text: string, isMultiline: boolean): string {
   return (isMultiline ? lines : lines.replaceAll("\n", " ")).replace(CONTROLS, "");
 }
 
-/** Inserts as much of the text as there is room for. */
+/** Inserts the part of the text for which there is room. */
 function insert({ text, at }: Edit, added: string): Edit {
   const room = Math.max(0, MAX_EDIT_LENGTH - text.length);
   const fitting = added.length <= room ? added : wholePart(added, room);
@@ -97,7 +97,10 @@ const cut = ({ text }: Edit, from: number, to: number): Edit => ({
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** Created on the first edit: it loads Unicode data, which the first frame does not need. */
+/**
+ * Splits a text into characters. The segmenter is created on the first edit, because it loads Unicode data that the first frame
+ * does not need.
+ */
 function graphemesOf(text: string): Intl.Segments {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
   return segmenter.segment(text);
@@ -127,7 +130,7 @@ function lineEnd(text: string, at: number): number {
   return end === -1 ? text.length : end;
 }
 
-/** Returns the start of the run of `inside` that ends here or before. */
+/** Returns the start of the run of characters that match `inside` and that ends here or before. */
 function backOver(text: string, at: number, inside: RegExp): number {
   const characters = [...text.slice(0, at)];
   let to = at;

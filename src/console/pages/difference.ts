@@ -80,7 +80,7 @@ function hunksOf(operations: readonly Operation[]): readonly Hunk[] {
   return hunks;
 }
 
-/** A side without lines has the number of the line before it. */
+/** Returns the head of a hunk. A side without lines has the number of the line before it. */
 function headOf({ from, to, operations }: Hunk): string {
   const removed = operations.filter(({ kind }) => kind !== "add").length;
   const added = operations.filter(({ kind }) => kind !== "remove").length;

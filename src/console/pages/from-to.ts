@@ -52,7 +52,7 @@ function changesOf(from: unknown, to: unknown, field: string, depth: number): re
   return one === other ? [] : [{ field, from: shortJson(one), to: shortJson(other) }];
 }
 
-/** `undefined` means that there is no value. */
+/** Shortens the JSON of a value. `undefined` means that there is no value. */
 function shortJson(json: string | undefined): string {
   if (json === undefined) return "(none)";
   return shown(json.length <= MOST_VALUE ? json : `${json.slice(0, MOST_VALUE)}…`);

@@ -7,7 +7,7 @@
  * limited by lines times `MAX_CHANGES`, memory by the square of `MAX_CHANGES`.
  */
 
-/** `from` and `to` are line indices in the two texts, from 0. */
+/** Step of a difference. `from` and `to` are line indices in the two texts, from 0. */
 export type Operation =
   | { readonly kind: "keep"; readonly from: number; readonly to: number }
   | { readonly kind: "remove"; readonly from: number }

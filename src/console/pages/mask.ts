@@ -61,7 +61,7 @@ function maskedValue(text: string): string {
 
 interface Value {
   readonly end: number;
-  /** The value may continue in the lines below. */
+  /** True if the value may continue in the lines below. */
   readonly isOpen: boolean;
 }
 

@@ -17,7 +17,7 @@ const KINDS = {
   Record<SourceChange["differences"][number]["kind"], { readonly sign: string; readonly tone: Tone }>
 >;
 
-/** `fieldsOf` returns the changed fields of the object at a path. */
+/** Builds the page. `fieldsOf` returns the changed fields of the object at a path. */
 export function previewPage(
   { name, revision, changed, differences, warnings }: SourceChange,
   fieldsOf: (path: string) => readonly FieldChange[] = () => [],
@@ -52,7 +52,7 @@ export function previewPage(
   ];
 }
 
-/** Used if the values before and after could not be read. */
+/** Lists the names of changed fields, for a preview whose values before and after could not be read. */
 function fieldNames(fields: readonly string[]): Line {
   if (fields.length === 0) return [];
   const more = fields.length > MOST_FIELDS ? ", and more" : "";
@@ -90,7 +90,7 @@ export function refusalPage({ message, details }: Refused): readonly Line[] {
   ];
 }
 
-/** Returns `! default 12:3 providers[0].name: is taken`. */
+/** Formats a problem: `! default 12:3 providers[0].name: is taken`. */
 function problemLine({ source, path, line: at, column, message }: SourceProblem, sign: string, tone: Tone): Line {
   const place = at === 0 ? [] : [column === 0 ? `${at}` : `${at}:${column}`];
   const where = [...(source === "" ? [] : [shown(source)]), ...place].join(" ");

@@ -9,7 +9,7 @@ import { type Line, line, span } from "../model/text.ts";
 import { previewPage } from "./preview.ts";
 import { shown } from "./shown-line.ts";
 
-/** `undefined` if reading them is forbidden. */
+/** Objects that may depend on a source; a list is `undefined` if reading it is forbidden. */
 export interface Dependants {
   readonly models: readonly ModelRecord[] | undefined;
   readonly profiles: readonly ProfileRecord[] | undefined;

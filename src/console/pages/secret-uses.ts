@@ -1,4 +1,4 @@
-/** Places where the configuration names sealed secrets, which no longer compiles once they are deleted. */
+/** Places where the configuration names sealed secrets. The configuration no longer compiles once these are deleted. */
 
 import { plural } from "../format/numbers.ts";
 import { type Line, line, span } from "../model/text.ts";
@@ -12,7 +12,7 @@ export interface NamedDocument {
   readonly document: string;
 }
 
-/** `unread` has the sources that could not be read. */
+/** Builds the page. `unread` has the sources that could not be read. */
 export function secretUsesPage(
   names: readonly string[],
   documents: readonly NamedDocument[],

@@ -23,7 +23,7 @@ const CANONICAL: ReadonlySet<Chord> = new Set([
   ...Object.values(CHARTS).flatMap(({ chords }) => chords as readonly Chord[]),
 ]);
 
-/** Returns `undefined` if the text is not a key. */
+/** Parses the name of a key. Returns `undefined` if the text is not a key. */
 export function chordIn(text: string): Chord | undefined {
   if (characterOf(text) !== undefined && [...text].length === 1) return text === " " ? "space" : text;
   const lower = text.toLowerCase();

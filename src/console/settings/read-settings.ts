@@ -6,7 +6,7 @@ import { keysIn } from "./key-map.ts";
 import { type Node, type Read, type Reader, readDocument } from "./settings-faults.ts";
 import { BUILT_IN, themeIn } from "./themes.ts";
 
-/** `views` has the ids of the views. */
+/** Reads the settings. `views` has the ids of the views. */
 export function readSettings(text: string, views: readonly string[]): Read<Settings> {
   return readDocument(text, (root, reader) => {
     const names = ["theme", "themes", "keys", "commands", "mouse", "contexts"];

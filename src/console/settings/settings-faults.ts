@@ -24,7 +24,7 @@ export type Node = unknown;
 
 export interface Reader {
   fault(node: Node, message: string, remedy: string): void;
-  /** Returns `undefined` if there is no value; reports one of another type. */
+  /** Returns a text; `undefined` if there is none. Reports a value of another type. */
   text(node: Node, what: string): string | undefined;
   boolean(node: Node, what: string): boolean | undefined;
   /** Returns the entries with the node of each name. */

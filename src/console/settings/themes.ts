@@ -61,7 +61,7 @@ export const BUILT_IN: ReadonlyMap<string, ThemeSpec> = new Map([
 
 export { DARK, LIGHT, MONO };
 
-/** Missing roles are taken from `base`, by default `dark`. */
+/** Reads a theme. Missing roles are taken from `base`, by default `dark`. */
 export function themeIn(node: Node, what: string, reader: Reader): ThemeSpec {
   const { base, ...given } = reader.fields(node, ["base", ...ROLES], what);
   const name = reader.text(base, `base of ${what}`) ?? "dark";
@@ -83,7 +83,7 @@ export function themeIn(node: Node, what: string, reader: Reader): ThemeSpec {
   return theme;
 }
 
-/** Returns an error text if the style is invalid. */
+/** Parses a style. Returns an error text if it is invalid. */
 export function paintOf(words: string): Paint | string {
   const attributes: Attribute[] = [];
   let foreground: Colour | undefined;

@@ -57,8 +57,8 @@ const GROUND: State = { kind: "ground", isAlt: false };
 const REPLIES: ReadonlySet<number> = new Set(Array.from("PX]^_", (character) => character.charCodeAt(0)));
 
 /**
- * `onAnswer` is called when the terminal answers the status query `CSI 5 n`; `onReply` with the first 64 characters of its
- * reply to an operating system command (OSC), without its delimiters.
+ * Creates a decoder. `onAnswer` is called when the terminal answers the status query `CSI 5 n`; `onReply` with the first 64
+ * characters of its reply to an operating system command (OSC), without its delimiters.
  */
 export function createDecoder(
   onAnswer: () => void = () => undefined,
@@ -185,7 +185,7 @@ export function createDecoder(
     return byte < 0x20 && byte !== ESC ? cutShortBy(byte) : undefined;
   }
 
-  /** A control character inside a sequence ends it and counts separately: Ctrl-C must work after any input. */
+  /** Ends the sequence at a control character, which then counts separately: Ctrl-C must work after any input. */
   function cutShortBy(byte: number): Chord | KeyEvent | undefined {
     state = GROUND;
     return byte === CAN || byte === SUB ? undefined : step(byte);
@@ -230,7 +230,7 @@ const CONTROLS: ReadonlyMap<number, Chord> = new Map([
   [0x7f, "backspace"],
 ]);
 
-/** Returns `undefined` for other controls and for characters that cannot be displayed. */
+/** Returns the chord of a character; `undefined` for other controls and for characters that cannot be displayed. */
 function chordOfCharacter(point: number): Chord | undefined {
   const control = CONTROLS.get(point);
   if (control !== undefined) return control;

@@ -13,11 +13,11 @@ export interface EnvironmentOptions {
 
 export interface Environment {
   readonly hasColour: boolean;
-  /** Only ASCII characters are drawn. */
+  /** True if only ASCII characters are drawn. */
   readonly isAscii: boolean;
-  /** The screen is read aloud: text in order, without frames. */
+  /** True if the screen is read aloud: text in order, without frames. */
   readonly isScreenReader: boolean;
-  /** The terminal can move its cursor; otherwise output is printed line by line. */
+  /** True if the terminal can move its cursor; otherwise output is printed line by line. */
   readonly hasCursor: boolean;
 }
 

@@ -71,7 +71,7 @@ export function openKeyboard({ stdin, onEvent, onAnswer, onReply, onMouse, onGon
     clearTimeout(timer);
     stdin.off("data", onData);
     stdin.off("end", lost);
-    // With the `error` listener still in place: on a closed terminal this fails, which no longer matters.
+    // The `error` listener is still in place: on a closed terminal this fails, which no longer matters.
     stdin.setRawMode(false);
     stdin.pause();
     stdin.off("error", lost);

@@ -9,7 +9,7 @@ import { createUtf8Reader } from "./utf8.ts";
 const END = Uint8Array.from("\u001b[201~", (character) => character.charCodeAt(0));
 
 export interface PasteReader {
-  /** Returns the whole text with its last byte; `undefined` before. */
+  /** Takes a byte. Returns the whole text with its last byte; `undefined` before. */
   push(byte: number): string | undefined;
 }
 

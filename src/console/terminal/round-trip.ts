@@ -37,7 +37,7 @@ export interface RoundTrip {
   whenNothingOwed(): Promise<void>;
 }
 
-/** `onOver` is called when the query was answered or abandoned. */
+/** Creates a round trip. `onOver` is called when the query was answered or abandoned. */
 export function createRoundTrip(onOver: () => void): RoundTrip {
   let hasAnswered = false;
   let hasAsked = false;

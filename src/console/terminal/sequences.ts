@@ -56,7 +56,10 @@ const SHIFT = 1;
 const ALT = 2;
 const CTRL = 4;
 
-/** `parameters` is the text between `CSI` and its final byte. Returns `undefined` for an unknown key. */
+/**
+ * Returns the chord of a `CSI` sequence; `undefined` for an unknown key. `parameters` is the text between `CSI` and its final
+ * byte.
+ */
 export function chordOfCsi(parameters: string, final: string): Chord | undefined {
   if (final === "Z") return "shift-tab";
   // A cursor position report looks like F3 with a modifier; F3 itself is sent with SS3.
@@ -69,13 +72,13 @@ export function chordOfCsi(parameters: string, final: string): Chord | undefined
   return parameters === "" ? named(RXVT.get(final), SHIFT) : undefined;
 }
 
-/** Handles `SS3`, which a terminal sends in application mode; `M` is Enter on the number pad. */
+/** Returns the chord of an `SS3` sequence, which a terminal sends in application mode; `M` is Enter on the number pad. */
 export function chordOfSs3(parameters: string, final: string): Chord | undefined {
   if (parameters !== "") return chordOfCsi(parameters.includes(";") ? parameters : `1;${parameters}`, final);
   return final === "M" ? "enter" : (LETTERS.get(final) ?? named(RXVT.get(final), CTRL));
 }
 
-/** `modifier` is 1 plus the sum of 1 shift, 2 alt, 4 ctrl, 8 meta; empty for none. */
+/** Adds modifiers to a key. `modifier` is 1 plus the sum of 1 shift, 2 alt, 4 ctrl, 8 meta; empty for none. */
 function modified(key: string | undefined, modifier: string): Chord | undefined {
   if (modifier === "") return key;
   const bits = Number(modifier) - 1;

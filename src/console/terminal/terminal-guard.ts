@@ -5,7 +5,7 @@
 
 import type { Screen } from "./terminal-screen.ts";
 
-/** Returns a function that removes the handlers. */
+/** Installs the handlers. Returns a function that removes them. */
 export function guardTerminal(screen: Screen): () => void {
   const handlers = {
     exit: () => screen.leave(),

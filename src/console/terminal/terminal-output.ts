@@ -94,7 +94,7 @@ export function openOutput(stdout: TerminalOutput): Output {
   let isScheduled = false;
   let isAsking = false;
   let isHeld = false;
-  /** The terminal received only the beginning of dropped output. */
+  /** True if the terminal received only the beginning of dropped output. */
   let isCut = false;
   let isGone = false;
   let isClosed = false;
@@ -314,12 +314,12 @@ function openTerminal(fd: number): number {
   return fd;
 }
 
-/** A terminal with an unknown size reports 0. */
+/** Returns the size of the terminal, 80 x 24 if it reports 0 because the size is unknown. */
 const sizeOf = ({ columns, rows }: TerminalOutput): Size => ({ columns: columns || 80, rows: rows || 24 });
 
 const clock = new Int32Array(new SharedArrayBuffer(4));
 
-/** Blocks this thread. */
+/** Blocks this thread for `ms` milliseconds. */
 function pause(ms: number): void {
   Atomics.wait(clock, 0, 0, ms);
 }

@@ -35,7 +35,7 @@ export type ScreenEvent =
 export interface ScreenOptions {
   readonly stdin: KeyboardInput;
   readonly stdout: TerminalOutput;
-  /** The terminal does not support escape sequences: none is written, and no query is sent. */
+  /** True if the terminal does not support escape sequences: none is written, and no query is sent. */
   readonly isPlain?: boolean;
   onEvent(event: ScreenEvent): void;
   /**
@@ -43,9 +43,9 @@ export interface ScreenOptions {
    * fail to restore the terminal's mode and abort with a core dump.
    */
   onGone(): void;
-  /** Requests the background color; called at most once, if the terminal answers. */
+  /** Called at most once, if the terminal answers. The background color is requested only if this is set. */
   onBackground?(isLight: boolean): void;
-  /** Requests mouse reports. */
+  /** Called with each mouse report. Reports are requested only if this is set. */
   onMouse?(report: MouseReport): void;
   /** Stops this process until it is continued (SIGSTOP). The caller provides it, since it owns the process. */
   stopProcess(): void;

@@ -4,7 +4,7 @@
  */
 
 export interface Utf8Reader {
-  /** Returns the code point that this byte completes. */
+  /** Takes a byte. Returns the code point that it completes. */
   push(byte: number): number | undefined;
   /** Whether a character is incomplete. */
   readonly isPending: boolean;
