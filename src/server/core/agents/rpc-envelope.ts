@@ -20,7 +20,7 @@ const INTEGER = /^-?(?:0|[1-9][0-9]*)$/;
 export const MEMBERS = ["jsonrpc", "id", "method", "params"] as const;
 
 export interface Envelope {
-  /** The whole message, which positions refer to. */
+  /** Text of the whole message, in which all positions are offsets. */
   readonly text: string;
   readonly root: Placed;
   readonly method: string;

@@ -62,17 +62,17 @@ const KERNEL: readonly Capability[] = [
 
 const flagged = (flags: readonly Flag[]): readonly Capability[] => flags.flatMap((flag) => FLAGS[flag]);
 
-/** Everything that the compat dialect can express. */
+/** Returns every capability that the compat dialect can express, with `flags`. */
 export const O = (...flags: readonly Flag[]): Claims =>
   new Set([...usableIn("compat"), "chat_completions", "models", ...flagged(flags)]);
 
 /**
- * Everything that the messages dialect can express, except `mid_system`, which few APIs accept, and `thread`, which the
- * official SDK only requests from the maker's own API.
+ * Returns every capability that the messages dialect can express, except `mid_system`, which few APIs accept, and `thread`,
+ * which the official SDK only requests from the maker's own API.
  */
 export const M = (): Claims => without(new Set([...usableIn("messages"), "messages"]), "mid_system", "thread");
 
-/** Capabilities that hosts of open models usually have. */
+/** Returns the capabilities that hosts of open models usually have, with `flags`. */
 export const S = (...flags: readonly Flag[]): Claims => new Set([...STANDARD, ...flagged(flags)]);
 
 export const K = (): Claims => new Set(KERNEL);

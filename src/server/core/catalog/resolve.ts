@@ -17,7 +17,7 @@ export interface ResolveRequest {
   readonly name: string;
   readonly preset?: string | undefined;
   readonly dialect?: Dialect | undefined;
-  /** `base_url`, or the `service` of a pool. */
+  /** Value of `base_url`, or of the `service` of a pool. */
   readonly baseUrl?: string | undefined;
   readonly region?: string | undefined;
   /** True if requests are signed. Signing needs a region even if the address has no placeholder for one. */

@@ -10,7 +10,7 @@ import { children, literalTexts, type Node } from "./expression-tree.ts";
 /** Functions that cost one step whatever their arguments. */
 const FLAT: ReadonlySet<string> = new Set(["_[_]", "dyn", "type", "bool", "timestamp", "first", "last"]);
 
-/** Returns `undefined` if the cost depends on the request. */
+/** Returns the maximum cost of a node, or `undefined` if it depends on the request. */
 export function costBound(node: Node): number | undefined {
   const own = ownCost(node);
   if (own === undefined) return undefined;

@@ -144,5 +144,5 @@ export const TYPE_NAMES: ReadonlySet<string> = new Set([
   "google.protobuf.Duration",
 ]);
 
-/** Types that `sortBy` can order items by. */
+/** Returns whether `sortBy` can order items by this type. */
 export const isOrdered = (type: Type): boolean => type.kind === "dyn" || ORDERED.some(({ kind }) => kind === type.kind);

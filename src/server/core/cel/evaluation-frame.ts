@@ -18,7 +18,7 @@ export interface Frame {
   left: number;
 }
 
-/** Compiled node of the tree. */
+/** Compiled node of the tree. Returns the node's value or a fault. */
 export type Evaluate = (frame: Frame) => Value | Fault;
 
 /** Implementation of a function with at most four arguments. Unused arguments are null. */

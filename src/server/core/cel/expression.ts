@@ -48,7 +48,7 @@ export interface Comparison {
   /** Variable, with keys below it if any: `model`, `key.metadata.team`. */
   readonly path: string;
   readonly how: "equals" | "starts";
-  /** Texts of which the path must match one. */
+  /** Texts that the path is compared with; one of them must match. */
   readonly texts: readonly string[];
   /** True if the expression can only be true if this comparison is. */
   readonly isDemanded: boolean;

@@ -62,7 +62,7 @@ export function typeText(type: Type): string {
   }
 }
 
-/** Types bound to type parameters so far. */
+/** Types that type parameters are bound to so far, by name. */
 export type Bindings = Map<string, Type>;
 
 /** Follows bindings of the outermost type only. */

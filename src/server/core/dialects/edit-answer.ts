@@ -10,7 +10,7 @@ import { mayTellUsage } from "./usage/usage-member.ts";
 export interface AnswerEdits {
   /** Name of the model that the upstream uses, and the name that the client is shown instead (both JSON text). */
   readonly model: { readonly upstream: string; readonly shown: string } | undefined;
-  /** Whether the gateway added `stream_options.include_usage`. */
+  /** Whether the usage is removed because only the gateway asked for it (`stream_options.include_usage`). */
   readonly hidesUsage: boolean;
 }
 

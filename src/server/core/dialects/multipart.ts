@@ -12,7 +12,7 @@ const MAX_BOUNDARY_CHARS = 70;
 const MAX_PART_HEADER_BYTES = 16 << 10;
 /** Maximum number of parts; an upload with more is refused. */
 const MAX_PARTS = 1_000;
-/** Maximum size of the field: a model name is short. */
+/** Maximum size of the field in bytes. Model names are short. */
 const MAX_FIELD_BYTES = 1_024;
 
 export type FormField =
@@ -42,7 +42,7 @@ export function findField(bytes: Buffer, boundary: string, name: string): FormFi
   return wrong === undefined ? found : { kind: "problem", message: wrong };
 }
 
-/** Part of a form. Its content is at `start` to `end`. */
+/** Part of a form. Its content is at the byte offsets `start` to `end`. */
 export interface FormPart extends Part {
   readonly start: number;
   readonly end: number;

@@ -9,12 +9,12 @@ import { objectOf, parsedJson } from "./json/json-values.ts";
 /** Maximum size of an event that is parsed; the bytes of a larger one pass unchanged. Images in one event reach a few MiB. */
 export const MAX_EVENT_BYTES = 8 << 20;
 
-/** Event names that match are not inspected as texts. */
+/** Pattern of event names that are not inspected as texts. */
 export const EVENT_NAME = /^[\w.:-]{0,64}$/;
 
 export interface SseEvent {
   readonly bytes: Buffer;
-  /** The `event` field, or empty. */
+  /** Value of the `event` field, or empty. */
   readonly event: string;
   /** `data` lines joined with line feeds; `undefined` if the block has none (a comment, for example). */
   readonly data: string | undefined;
@@ -101,7 +101,7 @@ export class SseSplitter {
     return this.#pending.length === 0;
   }
 
-  /** Bytes of an unfinished event. */
+  /** Number of buffered bytes of an unfinished event. */
   get heldBytes(): number {
     return this.#pending.length;
   }

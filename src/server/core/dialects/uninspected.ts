@@ -158,7 +158,7 @@ export const UNINSPECTED: readonly UninspectedRow[] = [
 /** Required form of the values of uninspected members, by name. */
 export type UninspectedMembers = ReadonlyMap<string, RegExp | "any">;
 
-/** Returns the uninspected members of one place. */
+/** Returns the uninspected members of a place, with the form of each. */
 export function uninspectedIn(place: Place): UninspectedMembers {
   const members = new Map<string, RegExp | "any">();
   for (const { names, form, ...row } of UNINSPECTED) {
@@ -167,7 +167,7 @@ export function uninspectedIn(place: Place): UninspectedMembers {
   return members;
 }
 
-/** Returns the pattern of such values. */
+/** Returns the pattern of values of a form. */
 export const formOf = (form: Exclude<Form, "any">): RegExp => FORMS[form];
 
 /** Returns whether a value has the given form, so that it is not inspected. */
@@ -175,7 +175,7 @@ export function isWrittenAs(form: Form, text: string): boolean {
   return form === "any" || formOf(form).test(text);
 }
 
-/** Returns the names of one place whose values have one form. */
+/** Returns the names of the members of a place whose values have a form. */
 export function uninspectedNames(place: Place, form: Form): ReadonlySet<string> {
   return new Set(UNINSPECTED.flatMap((row) => (row.place === place && row.form === form ? row.names : [])));
 }

@@ -20,7 +20,7 @@ const COMPAT_TYPES: ReadonlyMap<number, string> = new Map([
   [503, "service_unavailable_error"],
 ]);
 
-/** Returns the JSON text of the answer's body. */
+/** Returns the JSON text of the body of a refusal. */
 export function refusalBody(dialect: Dialect, error: GatewayError, requestId: string): string {
   if (dialect === "messages") {
     const details = { error_code: error.code, ...(error.param !== undefined && { param: error.param }) };
@@ -34,7 +34,7 @@ export function refusalBody(dialect: Dialect, error: GatewayError, requestId: st
 /** Fields of a compat stream's chunks that its last chunk repeats. */
 export interface ChunkStamp {
   readonly id: string;
-  /** `chat.completion.chunk` or `text_completion`. */
+  /** Type of the chunks: `chat.completion.chunk` or `text_completion`. */
   readonly object: string;
   /** Creation time in seconds since 1970. */
   readonly created: number;
@@ -88,7 +88,7 @@ export function errorFrame(dialect: Dialect, body: string): string {
   return `${dialect === "messages" ? "event: error\n" : ""}data: ${body}\n\n`;
 }
 
-/** Returns `error.type` of the messages dialect. */
+/** Returns the `error.type` of the messages dialect for an HTTP status. */
 export function messagesErrorType(status: number): string {
   return MESSAGES_TYPES.get(status) ?? (status >= 500 ? "api_error" : "invalid_request_error");
 }

@@ -16,7 +16,7 @@ const URIS = words("url uri extensions");
 const FREE = words("data metadata");
 const TOKEN = /^[\w.:/+*@-]{1,256}$/;
 
-/** Kinds that `text` members and all other texts get. */
+/** Kinds of the texts of a message: `text` for `text` members, `other` for all other strings. */
 interface Kinds {
   readonly text: TextAs["kind"];
   readonly other: TextAs["kind"];

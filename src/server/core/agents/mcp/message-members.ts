@@ -25,7 +25,7 @@ const SCHEMA_VALUES = words("pattern enum const default");
 
 const TOKEN = /^[\w.:/+#$-]{1,128}$/;
 
-/** Names that the protocol itself defines in `_meta`. */
+/** Matches names that the protocol itself defines in `_meta`. */
 const OWN_META = /^(?:io\.modelcontextprotocol\/|progressToken$|traceparent$|tracestate$|baggage$)/;
 
 /** Adds the texts of an unknown method's parameters: every string except the members that the protocol defines. */

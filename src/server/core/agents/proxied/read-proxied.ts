@@ -47,7 +47,7 @@ export interface ProxiedCall {
 }
 
 export interface ProxiedTexts extends McpRequestTexts {
-  /** Index after the last text of each call. */
+  /** For each call, the index after its last text. */
   readonly ends: readonly number[];
 }
 
@@ -62,7 +62,7 @@ export interface ProxiedRequest {
 }
 
 export type ProxiedReading =
-  /** The request belongs to neither protocol. */
+  /** Request that belongs to neither protocol. */
   | { readonly kind: "other" }
   | { readonly kind: "read"; readonly request: ProxiedRequest }
   /** `message` quotes nothing of the request. `shape` contains the error code. */
@@ -140,7 +140,7 @@ interface Message {
   /** Parameters of a request; result or error of a reply. */
   readonly said: Placed | undefined;
   readonly isReply: boolean;
-  /** Members that the protocol does not define. */
+  /** Values of members that the protocol does not define. */
   readonly beside: readonly Placed[];
 }
 

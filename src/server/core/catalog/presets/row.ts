@@ -17,11 +17,11 @@ interface Quirks {
   readonly rename?: Readonly<Record<string, string>>;
   /** Set if the server refuses `stream_options`. */
   readonly noStreamUsage?: true;
-  /** Set if it is not `user`. */
+  /** Field that identifies the end user; set if it is not `user`. */
   readonly endUserField?: "safety_identifier";
   readonly signing?: string;
   readonly servesClaude?: true;
-  /** Set if the newest source of the row does not describe this API. */
+  /** Date of the source, set if the newest source of the row does not describe this API. */
   readonly date?: string;
 }
 

@@ -23,7 +23,7 @@ const FORM = uninspectedIn("answers");
 const OF_ERRORS = uninspectedIn("errors");
 const SEALS: ReadonlySet<string> = new Set(["signature", "encrypted_content"]);
 const TOKENS: ReadonlySet<string> = new Set(["logprobs", "token_ids"]);
-/** Lists that clients append to. */
+/** Names of lists that clients append to instead of replacing them. */
 const LISTS: ReadonlySet<string> = new Set(["annotations", "citations"]);
 /** Members of a response that repeat its request. */
 const ECHO = uninspectedIn("repeated");
@@ -32,7 +32,7 @@ const ENCODED: ReadonlyMap<string, Media> = new Map([
   ["partial_image_b64", "image"],
   ["embedding", "file"],
 ]);
-/** Types whose `data` or `result` is encoded. */
+/** Types of objects whose `data` or `result` is encoded. */
 const ENCODED_TYPES: ReadonlyMap<string, Media> = new Map([
   ["redacted_thinking", "file"],
   ["reasoning.encrypted", "file"],

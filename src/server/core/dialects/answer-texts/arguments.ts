@@ -8,16 +8,16 @@
  */
 import { MAX_DEPTH } from "../json/json-scan.ts";
 
-/** Part of a fragment, in order. */
+/** Part of a fragment. A fragment is split into its parts in order. */
 export type ArgumentPart =
   | { readonly is: "raw"; readonly raw: string }
   /** Decoded text of string value number `value`. `isEnd` is true if the value ends with this part. */
   | { readonly is: "text"; readonly value: number; readonly text: string; readonly isEnd: boolean };
 
-/** Text of one value that was read and not shown yet. */
+/** Text of one string value that was read but not shown yet. */
 interface Unshown {
   text: string;
-  /** Spelling of each unit of `text`. */
+  /** JSON spelling of each UTF-16 unit of `text`. */
   spelling: string[];
   isChanged: boolean;
   readonly isPlain: boolean;
@@ -28,13 +28,13 @@ const SCALAR = /[-+.0-9a-zA-Z]/;
 const SPACE = /[ \t\r\n]/;
 
 export class ArgumentText {
-  /** Opening bracket, `{` or `[`, of each open container. */
+  /** Opening brackets (`{` or `[`) of the open objects and lists. */
   readonly #open: string[] = [];
   #state: "outside" | "name" | "value" | "plain" = "outside";
   /** Token that may come next outside strings. */
   #awaits: "value" | "name" | "colon" | "comma" | "nothing" = "value";
   #isInScalar = false;
-  /** Beginning of an escape. */
+  /** Incomplete escape sequence. */
   #escape = "";
   #value = -1;
   /** Whether the current value has had any text. */
@@ -115,7 +115,7 @@ export class ArgumentText {
     return written;
   }
 
-  /** Returns the beginning of an escape that never ended. */
+  /** Ends the arguments. Returns an escape sequence that was never completed. */
   rest(): string {
     const rest = this.#escape;
     this.#escape = "";
@@ -192,7 +192,7 @@ export class ArgumentText {
     this.#awaits = this.#open.length === 0 ? "nothing" : "comma";
   }
 
-  /** Returns the text that the character completes, if any. */
+  /** Reads a character of a string. Returns the text that it completes, if any. */
   #take(char: string): string {
     if (this.#state === "plain") return this.#read(char, char);
     if (this.#escape === "") {

@@ -40,10 +40,10 @@ const BLANK_CRLF_LINE = Buffer.from("\n\r\n");
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** The parts of an event that vary. */
+/** Parts of an event that vary between similar events. */
 export interface Varying {
   readonly text: Placed;
-  /** `obfuscation` of the outermost object, if it is a string. */
+  /** Position of the outermost object's `obfuscation`, if it is a string. */
   readonly padding: Placed | undefined;
 }
 

@@ -24,7 +24,7 @@ export class GrowingTexts {
     return grown.shown + text.slice(0, MAX_JOINED);
   }
 
-  /** Returns the text that was shown at the path before. */
+  /** Returns the text that an earlier event showed at the path. */
   shownAt(path: string): string {
     return this.#byPath.get(path)?.shown ?? "";
   }

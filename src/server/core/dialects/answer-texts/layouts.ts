@@ -24,7 +24,7 @@ export interface Walk {
   readonly as: "piece" | "arguments" | "whole" | "media" | "chunk" | "block" | "other";
 }
 
-/** Names of texts in events of an unknown form. */
+/** Names of members that contain text in events of an unknown form. */
 const TEXTS: ReadonlySet<string> = new Set([
   ..."content text refusal reasoning reasoning_content thinking arguments summary transcript completion".split(" "),
   ..."response output output_text generated_text".split(" "),

@@ -31,7 +31,7 @@ import { carriesMore, frameOf } from "./text-frames.ts";
 import { TextRecord } from "./text-record.ts";
 import { sealGone, tokensGone } from "./whole.ts";
 
-/** Piece of the text of one channel. */
+/** Piece of a channel's text. A channel is one text of the answer, such as the content of a choice. */
 export interface TextPiece {
   readonly channel: string;
   readonly text: string;
@@ -71,20 +71,20 @@ export interface StreamTexts {
   readonly end: () => readonly string[];
   /** Fields of the stream that a refusal has to repeat; `undefined` if nothing suitable was read. */
   readonly stamp: StreamStamp | undefined;
-  /** Estimated size of the texts that are kept here. */
+  /** Estimated memory of the kept texts, in bytes. */
   readonly heldBytes: number;
 }
 
-/** String of an event whose text is inspected. */
+/** String of an event that is inspected. */
 interface Spot {
   /** Position of the string; `undefined` if the event's data is not JSON and is read as one text. */
   readonly node: Placed | undefined;
   readonly path: string;
   readonly text: string;
   readonly record: TextRecord;
-  /** Index of its first piece in `pieces`. */
+  /** Index in `pieces` of the string's first piece. */
   readonly first: number;
-  /** Whether it repeats what its record has shown. */
+  /** Whether the string repeats a text that was shown before. */
   readonly isRepeat: boolean;
   /** Index of the piece that joins it with the earlier text at the same path; -1 if there is none. */
   readonly joined: number;
@@ -115,9 +115,9 @@ class Stream implements StreamTexts {
   readonly #dialect: Dialect;
   readonly #repeats: boolean;
   readonly #framing: Framing;
-  /** Place in the answer by item id. */
+  /** Index in the answer's output, by item id. */
   readonly #items = new Map<string, number>();
-  /** Records by path. */
+  /** State of each text by path. */
   readonly #records = new Map<string, TextRecord>();
   /** Channels that the last event closed. */
   #closed: string[] = [];
@@ -129,10 +129,10 @@ class Stream implements StreamTexts {
   readonly #changed = new Set<string>();
   readonly #changedThoughts = new Set<string>();
   #sequence = -1;
-  /** Number of inserted frames. */
+  /** Number of frames that were inserted into the stream. */
   #made = 0;
   #stamp: Omit<ChunkStamp, "choices"> | undefined;
-  /** Event that began a response. */
+  /** Data of the event that began a response. */
   #begun: string | undefined;
   /** Indexes of the choices that are in progress. */
   readonly #choices = new Set<number>();

@@ -6,7 +6,7 @@ import { memberOf, type Placed, placedIn, stringIn } from "./placed.ts";
 export interface Template {
   readonly data: string;
   readonly start: number;
-  /** Name of its event; empty where it has none. */
+  /** Name of the frame's event; empty if it has none. */
   readonly event: string;
   /** Frame around the text, built once for a frame without a number of its own. */
   frame?: { readonly event: string; readonly before: string; readonly after: string } | undefined;
@@ -19,7 +19,7 @@ export interface FrameNumbers {
   readonly serial: number;
 }
 
-/** Returns the data of a frame with `text` and nothing else. */
+/** Returns the data of a frame that carries only `text`. */
 export function frameOf(
   dialect: Dialect,
   path: string,

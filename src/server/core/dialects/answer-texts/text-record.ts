@@ -104,7 +104,7 @@ export class TextRecord {
     return written;
   }
 
-  /** Returns the beginning of an escape that never ended. */
+  /** Ends the arguments. Returns an escape sequence that was never completed. */
   rest(): string {
     const rest = this.#arguments?.rest() ?? "";
     this.#note(rest);
@@ -112,7 +112,7 @@ export class TextRecord {
     return rest;
   }
 
-  /** Closes the text and returns its open channel. */
+  /** Closes the text. Returns its channel if it was still open. */
   close(): string | undefined {
     this.isUnderWay = false;
     const open = this.#arguments?.openValue;

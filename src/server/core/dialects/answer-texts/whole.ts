@@ -150,7 +150,7 @@ function readTree(text: string, root: Placed, reading: Reading, dialect: Dialect
   }
 }
 
-/** Returns the JSON that replaces a void seal. */
+/** Returns the JSON that replaces a seal whose text was changed. */
 export function sealGone(path: string): string {
   return path.endsWith(".encrypted_content") ? "null" : '""';
 }

@@ -186,5 +186,5 @@ const FIELDS: Readonly<Record<Dialect, ReadonlySet<string>>> = {
   messages: new Set<string>(MESSAGES_FIELDS),
 };
 
-/** Returns the top-level names of the dialect's older form. */
+/** Returns the names of the top-level request fields of the dialect (for compat, those of chat completions). */
 export const requestFieldsOf = (dialect: Dialect): ReadonlySet<string> => FIELDS[dialect];

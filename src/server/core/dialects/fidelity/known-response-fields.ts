@@ -56,7 +56,7 @@ export const RESPONSE = {
   message: item("role", "content", "phase"),
   functionCall: item("call_id", "name", "arguments", "namespace", "caller", "async", "parsed_arguments"),
   customCall: item("call_id", "name", "input", "namespace", "caller", "async"),
-  /** An output without `call_id` has `name` and `namespace`. */
+  /** Output of a tool. Without `call_id` it names the tool by `name` and `namespace`. */
   output: item("call_id", "output", "name", "namespace", "caller"),
   reasoningItem: item("summary", "content", "encrypted_content"),
   additionalTools: item("role", "tools"),

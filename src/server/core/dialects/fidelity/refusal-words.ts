@@ -20,7 +20,7 @@ export interface LosingRequest {
   readonly to: Form;
   /** Parsed request. */
   readonly request: unknown;
-  /** Model as the client named it. */
+  /** Model's name from the client. */
   readonly model: string;
   readonly provider: string;
   /** Capabilities that the caller's profile requires. */
@@ -39,7 +39,7 @@ const ADVICE: Readonly<Partial<Record<Capability, string>>> = {
     "`providerOptions.openai.store` to false, or use `openai.chat(model)`.",
 };
 
-/** Fields without which a request makes no sense. */
+/** Fields that every request needs, so that removing them is no advice. */
 const ESSENTIAL: ReadonlySet<string> = new Set(["model", "messages", "input", "system", "instructions"]);
 
 const UNSHOWN = /[^\x20-\x7e]+/g;

@@ -39,7 +39,7 @@ export interface Additions {
   readonly text: unknown;
 }
 
-/** Capabilities by the type of the tool. */
+/** Capability that a channel needs for a provider's tool, by the tool's type. */
 const FOREIGN: ReadonlyMap<string, Capability> = new Map([
   ["file_search", "server_tools"],
   ["code_interpreter", "server_tools"],
@@ -107,7 +107,7 @@ function sortTools(list: unknown, at: string, namespace: string | undefined, sor
   }
 }
 
-/** Effect of `tool_choice`. */
+/** Tool choice of a request, resolved to its tools. */
 export interface Choice {
   readonly mode: "auto" | "none" | "required";
   /** Tool that must be called; `mode` is then `required`. */

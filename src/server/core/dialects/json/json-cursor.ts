@@ -19,7 +19,7 @@ export class JsonCursor {
     return this.#text.charAt(this.#at);
   }
 
-  /** Moves past the next value and returns it as it is written. */
+  /** Moves past the next value and returns its text unchanged. */
   skip(): string {
     const start = this.#at;
     let depth = 0;

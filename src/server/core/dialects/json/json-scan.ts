@@ -210,7 +210,7 @@ function escapedName(bytes: Buffer, member: Member): string {
  */
 const closers = new Uint8Array(MAX_DEPTH);
 
-/** Returns the offset behind the value. */
+/** Returns the offset behind the value that starts at `start`. */
 function endOfValue(bytes: Buffer, start: number, seen: Seen): number {
   const first = bytes[start];
   if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) {

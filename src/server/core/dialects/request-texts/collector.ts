@@ -21,9 +21,9 @@ const MAX_TEXTS = 20_000;
 export class Collector {
   readonly texts: MessageText[] = [];
   readonly uninspected: string[] = [];
-  /** Spot of each text; `undefined` if it is read-only. */
+  /** Position of each text in its source; `undefined` if the text is read-only. */
   readonly #spots: (Spot | undefined)[] = [];
-  /** Channel of each text. */
+  /** Channel of each text; `undefined` if the text is joined with none. */
   readonly #channels: (Channel | undefined)[] = [];
 
   add(text: string, spot: Spot | undefined, { kind, turn, channel }: Context): void {
@@ -35,7 +35,7 @@ export class Collector {
     this.#channels.push(channel);
   }
 
-  /** Returns the texts that are inspected once more as one. */
+  /** Returns the joined texts around seams, which are inspected in addition. */
   joined(): readonly JoinedText[] {
     return joinedTexts(this.texts, this.#channels);
   }
@@ -90,7 +90,7 @@ interface Edit {
   readonly text: string;
 }
 
-/** Maximum depth, as for bodies; deeper JSON is a plain text. */
+/** Maximum depth of nested JSON, as for bodies. Deeper JSON is a plain text. */
 const MAX_NESTING = 512;
 
 /**

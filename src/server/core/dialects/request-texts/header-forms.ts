@@ -13,7 +13,7 @@ const ESCAPED = /\\([\x20-\x7e\x80-\xff])/g;
 
 const PART = /[;,\s]([\w!#$&^.+-]{1,80})\*(\d{1,3})\*?\s*=\s*("(?:[^"\\]|\\.)*"|[^;,\s]*)/g;
 
-/** Returns other readings of a value; most values have none. */
+/** Returns the decoded readings of a header value; most values have none. */
 export function headerForms(value: string): readonly string[] {
   const forms: string[] = [];
   if (value.includes("=?")) forms.push(value.replace(WORDS, decodedWords));

@@ -11,9 +11,9 @@ export type Channel = "text" | "thought" | "apart";
 const MAX_SIDE = 256;
 
 interface Piece {
-  /** Index of the text. */
+  /** Index of the text that the piece is part of. */
   readonly at: number;
-  /** Offset in that text at which the piece begins. */
+  /** Offset in that text at which the piece begins, in UTF-16 units. */
   readonly from: number;
   /** Offset of the piece in the joined text. */
   readonly start: number;

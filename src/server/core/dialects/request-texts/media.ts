@@ -36,7 +36,7 @@ const CARRIERS: ReadonlySet<string> = new Set([
 const ENCODED = uninspectedNames("media", "media");
 const BASE64 = formOf("media");
 const ADDRESS = formOf("address");
-/** Form of the members that name the media type. */
+/** Pattern of the values of members that name the media type. */
 const FORM = formOf("type");
 const FORMS = uninspectedNames("media", "type");
 
@@ -69,7 +69,7 @@ export function readCarried(
 }
 
 interface Carried {
-  /** Name of the member that contains it. */
+  /** Name of the member that contains the medium. */
   readonly name: string;
   readonly what: string;
   readonly mediaType: string;
@@ -103,7 +103,7 @@ function readString(collector: Collector, node: StringNode, carried: Carried, co
 
 interface Encoded {
   readonly text: string;
-  /** Part of the string before the encoded data. */
+  /** Part of the string before the encoded data, such as the head of a data URL. */
   readonly head: string;
   readonly what: string;
 }

@@ -15,7 +15,7 @@ import { headerForms } from "./header-forms.ts";
 
 export interface EnvelopeText {
   readonly kind: "header" | "query";
-  /** Reference: `header:<lower-case name>` or `query:<name>`. */
+  /** Reference to the value: `header:<lower-case name>` or `query:<name>`. */
   readonly ref: string;
   readonly text: string;
   readonly turn: number;

@@ -8,7 +8,7 @@ import { isIdentifier, isOf, readMessage, readPart } from "./message-texts.ts";
 import { type Node, type ObjectNode, stringIn } from "./text-tree.ts";
 
 const SETTINGS = uninspectedIn("settings");
-/** Settings that contain others. */
+/** Names of settings that contain further settings. */
 const HOLDERS: ReadonlySet<string> = new Set([...SETTINGS.keys()].map((name) => name.split(".", 1)[0] as string));
 const EVENTS = uninspectedIn("events");
 const OF_TOOLS = uninspectedIn("tools");
@@ -19,9 +19,9 @@ const SYSTEM: ReadonlySet<string> = new Set(["system", "instructions", "addition
 const TOOLS: ReadonlySet<string> = new Set(["tools", "functions"]);
 const SCHEMAS: ReadonlySet<string> = new Set(["response_format", "output_config", "output_format", "text"]);
 
-/** Additional meanings of a route's members. */
+/** Properties of a route that change the meaning of its members. */
 export interface Members {
-  /** Whether `input` is a conversation, not a list of texts. */
+  /** Whether `input` is a conversation instead of a list of texts. */
   readonly hasItems: boolean;
   /** Whether the body is a session event, which has such members at a deeper level. */
   readonly isEvent: boolean;

@@ -17,7 +17,7 @@ export interface Spot {
   readonly source: Source;
   readonly start: number;
   readonly end: number;
-  /** Returns the new text as it is written there. */
+  /** Encodes the new text for this place, for example as a JSON string. */
   write(text: string): string;
 }
 

@@ -58,15 +58,15 @@ export interface Counterpart {
   readonly dialect: Dialect | undefined;
   /** Form of the body to send; `undefined` if there is no body. */
   readonly form: Form | undefined;
-  /** Capability that a channel must claim to serve it. */
+  /** Capability that a channel must claim to serve the counterpart. */
   readonly capability: string;
-  /** Path without a query; `undefined` for the same path. */
+  /** Path of the counterpart without a query; `undefined` for the same path. */
   readonly path: string | undefined;
 }
 
 interface Row extends Route {
   readonly methods: readonly string[];
-  /** Exact path, or one that ends in `*` for everything below. */
+  /** Exact path, or a path that ends in `*` and matches everything below it. */
   readonly path: string;
 }
 
@@ -106,7 +106,7 @@ const granting: RowOptions = { guard: "grants_credential", hidesTexts: true };
 const responses: RowOptions = { capability: "responses" };
 const images: RowOptions = { capability: "images", ...maybe };
 const transcription: RowOptions = { ...needsModel, model: "form", capability: "audio_transcription", ...maybe };
-/** Models are listed at the same paths in both dialects. */
+/** Options of the list of models, which has the same path in both dialects. */
 const models: RowOptions = {
   dialect: "either",
   capability: "models",

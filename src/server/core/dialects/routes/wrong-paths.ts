@@ -7,7 +7,7 @@ import { findRoute } from "./routes.ts";
 const CHAT = "/v1/chat/completions";
 const MESSAGES = "/v1/messages";
 
-/** Both dialects, for a client that appears to know neither. */
+/** Advice that names both dialects, for a client that appears to know neither. */
 const DIALECTS =
   `This gateway speaks two dialects: compat (OpenAI's clients; their base URL ends in one /v1) at \`${CHAT}\`, and ` +
   `messages (Anthropic's clients; their base URL is the gateway's root) at \`${MESSAGES}\`.`;

@@ -60,7 +60,7 @@ function foldResponse(body: string): string {
   throw new EarlyEnd();
 }
 
-/** Returns a member exactly as it is written. */
+/** Returns the value of a member exactly as written. */
 function memberOf(text: string, name: string): Verbatim {
   const bytes = Buffer.from(text);
   const scan = scanObject(bytes, [name]);

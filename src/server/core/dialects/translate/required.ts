@@ -19,7 +19,7 @@ export function requiredText(value: unknown, place: string): string {
   return typeof value === "string" ? value : refuse(place, "must be a string");
 }
 
-/** Returns an id or a name, which must not be empty. */
+/** Returns a required id or name. Throws `RequestProblem` if it is empty or not a string. */
 export function requiredName(value: unknown, place: string): string {
   return typeof value === "string" && value !== "" ? value : refuse(place, "must be a string that is not empty");
 }
@@ -36,7 +36,10 @@ export function optionalText(value: unknown, place: string): string | undefined 
   return isAbsent(value) ? undefined : requiredText(value, place);
 }
 
-/** Returns a number that JSON can represent: `1e400` is read as infinite. */
+/**
+ * Returns a number, or `undefined` if it is absent. Throws `RequestProblem` for a number that JSON cannot represent: `1e400`
+ * is read as infinite.
+ */
 export function optionalNumber(value: unknown, place: string): number | undefined {
   if (isAbsent(value)) return undefined;
   return typeof value === "number" && Number.isFinite(value) ? value : refuse(place, "must be a number");

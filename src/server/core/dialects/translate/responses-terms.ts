@@ -2,7 +2,7 @@
 import type { Values } from "../json/json-values.ts";
 import type { AnswerTerms, ReasoningSeal } from "./types.ts";
 
-/** Tool as the client knows it. */
+/** Tool under the name that the client knows. */
 export interface ClientTool {
   readonly name: string;
   /** Namespace of the tool, if any; the provider's name of the tool combines both. */

@@ -10,7 +10,7 @@ import { listOf, objectOf } from "../json/json-values.ts";
 const PREFIX = "gwr1.";
 const MARK = Buffer.from(`"${PREFIX}`);
 
-/** Returns false if the body has no sealed reasoning. */
+/** Returns whether the body may have sealed reasoning; false is certain. */
 export function mayHoldSealed(body: Buffer): boolean {
   return body.includes(MARK);
 }

@@ -30,7 +30,7 @@ const CONTEXT_WORDS = "prompt is too long";
 
 const BROKEN_OFF = "The provider broke its answer off with an error.";
 
-/** Pattern of codes and paths of fields; prose is not a code. */
+/** Pattern of codes and of paths of fields, which prose does not match. */
 const TOKEN = /^[\w.:[\]-]{1,128}$/;
 
 /** Error types for statuses that only providers use. */

@@ -1,4 +1,4 @@
-/** Translations between the forms of requests and answers. */
+/** Selects the translation of requests and answers between two forms. */
 import type { Way } from "../fidelity/capabilities.ts";
 import type { JsonSource } from "../json/json-source.ts";
 import type { Form } from "../routes/routes.ts";

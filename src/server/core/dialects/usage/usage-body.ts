@@ -61,7 +61,7 @@ class PassingUsage implements BodyUsage {
   readonly #dialect: Dialect;
   /** The only chunk so far, if it is short. */
   #only: Buffer | undefined;
-  /** Usage in `#only`, once it was read. */
+  /** Usage that `#only` reports; `undefined` until it was read. */
   #told: { readonly usage: unknown } | undefined;
   #usage: Usage | undefined;
   /** Scan of the body; `undefined` while `#only` is the only chunk. */

@@ -38,7 +38,7 @@ const MAX_IDS = 256;
 const TRANSCRIBED = "conversation.item.input_audio_transcription.completed";
 
 interface Ended {
-  /** Id; `undefined` if it has none, so that it always counts. */
+  /** Id of the response or item. Without an id its usage always counts. */
   readonly id: string | undefined;
   readonly usage: unknown;
 }

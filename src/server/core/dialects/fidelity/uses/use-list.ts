@@ -83,7 +83,7 @@ export class UseList implements Uses {
     if (!this.#places.has(capability)) this.#places.set(capability, this.place(field));
   }
 
-  /** Adds a use that no translation keeps in this form. */
+  /** Adds a use in a form that no translation keeps. */
   addLost(capability: Capability, field = ""): void {
     this.add(capability, field);
     this.lose(capability, field);
@@ -144,7 +144,9 @@ export class UseList implements Uses {
     this.#arguments.push({ text, list: this.#list, message: this.#index, call: this.#part });
   }
 
-  /** Enters a field of the request. An empty name means the request itself, or several fields together. */
+  /**
+   * Moves the reader's position to a field of the request. An empty name means the request itself, or several fields together.
+   */
   enterField(name: string): void {
     this.#field = name;
   }
@@ -162,7 +164,7 @@ export class UseList implements Uses {
     this.#inner = -1;
   }
 
-  /** Enters an entry of a part's own `content`. */
+  /** Moves the reader's position to an entry of a part's own `content`. */
   enterInner(index: number): void {
     this.#inner = index;
   }

@@ -20,7 +20,7 @@ export function readTools(value: unknown, uses: UseList): void {
   uses.leave();
 }
 
-/** Reads the older form of tools. */
+/** Reads `functions`, the older form of tools. */
 export function readFunctions(value: unknown, uses: UseList): void {
   for (const [index, item] of listOf(value).entries()) {
     uses.enter("functions", index);

@@ -22,7 +22,7 @@ export function readTurns(messages: readonly unknown[], uses: UseList): void {
   if (objectOf(messages.at(-1))?.role === "assistant") uses.add("prefill", `messages[${messages.length - 1}]`);
 }
 
-/** Reads the system prompt of the request. */
+/** Reads the top-level system prompt. */
 export function readSystem(value: unknown, uses: UseList): void {
   const blocks = listOf(value);
   for (let index = 0; index < blocks.length; index += 1) {
@@ -34,7 +34,7 @@ export function readSystem(value: unknown, uses: UseList): void {
   uses.leave();
 }
 
-/** Reads a system prompt within the turns. */
+/** Reads a system message among the turns. */
 function readTexts(content: unknown, uses: UseList): void {
   const blocks = listOf(content);
   for (let index = 0; index < blocks.length; index += 1) {

@@ -23,7 +23,7 @@ import {
 export interface Reasoning {
   /** Text of the reasoning. It may be empty if only the signature is sent. */
   readonly text: string;
-  /** Signature of the whole block; empty if there is none. */
+  /** Signature of the whole block of reasoning; empty if there is none. */
   readonly signature: string;
   /** Index of the part. Parts with different indexes are signed separately. */
   readonly index: number | undefined;
@@ -160,7 +160,7 @@ export interface Completion {
   readonly written: WriteArguments;
 }
 
-/** Reads a whole answer, also if it came as a stream. */
+/** Reads a whole answer, even if the provider sent it as a stream. Throws `AnswerProblem`. */
 export function readCompletion(body: string): Completion {
   const value = isEventText(body) ? foldChunks(body) : parsedJson(body);
   if (value === undefined) throw new AnswerProblem(body.trim() === "" ? "the answer is empty" : notJson(body));

@@ -3,7 +3,7 @@
  * its tools, and the messages that followed. Source: responses reference, 3.1.
  */
 
-/** Cache mark of a part, as the client wrote it. */
+/** Part that may have a cache mark. `marked` is the mark as the client wrote it. */
 interface Marked {
   readonly marked: unknown;
 }
@@ -23,7 +23,7 @@ export interface ImagePart extends Marked {
 export interface FilePart extends Marked {
   readonly kind: "file";
   readonly name: string | undefined;
-  /** Data URI. */
+  /** Contents as a data URI. */
   readonly data: string | undefined;
   readonly url: string | undefined;
 }
@@ -35,7 +35,7 @@ export interface AudioPart extends Marked {
 
 export type Part = TextPart | ImagePart | FilePart | AudioPart;
 
-/** Content as the client gave it: one text, or parts. */
+/** Content from the client: one text, or parts. */
 export type Content = string | readonly Part[];
 
 export interface ClientMessage {
@@ -45,9 +45,9 @@ export interface ClientMessage {
 
 export interface Call {
   readonly kind: "call";
-  /** Id from the client. */
+  /** Id of the call from the client. */
   readonly id: string;
-  /** Name that the provider is sent. */
+  /** Name of the tool that the provider is sent. */
   readonly name: string;
   /** Arguments as JSON text, or the input of a custom tool. */
   readonly input: string;
@@ -63,7 +63,7 @@ export interface Output {
   readonly content: Content;
 }
 
-/** Thinking that precedes the next step of the round. */
+/** Thinking before the next step of the round. */
 export interface Thought {
   readonly kind: "thought";
   /** Sealed reasoning; `undefined` if the item has none that a provider could recognize. */

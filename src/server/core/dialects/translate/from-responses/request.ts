@@ -24,7 +24,7 @@ import { openThoughts } from "./thoughts.ts";
 import { type Tools, toolsOf } from "./tools.ts";
 
 export interface TranslatedResponseRequest {
-  /** JSON text. */
+  /** Body of the request, as JSON text. */
   readonly body: string;
   readonly answer: ResponsesTerms;
   /** Losses that were found only during translation; all soft. */

@@ -54,7 +54,7 @@ export function readText(of: Values, name: string): string {
   return text;
 }
 
-/** Returns the provider's name of the tool. */
+/** Returns the name of the called tool as the provider knows it. */
 export function readToolName(block: Values): string {
   const name = stringOf(block["name"]);
   if (name === undefined || name === "") throw new AnswerProblem("a tool call has no name");

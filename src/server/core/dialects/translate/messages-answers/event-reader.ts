@@ -40,7 +40,7 @@ export interface EventEnding {
   readonly stopReason: unknown;
   /** Explanation of a refusal; `undefined` if it is not a refusal, or has no explanation. */
   readonly refusal: string | undefined;
-  /** Usage; `undefined` if it is unknown. */
+  /** Usage of the answer; `undefined` if unknown. */
   readonly usage: Usage | undefined;
 }
 

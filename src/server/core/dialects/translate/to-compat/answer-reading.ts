@@ -8,7 +8,7 @@ import { finishReason } from "../reasons.ts";
 import { shownModel, shownTool } from "../shown-names.ts";
 import type { AnswerStamp, AnswerTerms } from "../types.ts";
 
-/** Head of a whole answer and of each chunk. */
+/** Members that a whole answer and each chunk begin with. */
 export interface AnswerHead {
   readonly id: string;
   readonly created: number;
@@ -21,7 +21,7 @@ export interface ToolCall {
   readonly name: string;
 }
 
-/** Service tiers; `batch` has no equivalent. */
+/** Compat service tier by tier of the messages dialect; `batch` has no equivalent. */
 const SERVICE_TIERS: ReadonlyMap<unknown, string> = new Map([
   ["standard", "default"],
   ["priority", "priority"],

@@ -21,7 +21,7 @@ export interface ChatMessage {
 /** Turn of one side: the dialect treats consecutive messages of one role as one. */
 export interface Turn {
   readonly role: "user" | "assistant";
-  /** Adds the content of a further message of the turn. */
+  /** Adds the content of another message of the turn. */
   add(content: unknown, place: string): void;
   /** Returns the messages of the turn; empty if there is nothing to send. */
   messages(): readonly ChatMessage[];

@@ -17,7 +17,7 @@ import {
 } from "../required.ts";
 import type { Scope } from "./chat.ts";
 
-/** Types of tools that a provider runs itself. */
+/** Pattern of the types of tools that a provider runs itself. */
 const SERVER_TOOLS = /^(?:web_search|web_fetch|code_execution|tool_search_tool|advisor)_|^mcp_toolset$/;
 const WEB_SEARCH = /^web_search_/;
 
@@ -30,7 +30,7 @@ const SEARCH_RULES = ["allowed_domains", "blocked_domains"];
 /** Tools by who runs them. Functions belong to the client; all others are known to a provider by their type. */
 export interface Tools {
   readonly functions: readonly FunctionTool[];
-  /** Names of tools that have a type and no counterpart. */
+  /** Names of tools with a type that has no counterpart. */
   readonly typedNames: ReadonlySet<unknown>;
   readonly webSearch: Tool | undefined;
 }

@@ -51,7 +51,7 @@ export function chatAsEvents(body: string, terms: AnswerTerms, stamp: AnswerStam
 type Block =
   | { readonly kind: "thinking"; readonly thinking: string; readonly signature: string }
   | { readonly kind: "text"; readonly text: string }
-  /** `input` is JSON text; empty for no arguments. */
+  /** Tool call. `input` is JSON text; empty if there are no arguments. */
   | { readonly kind: "tool_use"; readonly id: string; readonly name: string; readonly input: string };
 
 interface WholeAnswer extends frames.Beginning {

@@ -59,7 +59,7 @@ export interface ToolUseBlock {
 export interface ToolResultBlock {
   readonly type: "tool_result";
   readonly tool_use_id: string;
-  /** Content; `undefined` if the tool returned nothing. */
+  /** Result of the tool; `undefined` if it returned nothing. */
   readonly content: string | readonly ContentBlock[] | undefined;
 }
 

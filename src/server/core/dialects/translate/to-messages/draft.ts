@@ -32,7 +32,7 @@ export interface OpenTurn {
   readonly blocks: Block[];
   /** Whether its content was given in parts. It stays in parts even if it is a single text. */
   isInParts: boolean;
-  /** Positions of the calls before it, by id. */
+  /** Positions of the calls before the turn, by id. */
   readonly callOrder: ReadonlyMap<string, number>;
 }
 

@@ -9,7 +9,7 @@ import type { Ending } from "./frames.ts";
 export interface Ended {
   /** Finish reason from the provider; many send none. */
   readonly finishReason: unknown;
-  /** States of all calls; empty if there are none. */
+  /** States of the arguments of all calls; empty if there are no calls. */
   readonly arguments: ReadonlySet<Arguments>;
   /** Text of the refusal; empty if there is none. */
   readonly refusal: string;

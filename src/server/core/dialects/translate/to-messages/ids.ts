@@ -12,7 +12,7 @@ const OF_ALPHABET = /^[A-Za-z0-9_-]+$/;
 export interface ToolIds {
   /** Begins a turn of calls. Later results belong to its calls, not to those of an earlier turn. */
   beginTurn(): void;
-  /** Returns the id of a call. `given` is not empty. */
+  /** Returns the id to send for a call. `given` is the client's id, which is not empty. */
   call(given: string): string;
   result(given: string): string;
 }

@@ -50,7 +50,7 @@ export class OpenBlocks implements BlockWriter<Block> {
     this.#callId = createCallIds(stamp);
   }
 
-  /** States of the closed calls. */
+  /** States of the arguments of the closed calls. */
   get arguments(): ReadonlySet<Arguments> {
     return this.#arguments;
   }

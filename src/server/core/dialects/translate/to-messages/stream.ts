@@ -27,7 +27,7 @@ class EventStream implements ChunkSink {
   readonly #stamp: AnswerStamp;
   readonly #blocks: OpenBlocks;
   readonly #calls = new ArrivingCalls();
-  /** Frames to send before those of the blocks. */
+  /** Frames to send before the frames of the blocks. */
   #frames = "";
   #hasStarted = false;
   #refusal = "";

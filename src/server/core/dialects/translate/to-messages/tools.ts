@@ -61,7 +61,7 @@ const NO_PARAMETERS = { type: "object", properties: {} };
 
 const NOTHING_ASKED: Asked = { choice: undefined, allowed: undefined };
 
-/** Modes of `tool_choice`. Any other value has no translation. */
+/** Choice by mode of `tool_choice`. Any other value has no translation. */
 const MODES: ReadonlyMap<unknown, ToolChoice> = new Map([
   ["none", { type: "none" }],
   ["auto", { type: "auto" }],

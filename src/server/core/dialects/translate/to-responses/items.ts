@@ -29,7 +29,7 @@ function done(events: EventLog, index: number, item: string): string {
 
 interface Part {
   readonly kind: "output_text" | "refusal";
-  /** Event members with the part's position. */
+  /** JSON members of an event that state the part's position. */
   readonly at: string;
   text: string;
   /** JSON texts of the log probabilities. */

@@ -6,7 +6,7 @@ import { responsesUsage } from "../usage-shape.ts";
 
 export interface ResponseHead {
   readonly id: string;
-  /** Seconds since 1970. */
+  /** Creation time in seconds since 1970. */
   readonly createdAt: number;
   readonly model: string;
   readonly serviceTier: string;

@@ -145,7 +145,7 @@ export class ResponseWriter {
     this.#open.fragment(json);
   }
 
-  /** Ends the open call as cut off. */
+  /** Ends the open call and marks it as incomplete. */
   cutCall(): void {
     if (this.#open?.kind === "call") this.#end("incomplete");
   }
