@@ -1,4 +1,4 @@
-/** A timer that an abort signal ends. */
+/** Timer that an abort signal ends. */
 
 /** Resolves after `ms`, or when `signal` is aborted. Leaves no timer and never rejects. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {

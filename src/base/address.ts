@@ -1,20 +1,23 @@
 /**
  * Addresses to listen on or dial, as Go writes them: `:8484`, `127.0.0.1:80`, `gateway.internal:443`, `[::1]:80`.
  *
- * The host is absent where the text begins with the colon: listen on every interface. Port 0 asks for a free one.
- * An IPv6 address stands in brackets, since its colons could not be told from the port's.
+ * A text that begins with the colon has no host: listen on every interface. Port 0 asks for a free one. An IPv6 address
+ * is in brackets, to distinguish its colons from that of the port.
  */
 
 export interface Address {
-  /** Without brackets, even for IPv6. */
+  /** Host without brackets, even for IPv6. */
   readonly host?: string;
   readonly port: number;
 }
 
-/** A DNS name has 253 characters at most (RFC 1035 section 2.3.4). */
+/** Pattern of a DNS name, which has at most 253 characters (RFC 1035 section 2.3.4). */
 const NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9_.])?$/;
 
-/** Groups and an optional zone, as in `fe80::1%eth0`. The URL parser decides whether the groups form an address. */
+/**
+ * Pattern of an IPv6 address: groups and an optional zone, as in `fe80::1%eth0`. The URL parser decides whether the
+ * groups are valid.
+ */
 const IPV6 = /^([0-9A-Fa-f:.]{2,45})(%[A-Za-z0-9._-]{1,32})?$/;
 
 /** Parses `host:port` or `:port`. Returns `undefined` for anything else. */
@@ -39,7 +42,10 @@ function isIpv6(text: string): boolean {
   return groups !== undefined && URL.canParse(`http://[${groups}]/`);
 }
 
-/** A name whose last label is a number can only be an IPv4 address, so `127.0.0.300` is a mistake and not a name. */
+/**
+ * Returns false for a mistyped IPv4 address, such as `127.0.0.300`: a name whose last label is a number can only be an
+ * address.
+ */
 function isNotMistyped(name: string): boolean {
   if (!/(^|\.)\d+$/.test(name)) return true;
   return /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/.test(name);

@@ -40,13 +40,13 @@ function quotasUpFrom(path: string, quotaAt: (path: string) => number): readonly
   return paths.map(quotaAt).filter((quota) => quota > 0);
 }
 
-/** Parses `max 100000`, or a quota and its period in microseconds. */
+/** Parses `cpu.max`: `max 100000`, or a quota and its period in microseconds. */
 function ofVersion2(group: string): number {
   const [quota, period] = textAt(join(group, "cpu.max")).trim().split(" ");
   return Number(quota) / Number(period);
 }
 
-/** A quota of -1 means no limit. */
+/** Computes the quota of cgroup v1 in cores; negative if there is no limit. */
 const ofVersion1 = (group: string): number =>
   Number(textAt(join(group, "cpu.cfs_quota_us"))) / Number(textAt(join(group, "cpu.cfs_period_us")));
 

@@ -1,12 +1,12 @@
 /**
- * Time as a dependency that is passed in. Do not mix its two readings: `now` is comparable between machines and may jump;
- * `monotonic` never goes back but means nothing outside this process, so durations are measured with it.
+ * Clock, which is passed in as a dependency. Do not mix its two readings: `now` is comparable between machines and may
+ * jump; `monotonic` never goes back but means nothing outside this process, so durations are measured with it.
  */
 
 export interface Clock {
-  /** Milliseconds since 1970-01-01T00:00:00Z. */
+  /** Returns milliseconds since 1970-01-01T00:00:00Z. */
   now(): number;
-  /** Milliseconds, fractional, since an arbitrary moment of this process. */
+  /** Returns milliseconds, with fractions, since an arbitrary moment of this process. */
   monotonic(): number;
 }
 
@@ -22,8 +22,9 @@ export const systemClock: Clock = {
 export const machineMonotonic = (): number => threadOrigin + performance.now();
 
 /**
- * Origin of this thread's `performance.now()` on that clock, which both count. Measured once, because a big integer for each
- * reading costs more than the reading. The smallest of several differences is that of two readings with nothing in between.
+ * Origin of this thread's `performance.now()` on that clock. Measured once, because a big integer for each reading
+ * costs more than the reading. The smallest of several differences is the most accurate: that of two readings with
+ * nothing in between.
  */
 const threadOrigin = Math.min(...Array.from({ length: 10 }, measureOrigin));
 
@@ -33,8 +34,8 @@ function measureOrigin(): number {
 }
 
 /**
- * Creates a clock from `originMs`, the wall clock time at which the machine's monotonic clock was zero. While it returns
- * `undefined` the system clock is used.
+ * Creates a clock from `originMs`, the wall clock time at which the machine's monotonic clock was zero. The system
+ * clock is used while that returns `undefined`.
  */
 export function clockFrom(originMs: () => number | undefined): Clock {
   return {

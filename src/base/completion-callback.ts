@@ -1,6 +1,6 @@
 /** Completion callbacks, for hot paths where a promise for each piece of work costs too much. */
 
-/** Called once, when the work has ended. `error`: why it failed. */
+/** Callback that is called once, when the work has ended. `error`: reason of a failure. */
 export type Done = (error?: unknown) => void;
 
 export const untilDone = (work: (done: Done) => void): Promise<void> =>

@@ -1,15 +1,16 @@
-/** File descriptors of this process: the limit, and how many are left. */
+/** File descriptors of this process: their limit, and how many are left. */
 import { readdirSync, readFileSync } from "node:fs";
 
 const LOOK_MS = 1_000;
 /**
- * Share of the limit that is kept free of waiting connections. A request under way needs a second descriptor, for its upstream,
- * and by default there are at most 4,096 requests. The rest is for connections that wait or are being refused.
+ * Fraction of the limit, and maximum number, of descriptors that waiting connections must leave free. A request needs a
+ * second descriptor, for its upstream, and by default there are at most 4,096 requests. The rest is for connections
+ * that wait or are being refused.
  */
 const RESERVED_PART = 3 / 5;
 const MOST_RESERVED = 4_096;
 
-/** Descriptors that were open before the first connection. */
+/** Number of descriptors that were open before the first connection. */
 let own = 0;
 let lookedAt = Number.NEGATIVE_INFINITY;
 let limit = Number.POSITIVE_INFINITY;
@@ -28,7 +29,7 @@ function readLimit(): number {
     const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
     return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);
   } catch {
-    // The system has no /proc, or no descriptor is left to read it with, so the last known value stays.
+    // The system has no /proc, or there is no descriptor left to read it with, so the last known value stays.
     return limit;
   }
 }
@@ -38,16 +39,16 @@ export const reservedDescriptors = (of: number): number =>
   Math.min(MOST_RESERVED, Math.max(0, Math.floor((of - own) * RESERVED_PART)));
 
 /**
- * Notes which descriptors are open before the first connection, so that they do not count as connections. Call it before
- * listening.
+ * Counts the descriptors that are open before the first connection, so that they do not count as connections. Call it
+ * before listening.
  */
 export function connectionsBegin(): void {
   own = countOpen();
 }
 
 /**
- * Returns how many more connections may be open beside `socket`, which was opened last; less than 1: they run out. The system
- * gives the lowest number that is free, so the number of the newest descriptor tells how many are in use.
+ * Returns how many more connections may be open besides `socket`, which was opened last; less than 1 if none may. The
+ * system assigns the lowest free number, so the newest descriptor shows how many are in use.
  */
 export function descriptorsLeft(socket: object): number {
   const { fd } = (socket as { readonly _handle?: { readonly fd?: number } | null })._handle ?? {};
@@ -57,8 +58,8 @@ export function descriptorsLeft(socket: object): number {
 }
 
 /**
- * Returns how many more connections may be open, by what is open now; negative where there are too many. Takes time in
- * proportion to the descriptors.
+ * Returns how many more connections may be open, by counting open descriptors; negative if there are too many. Takes
+ * time in proportion to their number.
  */
 export function countDescriptorsLeft(): number {
   const most = descriptorLimit();

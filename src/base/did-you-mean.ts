@@ -1,11 +1,11 @@
 /** Finds the name that was most likely meant, for messages about unknown names. */
 
-/** Maximum length of a text that is compared. A longer one is not a typing error. */
+/** Maximum length of a text that is compared; a longer one is not a typing error. */
 const LONGEST_TYPO = 64;
 
 /**
- * Returns the closest of `names` within an edit distance of a third of its length, at least one. Ignores case, and treats `-`
- * as `_`.
+ * Returns the closest of `names` within an edit distance of a third of its length, at least one. Ignores case, and
+ * treats `-` like `_`.
  */
 export function nearest(text: string, names: Iterable<string>): string | undefined {
   if (text.length > LONGEST_TYPO) return undefined;

@@ -2,12 +2,15 @@
  * Durations as Go writes them: `1h30m`, `250ms`, `-1.5h`, `0`. The unit in code is the millisecond.
  *
  * Source: Go's `time.ParseDuration`, its grammar `[-+]?([0-9]*(\.[0-9]*)?unit)+` and its range (a signed 64-bit count
- * of nanoseconds, about 292 years). The arithmetic is done in whole nanoseconds, so `0.1s` is exactly 100 ms; what is
- * finer than a nanosecond is cut off. Note that a timer of Node holds 2^31-1 ms (24.8 days) at most: `setTimeout` with a
- * longer duration would fire at once, so a caller must split it.
+ * of nanoseconds, about 292 years). Arithmetic uses whole nanoseconds, so `0.1s` is exactly 100 ms; smaller fractions
+ * are cut off. A timer of Node lasts at most 2^31-1 ms (24.8 days): `setTimeout` with a longer duration would fire at
+ * once, so a caller must split it.
  */
 
-/** The longest sensible text, six units with nine decimals each, is well under this; configuration is outside input. */
+/**
+ * Maximum length of a text, since configuration is untrusted input. The longest sensible duration, six units with nine
+ * decimals each, is shorter.
+ */
 const MAX_TEXT_LENGTH = 100;
 
 const MAX_NANOSECONDS = 2n ** 63n - 1n;
@@ -50,7 +53,7 @@ export function parseDuration(text: string): number | undefined {
     if (total > MAX_NANOSECONDS) return undefined;
   }
   if (total === 0n) return 0;
-  // Split in two, so that a whole number of milliseconds stays exact however large it is.
+  // Computed in two parts, so that a whole number of milliseconds stays exact, however large.
   const ms = Number(total / NANOSECONDS_PER_MILLISECOND) + Number(total % NANOSECONDS_PER_MILLISECOND) / 1e6;
   return isNegative ? -ms : ms;
 }

@@ -1,4 +1,4 @@
-/** The one error type. Its codes and their meaning are in `refusals.ts`. */
+/** Error type of every refusal. Its codes and their meanings are in `refusals.ts`. */
 
 import { REFUSALS, type RefusalCode } from "./refusals.ts";
 
@@ -8,15 +8,21 @@ import { REFUSALS, type RefusalCode } from "./refusals.ts";
  */
 export interface RefusedBy {
   readonly kind: "rule" | "guardrail" | "budget" | "profile" | "suspension" | "credential";
-  /** `profile staff/no-previews` for a profile's rule, `provider:acme` for a suspension, the fault for a credential. */
+  /**
+   * Name of the rule, such as `profile staff/no-previews` for a profile's rule, `provider:acme` for a suspension, or
+   * the fault for a credential.
+   */
   readonly name: string;
   /** Name of the budget's bucket. */
   readonly bucket?: string;
-  /** Cost units that the request needed from the budget, at least and at most. */
+  /** Minimum and maximum of the cost units that the request needed from the budget. */
   readonly needed?: { readonly least: number; readonly most: number };
-  /** Name of the key whose id is in a credential that was not accepted. */
+  /** Name of the key whose id is in a refused credential. */
   readonly key?: string | undefined;
-  /** Public id in a presented key that no stored key has: it was revoked, or minted elsewhere. Eight letters and digits. */
+  /**
+   * Public id in a presented key that matches no stored key: it was revoked, or minted elsewhere. Eight letters and
+   * digits.
+   */
   readonly keyId?: string | undefined;
 }
 

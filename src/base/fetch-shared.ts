@@ -1,19 +1,22 @@
-/** Fetches a value once for all processes of a node, in whichever process needs it first. */
+/** Fetches a value once for all processes of a node, in the process that needs it first. */
 
 export interface Shareable<Value> {
-  /** Must survive JSON. A failure is stored as a value too, so that everybody who waits gets it at once. */
+  /** Value, which must survive JSON. A failure is stored as a value too, so that every waiting process gets it at once. */
   readonly value: Value;
-  /** Time that others may use the value without fetching, in milliseconds. 0: only those who are already waiting get it. */
+  /**
+   * Time for which others may use the value without fetching, in milliseconds; 0 if only those who are already waiting
+   * get it.
+   */
   readonly keepMs: number;
 }
 
 export interface SharedValue<Value> {
   readonly value: Value;
-  /** Minimum age of the value: milliseconds since its fetch began. */
+  /** Minimum age of the value, in milliseconds: the time since its fetch began. */
   readonly ageMs: number;
   /** Sequence number of the fetch; the later of two fetches of one key has the greater number. */
   readonly number: number;
-  /** Whether this call fetched it. */
+  /** True if this call fetched the value. */
   readonly isOwn: boolean;
 }
 

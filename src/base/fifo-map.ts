@@ -1,7 +1,7 @@
 /**
- * Map whose oldest entry is found and removed in constant time, for caches that are bounded by dropping what came first.
+ * Map whose oldest entry can be found and removed in constant time, for bounded caches that drop the oldest entry.
  *
- * A `Map` keeps the places of deleted entries until it is rehashed, and each look at its first entry passes over all of
+ * A `Map` keeps the places of deleted entries until it is rehashed, and reading its first entry passes over all of
  * them: with 15,000 entries, dropping the oldest for each new one takes 5 us instead of 0.1.
  */
 
@@ -18,7 +18,7 @@ export class FifoMap<Key, Value> {
   #oldest: Entry<Key, Value> | undefined;
   #newest: Entry<Key, Value> | undefined;
 
-  /** `maxSize`: number of entries from which on each new one takes the place of the oldest; unlimited by default. */
+  /** Creates a map. `maxSize`: number of entries at which each new one replaces the oldest; unlimited by default. */
   constructor(maxSize = Number.POSITIVE_INFINITY) {
     this.#maxSize = maxSize;
   }
@@ -31,7 +31,7 @@ export class FifoMap<Key, Value> {
     return this.#entries.get(key)?.value;
   }
 
-  /** A key that is known keeps its age. */
+  /** Sets a value. An existing key keeps its age. */
   set(key: Key, value: Value): void {
     const known = this.#entries.get(key);
     if (known !== undefined) {
@@ -57,12 +57,12 @@ export class FifoMap<Key, Value> {
     return true;
   }
 
-  /** The entry that was added first; `undefined` if there is none. */
+  /** Returns the oldest entry, or `undefined` if there is none. */
   oldest(): { readonly key: Key; readonly value: Value } | undefined {
     return this.#oldest;
   }
 
-  /** From the oldest to the newest. Values may be deleted on the way. */
+  /** Yields the values from the oldest to the newest. Entries may be deleted meanwhile. */
   *values(): IterableIterator<Value> {
     for (let entry = this.#oldest; entry !== undefined; entry = entry.newer) yield entry.value;
   }

@@ -1,4 +1,7 @@
-/** Foundations that every folder may import: errors, time, ownership, logging and instruments. Imports nothing of the project. */
+/**
+ * Foundations that every folder may import: errors, time, ownership, logging and instruments. Imports nothing from the
+ * rest of the project.
+ */
 
 export * from "./abortable-pause.ts";
 export * from "./address.ts";

@@ -1,12 +1,14 @@
 /**
- * Counters, gauges and histograms that cost an addition to record and know nothing of who exports them.
+ * Counters, gauges and histograms. Recording costs an addition, and they are independent of any exporter.
  *
- * An instrument hands out one child a label set; hot code keeps the child. The number of label sets an instrument may
- * hold is bounded: past it, every further set shares one child whose label values are all `other`, so that no caller
- * can create series.
+ * An instrument has one child per label set; hot code keeps the child. The number of label sets is limited: above the
+ * limit, every further set shares one child whose label values are all `other`, so that no caller can create series.
  */
 
-/** Label sets per instrument. 2,000 series scrape in under 5 ms; a gateway with 100 providers needs a few hundred. */
+/**
+ * Maximum number of label sets per instrument. 2,000 series scrape in under 5 ms; a gateway with 100 providers needs a
+ * few hundred.
+ */
 export const MAX_SERIES = 2_000;
 
 export interface Counter {
@@ -31,8 +33,8 @@ interface Described {
 }
 
 /**
- * How a gauge is merged over the processes of a node: `sum` if each holds a part; `farthest` reports the value farthest from 0,
- * if each sees it for itself.
+ * Way in which a gauge is merged over the processes of a node: `sum` if each has a part of the value; `farthest`, which
+ * takes the value farthest from 0, if each observes the whole value.
  */
 export type Merging = "sum" | "farthest";
 
@@ -48,7 +50,7 @@ export interface NumberSeries {
 
 export interface HistogramSeries {
   readonly labelValues: readonly string[];
-  /** Observations at or below each bound, cumulative. Has one more element than the bounds: the last counts all of them. */
+  /** Number of observations at or below each bound, cumulative. The additional last element counts all observations. */
   readonly cumulative: readonly number[];
   readonly sum: number;
 }
@@ -57,7 +59,7 @@ export type Reading =
   | (Described & {
       readonly kind: "counter" | "gauge";
       readonly series: readonly NumberSeries[];
-      /** Defaults to `sum`. */
+      /** Merging of a gauge; defaults to `sum`. */
       readonly merging?: Merging;
     })
   | (Described & {
@@ -72,8 +74,8 @@ export interface Instruments {
   /** Registers a gauge that is read, not written: `read` runs at each scrape and must be cheap. */
   observedGauge(name: string, help: string, read: () => number, merging?: Merging): void;
   /**
-   * `bounds`: upper bounds in the unit of the name's suffix, ascending. `unit`: for a series of OpenTelemetry's conventions,
-   * whose name and labels follow them.
+   * Registers a histogram. `bounds`: upper bounds in the unit of the name's suffix, ascending. `unit`: for a series of
+   * OpenTelemetry's conventions, whose name and labels follow them.
    */
   histogram(
     name: string,

@@ -1,11 +1,14 @@
 /**
- * Checks that `JSON.parse` does not make and that are needed for untrusted JSON: a repeated member in one object (`JSON.parse`
- * keeps the last; another reader may keep the first; RFC 8259 section 4), and unlimited nesting.
+ * Checks of untrusted JSON that `JSON.parse` lacks: repeated members of an object (`JSON.parse` keeps the last, another
+ * parser may keep the first; RFC 8259 section 4), and deep nesting.
  */
 
 export type JsonFault = { readonly kind: "repeated"; readonly name: string } | { readonly kind: "deep" };
 
-/** `json`: a text that `JSON.parse` accepts. One pass without recursion; time and memory are linear. */
+/**
+ * Returns the first fault, or `undefined`. `json`: text that `JSON.parse` accepts. One pass without recursion, in
+ * linear time and memory.
+ */
 export function jsonFault(json: string, maxDepth: number): JsonFault | undefined {
   /** Names seen in each open object; `undefined` for an open list. */
   const open: (Set<string> | undefined)[] = [];
@@ -19,7 +22,7 @@ export function jsonFault(json: string, maxDepth: number): JsonFault | undefined
         break;
       }
       case 0x3a: {
-        // An escape sequence may spell the same name in another way.
+        // With escape sequences the same name can be written in different ways.
         const name: string = JSON.parse(text);
         const names = open.at(-1);
         if (names?.has(name)) return { kind: "repeated", name };

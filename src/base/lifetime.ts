@@ -1,29 +1,29 @@
 /**
- * Owns what has been opened and closes it in reverse, once, each closer within a limit.
+ * Owner of opened things, which closes them in reverse order, once, each with a time limit.
  *
- * `await using node = new Lifetime()` closes at the end of the block, also when something between throws; a long-lived
- * owner keeps the object and calls `close()`. Node 20 has `Symbol.asyncDispose` and lacks `AsyncDisposableStack`, hence
- * this. A closer that fails or exceeds its limit is reported and never keeps the ones below it from running.
+ * `await using node = new Lifetime()` closes at the end of the block, even after an exception; a long-lived owner keeps
+ * the object and calls `close()`. Node 20 has `Symbol.asyncDispose` but not `AsyncDisposableStack`, hence this class. A
+ * closer that fails or exceeds its limit is reported, and the remaining ones still run.
  */
 
 /**
- * Maximum time of one closer. Long enough for a flush to a slow disk, short enough that a stop ends even if several closers
- * hang.
+ * Maximum time of one closer, in milliseconds: enough for a flush to a slow disk, and short enough that a stop ends
+ * even if several closers hang.
  */
 const DEFAULT_CLOSER_LIMIT_MS = 10_000;
 
-/** Closes a thing. `signal` aborts at the limit, after which nobody waits for the closer. */
+/** Function that closes a thing. `signal` aborts at the limit, after which nothing waits for the closer. */
 export type Closer<Thing> = (thing: Thing, signal: AbortSignal) => unknown;
 
 export interface LifetimeOptions {
-  /** Limit for closers that set none. */
+  /** Limit for closers that have none, in milliseconds. */
   readonly limitMs?: number;
   /** Called for each closer that failed or took too long. Without it, `close()` rejects with all failures at the end. */
   readonly onFailure?: (name: string, error: unknown) => void;
 }
 
 export interface OwnOptions {
-  /** Own limit, for a closer that may take longer than the rest, such as one that drains requests. */
+  /** Limit of this closer in milliseconds, for one that may take longer, such as one that drains requests. */
   readonly limitMs?: number;
 }
 
@@ -51,8 +51,8 @@ export class Lifetime implements AsyncDisposable {
   }
 
   /**
-   * Takes ownership of `thing` and returns it. Throws once closing has begun; the thing is open by then and has no other owner,
-   * so it is closed in the background first.
+   * Takes ownership of `thing` and returns it. Once closing has begun, it throws, but first closes `thing` in the
+   * background, since nothing else owns it.
    */
   own<Thing>(name: string, thing: Thing, closer: Closer<Thing>, options: OwnOptions = {}): Thing {
     const owned = {
@@ -68,7 +68,7 @@ export class Lifetime implements AsyncDisposable {
     return thing;
   }
 
-  /** Closes everything, last owned first. Repeated calls wait for the same end. */
+  /** Closes everything, newest first. Repeated calls wait for the same end. */
   close(): Promise<void> {
     this.#closing ??= this.#closeAll();
     return this.#closing;
@@ -85,13 +85,13 @@ export class Lifetime implements AsyncDisposable {
     }
   }
 
-  /** Never rejects. */
+  /** Closes one thing. Never rejects. */
   async #closeOne({ name, limitMs, close }: Owned): Promise<void> {
     const limit = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     try {
       await Promise.race([
-        // Started in a promise, so that a closer that throws is handled like one that rejects.
+        // Called within a promise, so that a closer that throws is handled like one that rejects.
         Promise.resolve().then(() => close(limit.signal)),
         new Promise<never>((_resolve, reject) => {
           timer = setTimeout(() => {

@@ -1,13 +1,13 @@
 /**
- * The log: JSON objects, one a line, for a collector; lines for a person when stderr is a terminal.
+ * Log: JSON objects, one per line, for a collector; readable lines if stderr is a terminal.
  *
- * Source: design decisions, section 5. Every line carries `time` (RFC 3339, UTC), `level` and `message`, then the
- * fields. What comes from outside may hold anything, so control characters are escaped (a value cannot begin a second
- * line or drive a terminal) and every text, list and chain of causes is bounded; a line has at most `MAX_LINE_BYTES`, so
- * that it reaches a pipe in one piece beside the audit trail, which another thread writes. Logging never throws: a line that
- * cannot be rendered is replaced by one that says so, and a stream that fails is given up on for that line.
+ * Source: design decisions, section 5. Every line has `time` (RFC 3339, UTC), `level` and `message`, then the fields.
+ * Outside data may contain anything, so control characters are escaped (a value cannot begin a second line or control a
+ * terminal), and texts, lists and chains of causes are limited. A line has at most `MAX_LINE_BYTES`, so that a pipe
+ * accepts it completely even though another thread writes the audit trail to it. Logging never throws: a line that
+ * cannot be rendered is replaced by one that says so, and a line that the stream does not accept is lost.
  *
- * Never pass a credential, a prompt or a body as a field; nothing here can recognise one.
+ * Never pass a credential, a prompt or a body as a field; this module cannot recognize one.
  */
 
 import { cutText, MAX_LINE_BYTES, shrinkToFit } from "./truncate-values.ts";
@@ -25,22 +25,23 @@ export interface Log {
 
 export interface LogOptions {
   /**
-   * The owner handles its `error` events: a closed stderr is an event, not an exception. While more than 1 MiB waits in it
-   * (`writableLength`), lines are dropped; the next line that is written reports how many (`dropped_lines`).
+   * Stream to write to. Its owner handles `error` events: a closed stderr is an event, not an exception. While more
+   * than 1 MiB waits in it (`writableLength`), lines are dropped; the next line that is written reports how many
+   * (`dropped_lines`).
    */
   readonly stream: { write(text: string): unknown; readonly writableLength?: number };
   readonly isTerminal: boolean;
-  /** Minimum level. Errors carry their stack only at `debug`. */
+  /** Minimum level. Errors are logged with their stack only at `debug`. */
   readonly level: LogLevel;
-  /** Milliseconds since the epoch. */
+  /** Returns milliseconds since 1970. */
   readonly now: () => number;
   /** Receives each line, including dropped ones. */
   readonly tee?: LogTee;
 }
 
-/** A line as it was written: plain values within every bound. */
+/** Line as it was written: plain values within all limits. */
 export interface LogLine {
-  /** RFC 3339, or `unknown`. */
+  /** Time in RFC 3339, or `unknown`. */
   readonly time: string;
   readonly level: LogLevel;
   readonly message: string;
@@ -49,25 +50,25 @@ export interface LogLine {
 
 /** Second destination of log lines. The log is opened before the consumer exists, so `sink` is set later. */
 export interface LogTee {
-  /** Must not block. `undefined` while there is no consumer. */
+  /** Receives the lines; must not block. `undefined` while there is no consumer. */
   sink: ((line: LogLine) => void) | undefined;
 }
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
-/** Maximum length of a text, in UTF-16 code units; an upstream's error page does not belong in a log line. */
+/** Maximum length of a text, in UTF-16 code units, which excludes pages such as an upstream's error page. */
 const MAX_TEXT_LENGTH = 2_000;
 const MAX_STACK_LENGTH = 8_000;
-/** Maximum length of a chain of causes. More than three is rare; more than eight is a loop. */
+/** Maximum length of a chain of causes. More than three are rare; more than eight are a loop. */
 const MAX_CAUSES = 8;
 /** Maximum members of one object or list, and maximum nesting. */
 const MAX_MEMBERS = 64;
 const MAX_DEPTH = 5;
-/** Maximum bytes that wait for a slow reader. */
+/** Maximum number of bytes that wait for a slow reader. */
 const MAX_WAITING_BYTES = 1 << 20;
 /** Maximum number of values in one line, at any depth. */
 const MAX_VALUES = 500;
-/** Maximum length of the message if all fields were dropped. A code unit takes up to six bytes. */
+/** Maximum length of a message whose fields were all dropped. A code unit takes up to six bytes. */
 const MAX_LAST_MESSAGE_LENGTH = 500;
 
 const RESERVED = new Set(["time", "level", "message"]);
@@ -92,7 +93,7 @@ export function createLogger({ stream, isTerminal, level: least, now, tee }: Log
     return (message, fields = {}) => {
       try {
         let written: LogLine | undefined;
-        // The last form that was tried is the one that is written.
+        // The form that was tried last is the one that is written.
         const line: typeof jsonLine = (head, rendered) => {
           written = { ...head, fields: rendered };
           return format(head, rendered);
@@ -107,12 +108,12 @@ export function createLogger({ stream, isTerminal, level: least, now, tee }: Log
         }
         if (written !== undefined) tee?.sink?.(written);
       } catch {
-        // An error of logging cannot be reported anywhere, and must not stop the caller.
+        // An error of the log itself cannot be reported, and must not affect the caller.
       }
     };
   }
 
-  /** Returns the line with its newline. */
+  /** Renders a line with its newline. */
   function renderLine(line: typeof jsonLine, level: LogLevel, message: string, fields: LogFields): string {
     const time = timeOf(now);
     const whole = cutText(String(message), MAX_TEXT_LENGTH);
@@ -183,7 +184,7 @@ interface Budget {
   readonly withStack: boolean;
 }
 
-/** Converts `value` to something that JSON can write, within all bounds. */
+/** Converts `value` to a JSON value within all limits. */
 function renderValue(value: unknown, budget: Budget, depth: number): unknown {
   if (budget.values-- <= 0) return "…";
   if (typeof value === "string") return cutText(value, MAX_TEXT_LENGTH);

@@ -1,8 +1,8 @@
 /** Maps items asynchronously with a concurrency limit. */
 
 /**
- * Returns the results of `call` in the order of the items; at most `most` calls run at a time. The first failure aborts the
- * others, through the signal passed to `call`, and is the reason of the rejection.
+ * Returns the results of `call` in the order of the items. At most `most` calls run at a time. The first failure aborts
+ * the others through the signal passed to `call`, and is the reason of the rejection.
  */
 export async function mapWithLimit<Item, Made>(
   items: readonly Item[],

@@ -1,4 +1,4 @@
-/** Merges the instruments of this process with those of others: series are summed, or merged as their gauge says. */
+/** Merges the instruments of this process with those of others: series are summed, or merged as their gauge specifies. */
 import {
   createInstruments,
   type HistogramSeries,
@@ -8,24 +8,24 @@ import {
   type Reading,
 } from "./instruments.ts";
 
-/** Another process with instruments. */
+/** Other process with instruments. */
 export interface ReadingSource {
   /** Returns its last report. */
   read(): readonly Reading[];
-  /** Asks it for a new report. Rejects if none comes in time. */
+  /** Requests a new report. Rejects if none arrives in time. */
   refresh(): Promise<void>;
 }
 
 export interface MergedInstruments extends Instruments {
   /** Adds a source. Returns a function that removes it. */
   join(source: ReadingSource): () => void;
-  /** Keeps the counts of a source that has left in the sums. Its gauges are dropped. */
+  /** Adds the counts of a source that has left to the sums. Its gauges are dropped. */
   keep(readings: readonly Reading[]): void;
-  /** Asks all sources for new reports and waits for those that answer in time. Never rejects. */
+  /** Requests new reports of all sources, and waits for those that answer in time. Never rejects. */
   refresh(): Promise<void>;
 }
 
-/** Without sources, reading costs nothing extra. */
+/** Creates merged instruments. Without sources, reading costs nothing extra. */
 export function createMergedInstruments(): MergedInstruments {
   const own = createInstruments();
   const sources = new Set<ReadingSource>();
@@ -53,8 +53,8 @@ export function createMergedInstruments(): MergedInstruments {
 }
 
 /**
- * Adds two readings of all instruments, in the order of the first. If labels or bounds of an instrument differ, as in another
- * version, the first reading counts.
+ * Merges two readings of all instruments, in the order of the first. If labels or bounds of an instrument differ, as
+ * between versions, the first reading is used.
  */
 export function addReadings(first: readonly Reading[], second: readonly Reading[]): readonly Reading[] {
   const more = new Map(second.map((reading) => [reading.name, reading]));
@@ -92,7 +92,7 @@ interface Labelled {
   readonly labelValues: readonly string[];
 }
 
-/** Limited like one instrument: further label sets count under `other`. */
+/** Adds series. Limited like one instrument: further label sets count under `other`. */
 function addSeries<Series extends Labelled>(
   first: readonly Series[],
   second: readonly Series[],

@@ -1,9 +1,9 @@
 /**
- * Output that never blocks the thread that writes it.
+ * Output that never blocks the writing thread.
  *
- * `O_NONBLOCK` belongs to the open file, which stdout and stderr share with the shell and with every process that inherited
- * them: Node clears it when one of its children starts or ends, and a write to a full pipe then stops the whole process,
- * signals included. A pipe or terminal is therefore opened once more, as an open file of our own.
+ * `O_NONBLOCK` belongs to the open file, which stdout and stderr share with the shell and with every process that
+ * inherited them: Node clears it when one of its children starts or ends, and a write to a full pipe then blocks the
+ * whole process, including its signals. So a pipe or terminal is opened again, as an open file of our own.
  */
 
 import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
@@ -12,13 +12,13 @@ import { isatty } from "node:tty";
 
 export interface OpenedOutput {
   readonly fd: number;
-  /** Whether this process opened the descriptor and therefore has to close it. */
+  /** True if this process opened the descriptor and must close it. */
   readonly isOurs: boolean;
   readonly isFile: boolean;
 }
 
 /**
- * Opens the pipe or terminal behind `given` again, non-blocking. Returns `given` itself for other kinds of files, without
+ * Opens the pipe or terminal behind `given` again, non-blocking. Returns `given` itself for other files, without
  * `/proc`, and for a pipe or terminal of another user, as in a container that does not run as root.
  */
 export function reopenNonBlocking(given: number): OpenedOutput {
@@ -37,8 +37,8 @@ const LAST_RETRY_MS = 50;
 const LATER: ReadonlySet<string> = new Set(["EAGAIN", "EWOULDBLOCK", "EINTR"]);
 
 /**
- * Returns a stream over the pipe or terminal behind `given`, or `undefined` if it cannot be opened again. Bytes that the reader
- * does not take stay in the stream (`writableLength`) and are offered again.
+ * Returns a stream over the pipe or terminal behind `given`, or `undefined` if it cannot be opened again. Bytes that
+ * the reader does not accept stay in the stream (`writableLength`), and their write is repeated.
  */
 export function nonBlockingStream(given: number): Writable | undefined {
   const { fd, isOurs } = reopenNonBlocking(given);
@@ -61,8 +61,8 @@ export function nonBlockingStream(given: number): Writable | undefined {
   };
   return new Writable({
     decodeStrings: true,
-    // Each write is separate: a pipe takes a log line whole or not at all, and another thread writes the audit trail to the
-    // same pipe.
+    // Each write is separate: a pipe accepts a log line completely or not at all, and another thread writes the audit
+    // trail to the same pipe.
     write: (bytes: Buffer, _, done) => offer(bytes, FIRST_RETRY_MS, done),
     destroy(error, done) {
       clearTimeout(timer);

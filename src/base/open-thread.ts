@@ -1,4 +1,7 @@
-/** Worker threads with typed messages, from both sides: the thread as its caller sees it, and its caller as the thread does. */
+/**
+ * Worker threads with typed messages, for both sides: the thread as its caller uses it, and the caller as the thread
+ * uses it.
+ */
 
 import { parentPort, type TransferListItem, type WorkerOptions } from "node:worker_threads";
 import { startThread, type ThreadModule } from "./start-thread.ts";
@@ -6,15 +9,15 @@ import { startThread, type ThreadModule } from "./start-thread.ts";
 /** Thread that takes messages of type `To`. */
 export interface Thread<To> {
   post(message: To, transfer?: readonly TransferListItem[]): void;
-  /** Sets whether the process stays alive for the thread; it does at first. */
+  /** Sets whether the thread keeps the process alive. It does at first. */
   hold(isHeld: boolean): void;
-  /** Stops the thread, whatever it does. Resolves once it has ended. */
+  /** Stops the thread at once. Resolves when it has ended. */
   end(): Promise<void>;
 }
 
 export interface ThreadListener<From> {
   onMessage(message: From): void;
-  /** Called once, when the thread has ended. `error`: what it threw; `undefined` if it ended by itself or was stopped. */
+  /** Called once, when the thread has ended. `error`: what it threw; `undefined` if it ended normally or was stopped. */
   onEnd(error: Error | undefined): void;
 }
 
@@ -40,11 +43,14 @@ export function openThread<To, From>(
   };
 }
 
-/** Caller of a thread, from within: it sends messages of type `To` and takes those of type `From`. */
+/**
+ * Caller of a thread, as the thread sees it: the thread sends messages of type `To` to it and receives those of type
+ * `From`.
+ */
 export interface ThreadCaller<To, From> {
   onMessage(listener: (message: To) => void): void;
   post(message: From, transfer?: readonly TransferListItem[]): void;
-  /** Takes no further message, so that the thread ends once it has nothing left to do. */
+  /** Receives no further messages, so that the thread ends when it has nothing left to do. */
   close(): void;
 }
 

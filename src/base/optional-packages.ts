@@ -1,7 +1,6 @@
 /**
- * The optional npm packages: one table of what each serves, which version this build is tested with, and the command that
- * installs it. `gateway parts`, `gateway check` and the start read it, so that all three name the same command. Source: npm,
- * "folders".
+ * Table of the optional npm packages: what needs each of them, the tested version, and the command that installs it.
+ * `gateway parts`, `gateway check` and the start use it, so all three show the same command. Source: npm, "folders".
  */
 
 import { existsSync, readFileSync } from "node:fs";
@@ -17,9 +16,12 @@ export interface OptionalPackage {
   readonly version: string;
   /** Clause that says what needs the package. */
   readonly serves: string;
-  /** Settings of the deployment document that need it, or name where it is. */
+  /** Keys of the deployment document that need the package, or set its path. */
   readonly keys: readonly string[];
-  /** The package's install script fetches or compiles its native part. Other packages are installed without scripts. */
+  /**
+   * True if the package's install script fetches or compiles its native part. Other packages are installed without
+   * scripts.
+   */
   readonly needsScript: boolean;
 }
 
@@ -52,14 +54,14 @@ function keysOfModels(key: string): readonly string[] {
   return ["nlp", "classify", "embed"].map((type) => `guardrails.detectors[].${type}.${key}`);
 }
 
-/** Location of the program and of the Node.js that runs it. */
+/** Locations of the program and of the Node.js that runs it. */
 export interface Installation {
   /** Folder of the program's package.json. */
   readonly root: string;
   readonly node: string;
 }
 
-/** Returns a shell command. After it, Node.js finds the package from the program. */
+/** Returns a shell command that installs the package where Node.js finds it from the program. */
 export function installCommand(name: OptionalPackageName, at: Installation = installation()): string {
   const { version, needsScript } = packageNamed(name);
   const options = [...placeOf(at), ...(needsScript ? [] : ["--ignore-scripts"])];
@@ -72,10 +74,10 @@ function packageNamed(name: OptionalPackageName): OptionalPackage {
   return found;
 }
 
-/** Returns the npm options that choose the right folder. */
+/** Returns the npm options that select the right folder. */
 function placeOf({ root, node }: Installation): readonly string[] {
   const modules = dirname(root);
-  // In a clone, the package goes into its node_modules, without a note in package.json.
+  // In a clone, the package goes into node_modules, without an entry in package.json.
   if (basename(modules) !== "node_modules") return ["--no-save"];
   const above = dirname(modules);
   if (basename(above) !== "lib") return ["--prefix", quoted(above)];
@@ -84,7 +86,7 @@ function placeOf({ root, node }: Installation): readonly string[] {
   return prefix === resolve(node, "../..") ? ["-g"] : ["-g", "--prefix", quoted(prefix)];
 }
 
-/** Quotes a path for a POSIX shell, if it has characters that the shell would read. */
+/** Quotes a path for a POSIX shell if it has special characters. */
 const quoted = (path: string): string => (/^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 function installation(): Installation {
@@ -98,10 +100,7 @@ export interface FoundPackage {
   readonly version: string;
 }
 
-/**
- * Looks a package up as Node.js does: beside the program, in NODE_PATH, or in a global folder. Reads its manifest and loads
- * nothing.
- */
+/** Looks a package up as Node.js does: beside the program, in NODE_PATH, or in a global folder. Reads only its manifest. */
 export function findPackage(name: OptionalPackageName): FoundPackage | undefined {
   for (const path of createRequire(import.meta.url).resolve.paths(name) ?? []) {
     const folder = join(path, name);

@@ -1,6 +1,7 @@
 /**
- * Generates private keys. A key pair is generated in encoded form and then read: on Node 20 a key that comes from the generator
- * shares a lock with its job, and if the garbage collector frees that job while the key is exported, the thread deadlocks.
+ * Generates private keys. The key pair is generated in encoded form and then parsed: on Node 20 a key from the
+ * generator shares a lock with its job, and if the garbage collector frees that job while the key is exported, the
+ * thread deadlocks.
  */
 
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";

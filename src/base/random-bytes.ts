@@ -1,11 +1,11 @@
 /**
- * Random bytes for many short texts, such as ids and keys. Asking the system for a few bytes takes as long as asking for
- * thousands, so they come from a pool. Bytes that were handed out are overwritten there.
+ * Random bytes for many short texts, such as ids and keys, from a pool: a system call for a few bytes takes as long as
+ * one for thousands. Used bytes are overwritten in the pool.
  */
 import { randomBytes, randomFillSync } from "node:crypto";
 
 const POOL_BYTES = 4_096;
-/** Longer ones are asked for by themselves. */
+/** Maximum length that is taken from the pool. */
 const MAX_POOLED_BYTES = 64;
 
 const pool = Buffer.alloc(POOL_BYTES);

@@ -1,9 +1,9 @@
 /**
- * Vocabulary that describes documents and messages, once: configuration, rule suites, and bodies, parameters and answers of the
- * admin API.
+ * Vocabulary for schemas of documents and messages: configuration, rule suites, and bodies, parameters and answers of
+ * the admin API.
  *
- * A description is a JSON Schema (2020-12) that carries its TypeScript type: validation runs the schema, published schemas and
- * the OpenAPI document contain it, `TypeOf` reads the type. Formats and `x-` keywords are implemented by the validators.
+ * A schema is a JSON Schema (2020-12) with its TypeScript type: validation uses the schema, published schemas and the
+ * OpenAPI document contain it, and `TypeOf` returns the type. The validators implement formats and `x-` keywords.
  */
 
 declare const type: unique symbol;
@@ -15,7 +15,7 @@ export interface Schema<T> {
   readonly json: JsonSchema;
 }
 
-/** Presence of a key: it must be there (`required`), is filled in (`default`), or may be absent (`optional`). */
+/** Presence of a key: it must be present (`required`), has a default (`default`), or may be absent (`optional`). */
 export type Presence = "required" | "default" | "optional";
 
 export interface Key<T, P extends Presence = Presence> extends Schema<T> {
@@ -26,7 +26,7 @@ export type TypeOf<S> = S extends Schema<infer T> ? T : never;
 
 export type Keys = Readonly<Record<string, Schema<unknown>>>;
 
-/** Type of an object of `K`, of which the keys `A` may be absent. */
+/** Type of an object with the keys `K`, of which `A` may be absent. */
 export type ObjectOf<K extends Keys, A extends keyof K> = {
   readonly [N in Exclude<keyof K, A>]: TypeOf<K[N]>;
 } & {
@@ -39,10 +39,10 @@ export type Marked<K extends Keys, P extends Presence> = {
 }[keyof K];
 
 /**
- * `duration` (Go style, zero or more; `positive-duration` more than zero; `signed-duration` may be negative), `address`
- * (`host:port` or `:port`), `url` (absolute http or https, without a user), `date` (`YYYY-MM-DD`), `date-time` (RFC 3339 in UTC,
- * with milliseconds). `-or-empty` allows the empty text, which then means the same as leaving the key out; `address-or-none`
- * allows the word `none`.
+ * Formats of texts: `duration` (Go style, zero or more; `positive-duration` more than zero; `signed-duration` may be
+ * negative), `address` (`host:port` or `:port`), `url` (absolute http or https, without a user), `date` (`YYYY-MM-DD`),
+ * `date-time` (RFC 3339 in UTC, with milliseconds). `-or-empty` allows the empty text, which means the same as an
+ * absent key; `address-or-none` allows the word `none`.
  */
 export type Format =
   | "duration"
@@ -62,7 +62,7 @@ export interface TextLimits {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly format?: Format;
-  /** Longest duration, as a duration. */
+  /** Maximum duration, as a text such as `24h`. */
   readonly "x-max-duration"?: string;
   readonly examples?: readonly string[];
 }
@@ -97,7 +97,7 @@ export const flag = (description: string): Schema<boolean> => ({ json: { type: "
 /** Returns a schema of any JSON value. */
 export const anything = (description: string): Schema<unknown> => ({ json: { description } });
 
-/** Allows null for a missing value. */
+/** Returns a schema that also allows null, for a missing value. */
 export const nullable = <T>(schema: Schema<T>): Schema<T | null> => {
   const { enum: values, type: kind } = schema.json;
   return {
@@ -147,7 +147,7 @@ export const object = <const K extends Keys>(description: string, keys: K): Obje
   json: objectJson(description, keys, (presence = "required") => presence === "required"),
 });
 
-/** Returns the JSON Schema of an object with these keys and no others. `isRequired` decides by the mark of a key. */
+/** Returns the JSON Schema of an object with these keys and no others. `isRequired` decides by the presence of a key. */
 export function objectJson(
   description: string,
   keys: Keys,
@@ -167,7 +167,7 @@ export const optional = <T>(schema: Schema<T>): Key<T, "optional"> => ({ ...sche
 
 export const required = <T>(schema: Schema<T>): Key<T, "required"> => ({ ...schema, presence: "required" });
 
-/** Marks a key that is present in the result whether written or not. */
+/** Adds a default, so that the key is always present in the result. */
 export const withDefault = <T>(schema: Schema<T>, value: T): Key<T, "default"> => ({
   json: { ...schema.json, default: value },
   presence: "default",

@@ -1,18 +1,18 @@
 /**
- * FIFO semaphore: a limited number of callers works at once, and the others wait in the order in which they came. With one
+ * FIFO semaphore: a limited number of callers work at the same time, and the others wait in order of arrival. With one
  * permit it is a mutex.
  */
 
 export interface SemaphoreOptions {
-  /** Number of callers that work at once. */
+  /** Maximum number of callers that work at the same time. */
   readonly permits: number;
   /** Maximum number of callers that wait; unlimited by default. */
   readonly maxWaiting?: number;
-  /** Makes the error for a caller that finds the queue full, or has waited as long as it may. */
+  /** Creates the error for a caller that finds the queue full or has waited too long. */
   readonly refusal?: (why: "full" | "late") => Error;
 }
 
-/** Ends of a wait besides its success. */
+/** Limits of a wait. */
 export interface WaitLimits {
   readonly signal?: AbortSignal | undefined;
   /** Maximum wait in milliseconds; unlimited by default. */
@@ -20,12 +20,13 @@ export interface WaitLimits {
 }
 
 export interface Semaphore {
-  /** Number of callers that work. */
+  /** Number of callers that have a permit. */
   readonly inUse: number;
   readonly waiting: number;
   /**
-   * Takes a permit, which the caller gives back with `release`. Returns `undefined` if one is free. Throws the refusal if the
-   * queue is full; rejects with it after `waitMs`. Throws or rejects with the signal's reason.
+   * Takes a permit, which the caller returns with `release`. Returns `undefined` if one is free, otherwise a promise.
+   * Throws the refusal if the queue is full; rejects with it after `waitMs`. Throws or rejects with the signal's
+   * reason.
    */
   acquire(limits?: WaitLimits): Promise<void> | undefined;
   release(): void;
@@ -41,7 +42,7 @@ export function createSemaphore({
   maxWaiting = Number.POSITIVE_INFINITY,
   refusal = defaultRefusal,
 }: SemaphoreOptions): Semaphore {
-  /** Callers that wait, the one that came first at the beginning; each is called with its permit. */
+  /** Waiting callers in order of arrival; each function passes the permit to its caller. */
   const queue = new Set<() => void>();
   let inUse = 0;
 
@@ -80,7 +81,7 @@ export function createSemaphore({
     return wait(limits);
   };
 
-  /** Passes the permit to the caller that has waited longest. */
+  /** Passes the permit to the caller that has waited longest, or returns it. */
   const release = (): void => {
     const [next] = queue;
     if (next === undefined) inUse -= 1;

@@ -1,9 +1,9 @@
 /**
  * Starts a worker thread, from the build or from the sources.
  *
- * In the build each thread's module is a file of its own, bundled (`ENTRIES` of bin/build.mjs). From the sources it is
- * bundled the same way when this process first starts it, and kept below node_modules, where its imports of packages
- * resolve. A thread that compiled its modules as it loads them would need a loader: another thread, which it waits for at
+ * In the build, each thread's module is a separate bundled file (`ENTRIES` of bin/build.mjs). From the sources, it is
+ * bundled in the same way when this process first starts it, and stored below node_modules, where its imports of
+ * packages resolve. Compiling modules on load would need a loader: another thread, for which this one would wait at
  * every import, without a limit.
  */
 
@@ -14,7 +14,7 @@ import { parse } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker, type WorkerOptions } from "node:worker_threads";
 
-/** Module of a thread, by both of its addresses, each relative to the caller's `import.meta.url`. */
+/** Module of a thread, by its address in the sources and in the build, each relative to the caller's `import.meta.url`. */
 export interface ThreadModule {
   /** Address in the sources: `new URL("./worker.ts", import.meta.url)`. */
   readonly source: URL;
@@ -22,10 +22,13 @@ export interface ThreadModule {
   readonly built: URL;
 }
 
-/** True in the build, where the code for the sources, including the bundler's name, is left out. */
+/** True in the build, which omits the code for the sources, including the bundler's name. */
 declare const GATEWAY_IS_BUILT: true | undefined;
 
-/** Running from the sources, `options.execArgv` is ignored: the thread inherits neither loaders nor preloads of the process. */
+/**
+ * Starts a thread. From the sources, `options.execArgv` is ignored: the thread inherits neither loaders nor preloads of
+ * the process.
+ */
 export function startThread({ source, built }: ThreadModule, options: WorkerOptions = {}): Worker {
   return typeof GATEWAY_IS_BUILT === "undefined" && import.meta.url.endsWith(".ts")
     ? new Worker(bundled(source), { ...options, execArgv: ["--enable-source-maps"] })
@@ -36,7 +39,7 @@ export function startThread({ source, built }: ThreadModule, options: WorkerOpti
 export const programOf = ({ source, built }: ThreadModule): URL =>
   typeof GATEWAY_IS_BUILT === "undefined" && import.meta.url.endsWith(".ts") ? bundled(source) : built;
 
-/** Bundles by module address. The next process sees changed sources, as with every other module. */
+/** Bundles by module address. A later process bundles again and so sees changed sources. */
 const bundles = new Map<string, URL>();
 
 function bundled(source: URL): URL {
@@ -47,7 +50,10 @@ function bundled(source: URL): URL {
   return made;
 }
 
-/** Several processes may bundle at once: a file under its final name is complete, and identical whichever process wrote it. */
+/**
+ * Bundles a module. Several processes may do so at once: a file under its final name is complete, and identical
+ * whichever process wrote it.
+ */
 function bundle(source: URL): URL {
   const root = new URL("../../", import.meta.url);
   const folder = new URL("node_modules/.cache/gateway/threads/", root);
@@ -63,13 +69,13 @@ function bundle(source: URL): URL {
   return file;
 }
 
-/** Synchronous, like `new Worker`. The bundler is loaded here, since it is a development dependency. */
+/** Compiles a bundle, synchronously like `new Worker`. The bundler is loaded here, since it is a development dependency. */
 function compile(path: string, root: string, folder: string): Uint8Array {
   const { buildSync }: typeof import("esbuild") = createRequire(import.meta.url)("esbuild");
   const { outputFiles } = buildSync({
     absWorkingDir: root,
     entryPoints: [path],
-    // Only for the paths in the source map; nothing is written there.
+    // Used only for the paths in the source map; nothing is written there.
     outdir: folder,
     bundle: true,
     platform: "node",

@@ -1,13 +1,13 @@
 import { Server } from "node:net";
 
-/** Maximum number of event loop turns to wait for a short one, and the length of a short one in milliseconds. */
+/** Maximum number of event loop turns to wait for a short one, and the duration of a short one in milliseconds. */
 const MAX_TURNS = 20;
 const SHORT_TURN_MS = 0.2;
 
 /**
- * Resolves when the server no longer listens; `onClosed` is called when all its connections are closed. Closing the socket
- * resets connections that the system has established but this process has not accepted. So it is closed right after a short
- * turn of the event loop that accepted everything there was.
+ * Stops a server from accepting connections. Resolves when it no longer listens; `onClosed` is called when all its
+ * connections are closed. Closing the socket resets connections that the system has established and this process has
+ * not accepted. So it is closed right after a short turn of the event loop, which has accepted all of them.
  */
 export function stopAccepting(server: Server, onClosed: () => void = () => undefined): Promise<void> {
   return new Promise((done) => {
@@ -25,7 +25,7 @@ export function stopAccepting(server: Server, onClosed: () => void = () => undef
       startedAt = now;
       setImmediate(turn);
     };
-    // A timer and a fresh turn: this process was just scheduled, so it is unlikely to be preempted now.
+    // Waits for a timer and a new turn: this process was just scheduled, so it is unlikely to be preempted now.
     setTimeout(() => setImmediate(turn), 1);
   });
 }

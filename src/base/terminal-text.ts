@@ -1,13 +1,15 @@
 /**
- * Text as a terminal shows it: without what it would obey, and measured in the cells that it takes.
+ * Text for terminals: without control characters, and measured in cells.
  *
- * Widths follow Unicode Standard Annex 11 (wide and fullwidth are two cells) with emoji as terminals draw them; ambiguous
- * characters are one. A terminal may disagree about sequences of joined emoji; a column is then a cell off.
+ * Widths follow Unicode Standard Annex 11 (wide and fullwidth are two cells) with emoji as terminals draw them;
+ * ambiguous characters are one cell wide. A terminal may treat sequences of joined emoji differently, which shifts a
+ * column by a cell.
  */
 
 /**
- * Controls (including C1, line and paragraph separators), characters that reverse the direction of text, and characters without
- * width, which could make two names look the same. Joiners stay where a script or an emoji needs them.
+ * Control characters (including C1, line and paragraph separators), characters that reverse the direction of text, and
+ * characters without width, which could make two names look the same. Joiners stay where a script or an emoji needs
+ * them.
  */
 const UNSAFE =
   /[\x00-\x1f\x7f-\x9f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}\p{Surrogate}]|\u034f|\u17b4|\u17b5|(?<!\p{M}|\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{Script=Arabic}|\p{Script=Syriac}|\p{Script=Mongolian})[\u200c\u200d]/gu;
@@ -17,12 +19,12 @@ const SHORT: ReadonlyMap<string, string> = new Map([
   ["\t", "\\t"],
 ]);
 
-/** Returns one line that cannot move the cursor or change colors. */
+/** Escapes a text so that it is one line and cannot move the cursor or change colors. */
 export function escapeControls(text: string): string {
   return text.replace(UNSAFE, escaped);
 }
 
-/** Does the same for a text that keeps its line breaks. */
+/** Escapes a text like `escapeControls`, but keeps line breaks and tabs. */
 export function escapeControlsOfLines(text: string): string {
   return text.replace(UNSAFE, (found) => (found === "\n" || found === "\t" ? found : escaped(found)));
 }
@@ -34,12 +36,15 @@ function escaped(found: string): string {
 
 const PLAIN = /^[\x20-\x7e]*$/;
 const ZERO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff]$/u;
-/** Soft hyphens, which terminals draw, and regional indicators, of which a pair takes two cells. */
+/**
+ * Characters of width one: soft hyphens, which terminals draw, and regional indicators, of which a pair takes two
+ * cells.
+ */
 const NARROW = /^[\u00ad\u{1f1e6}-\u{1f1ff}]$/u;
 const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]$/u;
 
-/** Returns the width of a text without controls, in cells. */
+/** Returns the width in cells of a text without control characters. */
 export function cellsOf(text: string): number {
   if (PLAIN.test(text)) return text.length;
   let cells = 0;
@@ -53,7 +58,7 @@ function cellsOfCharacter(character: string): 0 | 1 | 2 {
   return WIDE.test(character) ? 2 : 1;
 }
 
-/** Cuts a text to at most `cells` (one at least) and marks the cut with `…`. */
+/** Cuts a text to at most `cells` (at least one) and marks the cut with `…`. */
 export function cutToCells(text: string, cells: number): string {
   if (cellsOf(text) <= cells) return text;
   let kept = "";

@@ -1,6 +1,6 @@
-/** Background work in time slices, between the work that somebody waits for. */
+/** Runs background work in time slices, so that other work is not delayed. */
 
-/** Length of a slice in milliseconds. Other work waits at most this long plus one step. */
+/** Length of a slice in milliseconds. Other work waits at most for this time plus one step. */
 const SLICE_MS = 5;
 
 /**

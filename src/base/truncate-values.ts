@@ -1,11 +1,12 @@
 /**
- * Truncates values to fit into a line of bounded length: first long texts, then long lists and objects.
+ * Truncates values to fit into a line of limited length: first long texts, then long lists and objects.
  *
- * A line of at most `MAX_LINE_BYTES` reaches a pipe in one piece even if other processes write to it: POSIX keeps writes of
- * up to `PIPE_BUF` bytes whole, which is 4,096 on Linux. Truncated values end in `…`; truncation is deterministic.
+ * A pipe accepts a line of at most `MAX_LINE_BYTES` in one piece even if other processes write to it: POSIX keeps
+ * writes of up to `PIPE_BUF` bytes together, which is 4,096 on Linux. Truncated values end in `…`; truncation is
+ * deterministic.
  */
 
-/** In bytes of UTF-8, including the newline. */
+/** Maximum length of a line in bytes of UTF-8, including the newline. */
 export const MAX_LINE_BYTES = 4_096;
 
 export type Shrunk = null | boolean | number | string | readonly Shrunk[] | { readonly [name: string]: Shrunk };
@@ -17,7 +18,7 @@ interface Limits {
   readonly members: number;
 }
 
-/** Maximum nesting; anything deeper does not fit a readable line. */
+/** Maximum nesting; deeper values do not fit a readable line. */
 const MAX_DEPTH = 8;
 /** Maximum length of a member's name, in UTF-16 code units. */
 const MAX_NAME_LENGTH = 100;
@@ -32,8 +33,9 @@ const STEPS: readonly Limits[] = [
 ];
 
 /**
- * Tries ever smaller forms of `value` and returns the first result of `attempt`; `undefined` if even the smallest gives none.
- * Values that JSON cannot write become null, and half a surrogate pair becomes U+FFFD.
+ * Tries smaller and smaller forms of `value` and returns the first result of `attempt` that is not `undefined`;
+ * `undefined` if there is none. Values that JSON cannot represent become null, and half a surrogate pair becomes
+ * U+FFFD.
  */
 export function shrinkToFit<Result>(
   value: unknown,

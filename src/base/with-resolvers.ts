@@ -1,4 +1,7 @@
-/** `Promise.withResolvers` of ECMAScript 2024, which Node 20 lacks. Nobody has to wait for the promise. */
+/**
+ * Replacement for `Promise.withResolvers` of ECMAScript 2024, which Node 20 lacks. An unhandled rejection of the
+ * promise is ignored.
+ */
 export interface Resolvers<Value> {
   readonly promise: Promise<Value>;
   readonly resolve: (value: Value) => void;

@@ -1,6 +1,6 @@
 /**
- * Checks of `gateway check` for local files that the node file names and a start reads. They need no network, so `check
- * -offline` runs them too. Source: design decisions, section 20, "`check -offline`".
+ * Checks of `gateway check` for local files that a start reads. They need no network, so `check -offline` runs them
+ * too. Source: design decisions, section 20, "`check -offline`".
  */
 
 import { X509Certificate } from "node:crypto";
@@ -21,7 +21,7 @@ export async function localFileAnswers(nodeFile: NodeFile, path: string, env: En
   ];
 }
 
-/** Checks keys with the code of the start, which throws. */
+/** Loads the keys as a start does, and returns the problems. */
 function keyAnswers(nodeFile: NodeFile, path: string, env: Environment): readonly Answer[] {
   try {
     keySourcesOf(nodeFile, path, env);
