@@ -1,15 +1,18 @@
-/** Probe of a server or judge that a detector depends on, for `gateway check`. */
+/** Test call to the server or judge that a detector depends on, for `gateway check`. */
 import type { CallModel } from "./ports.ts";
 
 export interface DetectorProbe {
   readonly detector: string;
-  /** Address and headers sent to its server, beside a text; a stand-in of a sealed secret in them would be sent as it is. */
+  /**
+   * Address and headers that the detector sends besides a text. The check looks for stand-ins of sealed secrets in
+   * them, which would be sent unchanged.
+   */
   readonly presents: string;
-  /** Provider through which a judge is called, with its credentials; `undefined` for other detectors. */
+  /** Name of the provider that serves a judge, with its credentials; `undefined` for other detectors. */
   readonly provider?: string;
   /**
-   * `isDoubtful` means that it answers, but something should be checked. Rejects with a `DetectorError`, or with the signal's
-   * reason.
+   * Makes the call. `isDoubtful` means that the server answers, but something should be checked. Rejects with a
+   * `DetectorError`, or with the signal's reason.
    */
   readonly ask: (callModel: CallModel, signal: AbortSignal) => Promise<ProbeAnswer>;
 }

@@ -1,7 +1,7 @@
 /**
  * Detectors, and the ensemble that runs them.
  *
- * - `ensemble/`: the detectors of a configuration as one: order, limits, cache
+ * - `ensemble/`: all detectors of a configuration: order, limits, cache
  * - `inference/`: detectors with a model: `nlp`, `classify` and `embed`
  * - `judge/`: detectors of type `llm`
  * - `pii/`: detectors of type `pii`

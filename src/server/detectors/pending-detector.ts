@@ -1,6 +1,6 @@
 /**
- * Placeholder for a detector whose model is not in the cache yet, so that the rest of a document can be validated. A snapshot
- * that contains one is never put in force.
+ * Placeholder for a detector whose model is not in the cache yet, so that the rest of a document can be validated. A
+ * snapshot that contains one is never applied.
  */
 import type { Detector, Scanned } from "../core/guardrails/index.ts";
 

@@ -6,7 +6,7 @@ export interface ModelMessage {
   readonly text: string;
 }
 
-/** Question to a model of a configured provider, independent of a dialect. */
+/** Question to a model of a configured provider, independent of the dialect. */
 export interface ModelQuestion {
   /** Name of the calling detector; the call is recorded under `gateway:<detector>`. */
   readonly detector: string;
@@ -17,8 +17,8 @@ export interface ModelQuestion {
   /** Maximum length of the answer, in tokens. */
   readonly maxTokens: number;
   /**
-   * Variables of the server's chat template, which only channels of the compat dialect accept; `undefined` for any channel.
-   * With `parts`, turns are sent as lists of typed parts, which some templates require.
+   * Variables of the server's chat template, which only channels of the compat dialect accept; `undefined` for any
+   * channel. With `parts`, turns are sent as lists of typed parts, which some templates require.
    */
   readonly template: { readonly variables: Readonly<Record<string, unknown>>; readonly parts: boolean } | undefined;
 }
@@ -32,13 +32,13 @@ export interface ModelAnswer {
 }
 
 /**
- * Calls a model with the provider's credential, suspensions, retry, failover and metering; without access rules, lists, budgets
- * or guardrails, which would cause further calls. Rejects with an error whose message contains no text, or with the signal's
- * reason.
+ * Function that calls a model with the provider's credential, suspensions, retry, failover and metering, but without
+ * access rules, lists, budgets or guardrails, which would cause further calls. Rejects with an error whose message
+ * contains no text, or with the signal's reason.
  */
 export type CallModel = (
   question: ModelQuestion,
   signal: AbortSignal,
-  /** `undefined` if tracing is off. */
+  /** Tracer; `undefined` if tracing is off. */
   tracer?: AttemptTracer,
 ) => Promise<ModelAnswer>;

@@ -2,13 +2,13 @@
 import type { Finding, Scanned, Window } from "../core/guardrails/index.ts";
 
 export interface Part {
-  /** Index of the text that it belongs to. */
+  /** Index of the text that the part belongs to. */
   readonly at: number;
   readonly text: string;
   readonly start: number;
 }
 
-/** Returns the parts that it must scan, each separately. */
+/** Returns the parts of a text to scan, each separately. */
 export function partsOf({ segment, windows }: Scanned, at: number): readonly Part[] {
   const { text } = segment;
   const parts: readonly Window[] = windows ?? [{ start: 0, end: text.length }];
@@ -19,7 +19,7 @@ export function partsOf({ segment, windows }: Scanned, at: number): readonly Par
   }));
 }
 
-/** `found` are the findings of each part, ascending. */
+/** Returns the findings of the texts. `found`: findings of each part, ascending. */
 export function placed(
   texts: readonly Scanned[],
   parts: readonly Part[],

@@ -14,20 +14,23 @@ import type { Scanning } from "./scan-texts.ts";
 import type { Ensemble, EnsembleProblem, Member } from "./types.ts";
 
 const DEFAULT_CONFIRM_WINDOW = 96;
-/** Default kinds of `llm` detectors. Source: specification document 3, `apply_to`. */
+/** Kinds of segments that `llm` detectors read by default. Source: specification document 3, `apply_to`. */
 const JUDGED_KINDS: readonly SegmentKind[] = ["user", "tool_result"];
 
 export type Built =
   | { readonly kind: "detector"; readonly detector: Detector }
-  /** Paths begin at the detector. */
+  /** Problems of the configuration; their paths begin at the detector. */
   | { readonly kind: "refused"; readonly problems: readonly EnsembleProblem[] };
 
-/** Builds a detector of its type; the ensemble knows only the common keys. `name` is the configured name, or the type. */
+/**
+ * Function that builds a detector of its type; the ensemble knows only the common keys. `name` is the configured name,
+ * or the type.
+ */
 export type BuildDetector = (config: DetectorConfig, name: string, guardrails: Guardrails) => Built;
 
 export interface EnsembleOptions {
   readonly build: BuildDetector;
-  /** Omitted to use a new cache, which a reload loses. */
+  /** Cache of findings; if omitted, a new one, which a reload loses. */
   readonly cache?: ScanCache;
   readonly metrics?: EnsembleMetrics;
 }
@@ -108,5 +111,5 @@ function memberOf(config: DetectorConfig, name: string, detector: Detector, guar
   });
 }
 
-/** Durations were validated when the document was read. */
+/** Returns a duration in milliseconds. It was validated when the document was read. */
 const durationMs = (text: string): number => parseDuration(text) ?? DEFAULT_TIMEOUT_MS;

@@ -5,14 +5,17 @@ import type { Member } from "./types.ts";
 /** Timeout if neither the document nor the client sets one, in milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
 
-/** Maximum delay of a timer. */
+/** Maximum delay of a timer, in milliseconds. */
 const MOST_MS = 2 ** 31 - 1;
 
-/** The client's timeout passed before the detector's own: this never fails open, whatever `on_error` says. */
+/**
+ * Error for a client's timeout that passed before the detector's own. The request is then always refused, even if
+ * `on_error` would let it pass.
+ */
 export class ClientTimeout extends DetectorError {}
 
 export interface Limit {
-  /** Aborts with a `DetectorError` of kind `timeout`, or with the request's own reason. */
+  /** Signal that aborts with a `DetectorError` of kind `timeout`, or with the request's own reason. */
   readonly signal: AbortSignal;
   readonly close: () => void;
 }

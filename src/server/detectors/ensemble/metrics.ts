@@ -9,13 +9,13 @@ export interface EnsembleMetrics {
   hit(detector: string, texts: number): void;
   missed(detector: string, texts: number): void;
   evicted(texts: number): void;
-  /** Counts findings, also remembered ones; before thresholds and conflicts. */
+  /** Counts findings, including remembered ones, before thresholds and conflicts. */
   found(detector: string, findings: readonly Pick<Finding, "label">[]): void;
   /** Counts a scan of `schedule: async` for which the queue was full. */
   dropped(detector: string): void;
 }
 
-/** Maximum types of one detector; further ones, and invalid names, count as `other`. */
+/** Maximum number of types of one detector; further ones, and invalid names, count as `other`. */
 const MAX_TYPES = 64;
 const TYPE = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
@@ -50,7 +50,10 @@ export function createEnsembleMetrics(instruments: Instruments): EnsembleMetrics
     ["detector"],
   );
   const types = new Map<string, Set<string>>();
-  /** Returns the label for a metric. An external analyzer or model may report anything, even text that it read. */
+  /**
+   * Returns the label for a metric. It is checked, since an external analyzer or model may report anything, even text
+   * that it read.
+   */
   function typeOf(detector: string, label: string): string {
     const known = types.get(detector) ?? new Set();
     types.set(detector, known);

@@ -17,11 +17,11 @@ const NO_FAILURES: readonly Failure[] = [];
 interface Direct {
   readonly member: Member;
   readonly detect: NonNullable<Member["detector"]["detectHere"]>;
-  /** Result for a text in which it finds nothing, or which it does not read. */
+  /** Result for a text without findings, or one that the detector does not read. */
   readonly none: DetectorFindings;
 }
 
-/** Reads stretches by the members of these names. Where each of them answers at once, so does this. */
+/** Returns a function that scans stretches with the named members. It answers synchronously if all of them do. */
 export function stretchReader(members: readonly Member[], names: ReadonlySet<string>, scanning: Scanning): ReadStretch {
   const own = members.filter(({ name }) => names.has(name));
   const direct = own.flatMap((member): Direct[] => {
@@ -52,7 +52,7 @@ export function stretchReader(members: readonly Member[], names: ReadonlySet<str
   };
 }
 
-/** Returns `undefined` if the detector failed, or found so much that it has to be counted. */
+/** Runs a detector. Returns `undefined` if it failed, or found so much that the findings must be counted. */
 function detected(
   { member, detect, none }: Direct,
   segment: Segment,

@@ -1,4 +1,4 @@
-/** Runs detectors on the segments of a message: those that discover, then those that confirm. */
+/** Runs detectors on the segments of a message: first those that discover, then those that confirm. */
 import {
   DetectorError,
   type DetectorFindings,
@@ -21,7 +21,7 @@ type Outcome = { readonly member: Member; readonly findings: DetectorFindings } 
 
 const NOTHING: readonly Finding[] = [];
 
-/** The message of an unexpected error may contain parts of the text. */
+/** Failure for unexpected errors, without their message, which may contain parts of the text. */
 const UNEXPECTED = { kind: "failed", message: "" } as const;
 
 const isFailure = (outcome: Outcome): outcome is Failure => "isFatal" in outcome;
@@ -34,7 +34,7 @@ export function run(
 ): Found | Promise<Found> {
   const leaving = typeof signal === "function" ? signal : () => signal;
   if (typeof signal !== "function") signal.throwIfAborted();
-  // Given findings do not belong to the text, so they are not remembered.
+  // Given findings do not belong to the text, so they are not cached.
   const scanning = isHere || given !== undefined ? { ...remembering, entries: 0 } : remembering;
   const asked = given === undefined ? members : members.map((member) => instead(member, given.get(member.name)));
   const known = isLowered === true ? asked.map((member): Member => ({ ...member, threshold: 0 })) : asked;
@@ -118,7 +118,7 @@ function outcomeOf(
 
 interface Limited extends Asked {
   readonly timeLeftMs: number | undefined;
-  /** True to use only remembered findings: nothing is scanned. */
+  /** True to use only remembered findings and scan nothing. */
   readonly isRemembered: boolean;
 }
 
@@ -137,7 +137,10 @@ export function runOne(
   return outcome;
 }
 
-/** Runs a detector with its timeout; a failure is an outcome. Rejects only with the reason of the request's own signal. */
+/**
+ * Runs a detector with its timeout. A failure is returned as an outcome; rejects only with the reason of the request's
+ * own signal.
+ */
 function guarded(
   member: Member,
   segments: readonly Segment[],
@@ -177,7 +180,7 @@ function guarded(
   }
 }
 
-/** Rejects on abort, so that a detector that ignores its signal does not delay the request. */
+/** Returns a promise that rejects on abort, so that a detector that ignores its signal does not delay the request. */
 const aborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });

@@ -1,47 +1,52 @@
 /**
- * Cache of findings by text: a conversation repeats its earlier turns with each request, so only the newest one is work.
- * Source: guardrails reference, 6.
+ * Cache of findings by text. A conversation repeats its earlier turns with each request, so only the newest one is
+ * work. Source: guardrails reference, 6.
  *
- * Keys are digests under a secret of this process, so that a guess cannot be confirmed from memory; values are positions and
- * scores, never text. It survives reloads, since the detector's fingerprint covers everything that a finding depends on.
+ * Keys are digests with a secret of this process, so that a guess cannot be confirmed from memory; values are positions
+ * and scores, never text. The cache survives reloads, since the detector's fingerprint covers everything that a finding
+ * depends on.
  */
 import { createHmac, hash, randomBytes } from "node:crypto";
 import type { Detector, Finding, Scanned, Segment } from "../../core/guardrails/index.ts";
 
-/** Maximum length of a cached text in UTF-16 units; a longer one is read each time. */
+/** Maximum length of a cached text in UTF-16 units; a longer one is scanned each time. */
 export const MAX_REMEMBERED = 256 << 10;
 
-/** Maximum findings of a cached text, which limits an entry to about 30 KB; a text with more is read each time. */
+/**
+ * Maximum number of findings of a cached text, which limits an entry to about 30 KB. A text with more is scanned each
+ * time.
+ */
 export const MOST_FINDINGS_REMEMBERED = 256;
 
 const SEPARATOR = "\0";
 
-/** Fraction of the entries that is evicted at once, since finding the oldest means passing deleted ones. */
+/** Fraction of the entries that is evicted at once, since searching for the oldest entry passes over deleted ones. */
 const EVICTED_SHARE = 1 / 32;
 
 /**
- * Fraction of `cache_entries`: an entry used within that many uses keeps its position, and is still far from being the oldest.
+ * Fraction of `cache_entries`. An entry that was used within this many uses keeps its position, since it is still far
+ * from the oldest.
  */
 const RECENT_SHARE = 1 / 4;
 
 interface Held {
   readonly findings: readonly Finding[];
-  /** Count of all uses as it was at the one that gave it its place. */
+  /** Number of all uses at the time when the entry got its position. */
   usedAt: number;
 }
 
 export interface ScanCache {
-  /** Returns `undefined` for a text that is not cached: too long, or not well-formed Unicode. */
+  /** Returns the key of a text; `undefined` if the text is not cached because it is too long or not well-formed Unicode. */
   keyOf(detector: Detector, scanned: Scanned, context: string): string | undefined;
-  /** `entries` is the current maximum of entries, as for `put`. */
+  /** Returns the findings of a text, if cached. `entries`: current maximum of entries, as for `put`. */
   get(key: string, entries: number): readonly Finding[] | undefined;
-  /** Returns how many made room. */
+  /** Adds the findings of a text. Returns the number of evicted entries. */
   put(key: string, findings: readonly Finding[], entries: number): number;
 }
 
 export function createScanCache(secret: Buffer = randomBytes(32)): ScanCache {
   const prefix = secret.toString("base64");
-  /** In order of last use, except among the most recent ones. */
+  /** Entries by last use; the most recent ones may be out of order. */
   const held = new Map<string, Held>();
   let uses = 0;
   return {
@@ -49,7 +54,7 @@ export function createScanCache(secret: Buffer = randomBytes(32)): ScanCache {
       const { text, kind, ref } = segment;
       if (text.length > MAX_REMEMBERED || !text.isWellFormed()) return undefined;
       const parts = windows === undefined ? "" : windows.map(({ start, end }) => `${start}-${end}`).join();
-      // The secret first, and no digest is ever shown: as good as an HMAC here, at half its cost.
+      // The secret comes first, and no digest is ever shown, so this is as good as an HMAC at half its cost.
       return hash("sha256", [prefix, fingerprint, kind, ref, parts, context, text].join(SEPARATOR), "base64");
     },
     get(key, entries) {
@@ -79,7 +84,7 @@ export function createScanCache(secret: Buffer = randomBytes(32)): ScanCache {
   };
 }
 
-/** Returns what a verdict depends on beside its own text: the segments that the detector reads with it, in order. */
+/** Returns the segments, in order, that a verdict depends on in addition to its own text. */
 export function contextOf({ readsContext }: Detector, all: readonly Segment[]): string {
   if (readsContext.length === 0) return "";
   const read = all.filter(({ kind }) => readsContext.includes(kind));

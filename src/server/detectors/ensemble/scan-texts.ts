@@ -1,6 +1,6 @@
 /**
- * Runs one detector over the texts of one request: remembered texts are not scanned again, texts that another request is
- * scanning are awaited, and the rest is scanned in one call.
+ * Runs one detector over the texts of one request. Remembered texts are not scanned again, texts that another request
+ * is scanning are awaited, and the rest is scanned in one call.
  */
 import type { QuestionTracer } from "../../../base/index.ts";
 import {
@@ -17,7 +17,7 @@ import type { Member } from "./types.ts";
 
 export interface Scanning {
   readonly cache: ScanCache;
-  /** Value of `cache_entries`; 0 to remember nothing. */
+  /** Maximum number of cached entries (`cache_entries`); 0 to remember nothing. */
   readonly entries: number;
   /** Scans in progress, by key. */
   readonly flights: Map<string, Promise<readonly Finding[]>>;
@@ -26,14 +26,14 @@ export interface Scanning {
   readonly now: () => number;
 }
 
-/** A text of the request, with its index among the segments. */
+/** Text of the request, with its index among the segments. */
 export interface Placed {
   readonly at: number;
   readonly scanned: Scanned;
 }
 
 export interface Asked {
-  /** Returns the signal; called only for a detector that does not answer synchronously, or may not. */
+  /** Returns the signal. Called only for a detector that is not, or may not be, synchronous. */
   readonly signal: () => AbortSignal;
   readonly tracer: QuestionTracer | undefined;
   /** See `RunOptions`. */
@@ -116,8 +116,8 @@ function isShort(texts: readonly Scanned[], most = 0): boolean {
 }
 
 /**
- * Returns the keys. If there are more texts than can be remembered, only the newest, which come last, get one: a key costs as
- * much as scanning a short text.
+ * Returns the keys of the texts. If there are more texts than can be remembered, only the newest, which come last, get
+ * a key, since computing one costs as much as scanning a short text.
  */
 function keysOf(
   detector: Detector,
@@ -130,7 +130,7 @@ function keysOf(
   return texts.map(({ scanned }, at) => (at < first ? undefined : cache.keyOf(detector, scanned, context)));
 }
 
-/** Awaits scans of other requests. One that ended with its request is repeated here, in one call. */
+/** Awaits scans of other requests. Scans that ended with their request are repeated here, in one call. */
 async function settled(
   given: readonly Given[],
   read: (wanted: readonly number[]) => Detection | Promise<Detection>,

@@ -1,4 +1,4 @@
-/** Replaces a detector in rehearsals: reports the given findings for each whole text. */
+/** Stub for rehearsals: reports the given findings for each whole text. */
 import type { Detector, Finding, Scanned } from "../../core/guardrails/index.ts";
 import type { Member, StubFinding } from "./types.ts";
 

@@ -1,12 +1,12 @@
 /**
- * Windows of a `confirm` detector, and the findings that it confirms. Source: specification document 3, `confirm_window`,
- * `narrow_spans`.
+ * Computes the windows of a `confirm` detector, and the findings that it confirms. Source: specification document 3,
+ * `confirm_window`, `narrow_spans`.
  */
 import type { Finding, Window } from "../../core/guardrails/index.ts";
 
 /**
- * Returns `reach` bytes around each finding, ascending and disjoint, without splitting characters; empty if there are no
- * findings.
+ * Returns the windows: `reach` bytes around each finding, ascending and disjoint, without splitting characters. Empty
+ * if there are no findings.
  */
 export function windowsAround(text: string, findings: readonly Finding[], reach: number): readonly Window[] {
   const windows: Window[] = [];
@@ -46,7 +46,10 @@ const unitBytes = (unit: number): number => (unit < 0x80 ? 1 : unit < 0x800 ? 2 
 const isHigh = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00;
 const isLow = (unit: number): boolean => unit >= 0xdc00 && unit < 0xe000;
 
-/** Shrinks each finding to the hull of the confirmed findings of the same entity within it; unchanged if there are none. */
+/**
+ * Shrinks each finding to the smallest span that contains the confirmed findings of the same entity within it;
+ * unchanged if there are none.
+ */
 export function narrowed(findings: readonly Finding[], confirmed: readonly Finding[]): readonly Finding[] {
   if (confirmed.length === 0) return findings;
   return findings.map((finding) => {

@@ -1,4 +1,4 @@
-/** Readers for each type of detector, from its configuration. Source: specification document 3. */
+/** Creates the reader of each type of detector from its configuration. Source: specification document 3. */
 
 import { nearest } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
@@ -13,7 +13,7 @@ type Embed = NonNullable<DetectorConfig["embed"]>;
 /** Default `threshold`. Source: guardrails reference, 3.3. */
 const ONE_HALF = 0.5;
 
-/** Paths begin at the detector. */
+/** Problem of the configuration; its path begins at the detector. */
 export interface ReadingProblem {
   readonly path: readonly (string | number)[];
   readonly message: string;
@@ -21,7 +21,7 @@ export interface ReadingProblem {
 
 export interface ReadingPlan {
   readonly reading: ReaderSpec["reading"];
-  /** Labels that it can report. */
+  /** Labels that the detector can report. */
   readonly gives: readonly string[];
 }
 
@@ -100,7 +100,7 @@ const renamed = (map: Readonly<Record<string, string>>, label: string): string =
 
 const unique = (names: ReadonlyMap<string, string>): readonly string[] => [...new Set(names.values())];
 
-/** Returns the labels, with their reported names, that `entities` selects. */
+/** Returns the labels that `entities` selects, with their reported names. */
 function asked(
   all: ReadonlyMap<string, string>,
   entities: readonly string[] | undefined,

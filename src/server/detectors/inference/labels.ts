@@ -1,6 +1,6 @@
 /**
- * Names of a model's labels, and other values of its `config.json`. Source: specification document 3 (`labels`, `labels_path`);
- * model-hub reference, 6.2.
+ * Reads the names of a model's labels, and other values of its `config.json`. Source: specification document 3
+ * (`labels`, `labels_path`); model-hub reference, 6.2.
  */
 
 import { readFileSync, statSync } from "node:fs";
@@ -16,7 +16,7 @@ export interface ModelConfig {
   readonly problemType: string | undefined;
 }
 
-/** Throws an error that describes the problem of the file. */
+/** Reads `config.json`. Throws an error that describes the problem of the file. */
 export function readModelConfig(path: string): ModelConfig {
   const { size } = statSync(path);
   if (size > MAX_CONFIG) throw new Error(`${path} has ${size} bytes: no configuration of a model is so large`);
@@ -27,7 +27,7 @@ export function readModelConfig(path: string): ModelConfig {
   return { labels, problemType };
 }
 
-/** Parses labels whose keys are decimal numbers, from 0 and without a gap. */
+/** Parses labels whose keys are the numbers from 0 without gaps. */
 function labelsIn(map: unknown, path: string): readonly string[] {
   const entries = typeof map === "object" && map !== null ? Object.entries(map) : [];
   const labels: string[] = [];
@@ -41,7 +41,7 @@ function labelsIn(map: unknown, path: string): readonly string[] {
   return labels;
 }
 
-/** Entity types of common labels. Source: guardrails reference, 3.1 (the map of Presidio included). */
+/** Entity types of common labels, including the map of Presidio. Source: guardrails reference, 3.1. */
 export const ENTITY_TYPES: Readonly<Record<string, string>> = {
   PER: "PERSON",
   PERS: "PERSON",

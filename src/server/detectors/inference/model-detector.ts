@@ -34,28 +34,28 @@ export type BuiltModelDetector =
   | {
       readonly kind: "detector";
       readonly detector: Detector;
-      /** Every `<category>/<LABEL>` that it can find. */
+      /** Every `<category>/<LABEL>` that the detector can find. */
       readonly gives: readonly string[];
-      /** Key of the session that it uses. */
+      /** Key of the session that the detector uses. */
       readonly session: string;
       /** Origin of the server that runs the graph. */
       readonly origin: string | undefined;
       /**
-       * Loads the model, or for one on a server the tokenizer, if necessary; returns its problems. Rejects with the signal's
-       * reason.
+       * Loads the model (for one on a server, the tokenizer) if necessary, and returns its problems. Rejects with the
+       * signal's reason.
        */
       readonly prepare: (signal: AbortSignal) => Promise<readonly ReadingProblem[]>;
       /**
-       * Queries the server's metadata if it is not known; `undefined` if the graph is in this process. Rejects with a
-       * `DetectorError`, or with the signal's reason.
+       * Queries the server's metadata if they are not known; `undefined` if the graph runs in this process. Rejects
+       * with a `DetectorError`, or with the signal's reason.
        */
       readonly reach: ((signal: AbortSignal) => Promise<void>) | undefined;
       readonly probe: DetectorProbe | undefined;
     }
-  /** Paths begin at the detector. */
+  /** Problems of the configuration; their paths begin at the detector. */
   | { readonly kind: "refused"; readonly problems: readonly ReadingProblem[] };
 
-/** Category for a `category` that is present but empty. */
+/** Category of findings if `category` is empty. */
 const EMPTY_CATEGORY: Readonly<Record<ModelType, Category>> = { nlp: "pii", classify: "injection", embed: "topic" };
 
 type Own = NonNullable<DetectorConfig[ModelType]>;
@@ -66,7 +66,7 @@ interface Parts {
   readonly views: Views;
 }
 
-/** Checks files and reads small ones; the model is loaded by `prepare` or at its first use. */
+/** Creates the detector: checks its files and reads small ones. The model is loaded by `prepare` or at its first use. */
 export function createModelDetector(
   config: DetectorConfig,
   type: ModelType,
@@ -141,7 +141,7 @@ type Source =
       readonly kind: "source";
       readonly graph: SessionSpec["graph"];
       readonly server: AskServer | undefined;
-      /** `identity` changes with the files, or with the server's settings; `shown` is without credentials. */
+      /** Changes with the files, or with the server's settings. `shown` is the same without credentials. */
       readonly identity: string;
       readonly shown: string;
     }

@@ -1,4 +1,4 @@
-/** Files of a detector's model: by their paths in the configuration, or from a declared model. */
+/** Finds the files of a detector's model: by paths in the configuration, or in a declared model. */
 
 import { createHash } from "node:crypto";
 import { readdirSync, statSync } from "node:fs";
@@ -11,12 +11,12 @@ import { readModelConfig } from "./labels.ts";
 export interface TextFiles {
   readonly tokenizer: string;
   readonly config: string | undefined;
-  /** Changes when one of the files changes. */
+  /** Identity, which changes when one of the files does. */
   readonly identity: string;
 }
 
 export interface ModelFiles extends TextFiles {
-  /** Graph; files beside it that extend its name count to the identity too. */
+  /** Path of the graph. Files beside it whose names begin with its name belong to the identity too. */
   readonly graph: string;
 }
 
@@ -37,8 +37,8 @@ interface Keys {
 export type Views = ReadonlyMap<string, ModelView>;
 
 /**
- * Returns the files. Paths of the configuration take precedence over those of the declared model. With `remote` there is no
- * graph.
+ * Returns the files. Paths in the configuration take precedence over those of the declared model. With `remote` there
+ * is no graph.
  */
 export function filesOf(keys: Keys, views: Views): ModelFiles | TextFiles | readonly FileProblem[] {
   const view = keys.ref === undefined ? undefined : views.get(keys.ref);
@@ -66,8 +66,8 @@ export function filesOf(keys: Keys, views: Views): ModelFiles | TextFiles | read
 }
 
 /**
- * Returns the configuration file: beside the graph, or above the folder into which exporters put graphs; if the graph is on a
- * server, that of the tokenizer.
+ * Returns the path of `config.json`: beside the graph, or above the folder into which exporters put graphs; if the
+ * graph is on a server, beside the tokenizer.
  */
 function configOf(given: string | undefined, view: ModelView | undefined, graph: string): string | undefined {
   if (given !== undefined) return resolve(given);
@@ -77,14 +77,14 @@ function configOf(given: string | undefined, view: ModelView | undefined, graph:
   return beside.find(isFile);
 }
 
-/** Returns `undefined` if the model has none. */
+/** Reads `config.json`; `undefined` if the model has none. */
 export function configRead({ config }: TextFiles): ModelConfig | undefined {
   return config === undefined ? undefined : readModelConfig(config);
 }
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
-/** Returns the graph, and the files beside it whose names begin with its name: data that are too large for it. */
+/** Returns the graph, and the files beside it whose names begin with its name, which contain its larger data. */
 function graphFiles(graph: string): readonly string[] {
   const name = basename(graph);
   const folder = dirname(graph);
@@ -94,7 +94,10 @@ function graphFiles(graph: string): readonly string[] {
     .map((other) => join(folder, other));
 }
 
-/** Returns an identity from file metadata: reading gigabytes for a digest would take longer than loading them. */
+/**
+ * Returns an identity computed from file metadata, since reading gigabytes for a digest would take longer than loading
+ * them.
+ */
 function identityOf(paths: readonly string[]): string {
   const hash = createHash("sha256");
   for (const path of paths) {

@@ -10,13 +10,13 @@ import type { AskServer } from "./session/served/server-calls.ts";
 
 export type InferenceServer = NonNullable<NonNullable<DetectorConfig["nlp"]>["remote"]>;
 
-/** Maximum delay of a timer. */
+/** Maximum delay of a timer, in milliseconds. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 const MAX_READY_BYTES = 64 << 10;
 
 export interface ServedProblem {
-  /** Path from `remote`. */
+  /** Path below `remote`. */
   readonly path: readonly string[];
   readonly message: string;
 }
@@ -66,7 +66,7 @@ export function askingOf(endpoint: Endpoint, server: InferenceServer): AskServer
       return {
         status: answer.status,
         headerLength: length === undefined ? undefined : String(length),
-        // A copy with its own memory, since it is transferred to another thread.
+        // Copied to its own memory, since it is transferred to another thread.
         body: new Uint8Array(answer.body),
       };
     } finally {
@@ -76,7 +76,10 @@ export function askingOf(endpoint: Endpoint, server: InferenceServer): AskServer
   };
 }
 
-/** Checks that the server is ready and its model fits the detector. `read` scans a text, as for a request. */
+/**
+ * Returns a probe, which checks that the server is ready and its model fits the detector. `read` scans a text, as for a
+ * request.
+ */
 export const probeOf = (
   detector: string,
   { endpoint, headers, model }: InferenceServer,

@@ -1,12 +1,12 @@
 /**
- * Splits a text into windows of a number of bytes that overlap by an eighth, so that text at an edge is complete in one of
- * them.
+ * Splits a text into windows of a number of bytes that overlap by an eighth, so that text at an edge is complete in one
+ * of them.
  */
 import { utf8Length } from "../../core/guardrails/index.ts";
 
 const LEAST_OVERLAP = 64;
 
-/** `text` must be well-formed; characters are not split. */
+/** Returns the windows. `text` must be well-formed; characters are not split. */
 export function windowsOf(text: string, maxBytes: number): readonly string[] {
   if (utf8Length(text) <= maxBytes) return [text];
   const bytes = Buffer.from(text, "utf8");

@@ -1,8 +1,11 @@
-/** `format: guard_codes`: guard models that take categories S1 to Sn and answer with codes. Source: judge-formats reference, 3. */
+/**
+ * Implements `format: guard_codes`: guard models that take categories S1 to Sn and answer with codes. Source:
+ * judge-formats reference, 3.
+ */
 import { meaningsOf } from "./meanings.ts";
 import { type Asking, type JudgeFormat, type JudgeTerms, type Verdict, wrong } from "./types.ts";
 
-/** The template's codes have at most two digits. */
+/** Maximum number of codes; the template's codes have at most two digits. */
 export const MOST_CODES = 99;
 
 export function codesFormat({ labels, prompt }: JudgeTerms): JudgeFormat {

@@ -1,6 +1,6 @@
 /**
- * `format: guard_safety`: guard models that take an operator's policy and answer a safety line with categories. Source:
- * judge-formats reference, 4.
+ * Implements `format: guard_safety`: guard models that take an operator's policy and answer with a safety line and
+ * categories. Source: judge-formats reference, 4.
  */
 import { meaningsOf } from "./meanings.ts";
 import { markerFor, quoted } from "./quote.ts";
@@ -32,7 +32,7 @@ export function safetyFormat({ labels, prompt }: JudgeTerms): JudgeFormat {
   };
 }
 
-/** Judges an answer together with the user's message. */
+/** Returns whether the text is an answer that is judged together with the user's message. */
 const isAnswer = ({ kind, context }: Judged): boolean =>
   (kind === "output" || kind === "assistant") && context.some((block) => block.kind === "user");
 

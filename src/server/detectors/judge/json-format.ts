@@ -1,4 +1,4 @@
-/** `format: json`: any chat model, which answers one JSON object. Source: judge-formats reference, 2. */
+/** Implements `format: json`: any chat model, which answers with one JSON object. Source: judge-formats reference, 2. */
 import { markerFor, quoted } from "./quote.ts";
 import { type JudgeFormat, type JudgeTerms, type Verdict, wrong } from "./types.ts";
 
@@ -30,7 +30,7 @@ const unfenced = (text: string): string => FENCE.exec(text)?.[1]?.trim() ?? text
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Returns the one object in the answer; a model may add text around it. */
+/** Returns the only object in the answer; a model may add text around it. */
 function objectIn(text: string): Members {
   const whole = parsed(text);
   if (whole !== undefined) return membersOf(whole.value);
@@ -56,7 +56,7 @@ function membersOf(value: unknown): Members {
   return value as Members;
 }
 
-/** Returns texts from a brace to its closing one, not nested. Throws if one is not closed. */
+/** Returns the texts from each top-level brace to its closing one. Throws if one is not closed. */
 function objectsIn(text: string): readonly string[] {
   const found: string[] = [];
   let depth = 0;
@@ -83,7 +83,7 @@ function objectsIn(text: string): readonly string[] {
 
 const SHAPES = ["verdicts", "labels", "label"] as const;
 
-/** Extra members are ignored: they may contain reasons that quote the text. */
+/** Parses the verdicts. Other members are ignored: they may contain reasons that quote the text. */
 function verdictsIn(members: Members, labels: readonly string[]): readonly Verdict[] {
   const shapes = SHAPES.filter((name) => Object.hasOwn(members, name));
   if (shapes.length !== 1) throw wrong("does not say its verdicts in one way");

@@ -26,7 +26,7 @@ import {
 type Own = NonNullable<DetectorConfig["llm"]>;
 
 interface JudgeProblem {
-  /** Begins at the detector. */
+  /** Path from the detector. */
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
@@ -164,7 +164,7 @@ function problemsOf(
   return problems;
 }
 
-/** Returns one block of each kind, with its newest `maxBytes`. */
+/** Returns one block for each kind of context, with its newest `maxBytes`. */
 function contextOf(
   judged: Segment,
   all: readonly Segment[],

@@ -1,6 +1,9 @@
-/** Returns the meaning of each label from `prompt`: lines that begin with `LABEL:` or `- LABEL:`, and the lines after them. */
+/**
+ * Parses the meaning of each label from `prompt`: lines that begin with `LABEL:` or `- LABEL:`, and the lines after
+ * them.
+ */
 
-/** Without such lines the whole prompt belongs to the last label. */
+/** Returns the meanings. Without such lines the whole prompt belongs to the last label. */
 export function meaningsOf(labels: readonly string[], prompt: string): ReadonlyMap<string, string> {
   const meanings = new Map<string, string[]>();
   let own: string[] | undefined;

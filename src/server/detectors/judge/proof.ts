@@ -1,6 +1,6 @@
 /**
- * Checks whether categories and text reach the model: a server that does not know template variables drops them silently, and a
- * guard model without input always answers `safe`. Source: judge-formats reference, 1.
+ * Checks whether categories and text reach the model. A server that does not know template variables drops them
+ * silently, and a guard model without input always answers `safe`. Source: judge-formats reference, 1.
  */
 import { DetectorError } from "../../core/guardrails/index.ts";
 import type { ModelAnswer } from "../ports.ts";
@@ -11,7 +11,10 @@ const AGAIN_MS = 60_000;
 const SHORT = "Good morning.";
 const LONG = `${SHORT} ${"The weather is fine today. ".repeat(12)}`;
 
-/** Runs the check once; a failure is remembered for a minute and then checked again. Rejects with a `DetectorError`. */
+/**
+ * Returns a function that runs the check once. A failure is remembered for a minute, then the check runs again. Rejects
+ * with a `DetectorError`.
+ */
 export function createProof(
   probe: NonNullable<JudgeFormat["probe"]>,
   now: () => number,

@@ -1,8 +1,8 @@
-/** Interface of a family of judges: questions, and parsing of answers. Source: judge-formats reference. */
+/** Interface of a judge format: composes questions and parses answers. Source: judge-formats reference. */
 import { DetectorError, type SegmentKind } from "../../core/guardrails/index.ts";
 import type { ModelQuestion } from "../ports.ts";
 
-/** One or several segments of a kind, shown beside the judged text. */
+/** One or several segments of a kind, shown in addition to the judged text. */
 export interface ContextBlock {
   readonly kind: SegmentKind;
   readonly text: string;
@@ -24,9 +24,12 @@ export type Asking = Pick<ModelQuestion, "system" | "turns" | "template">;
 
 export interface JudgeFormat {
   readonly ask: (judged: Judged) => Asking;
-  /** Parses an answer. Throws a `DetectorError`. `text` is trimmed, without reasoning, and not empty. */
+  /** Parses an answer. `text` is trimmed, without reasoning, and not empty. Throws a `DetectorError`. */
   readonly read: (text: string, judged: Judged) => readonly Verdict[];
-  /** Returns a question about `text` with its own policy or another; for formats that depend on the server's template. */
+  /**
+   * Returns a question about `text` with the detector's own policy or another one; only for formats that depend on the
+   * server's template.
+   */
   readonly probe: ((text: string, policy: "own" | "other") => Asking) | undefined;
 }
 

@@ -20,13 +20,13 @@ export type CompiledPii =
       readonly kind: "compiled";
       readonly recognizers: readonly Recognizer[];
       readonly scan: Scan;
-      /** Scans for matches that a pattern accepts and a check rejects; compiled at the first use. */
+      /** Returns a scan for matches that a pattern accepts and a check rejects; compiled at the first call. */
       readonly scanDisproved: () => Scan;
     }
-  /** Paths begin at the detector. */
+  /** Problems of the configuration; their paths begin at the detector. */
   | { readonly kind: "refused"; readonly problems: readonly PiiProblem[] };
 
-/** `usesContext` is `guardrails.context_enhancement`. */
+/** Compiles the detector. `usesContext` is `guardrails.context_enhancement`. */
 export function compilePii(config: DetectorConfig, usesContext: boolean): CompiledPii {
   const engine = engineOf(config.prefilter);
   if (engine === undefined) {
@@ -64,7 +64,7 @@ export function compilePii(config: DetectorConfig, usesContext: boolean): Compil
   return { kind: "compiled", recognizers, scan, scanDisproved };
 }
 
-/** Returns the recognizers with these regions for telephone numbers; by default those of the table. */
+/** Returns the recognizers with these regions for telephone numbers; `undefined` uses those of the table. */
 function withPhones(regions: readonly string[] | undefined): readonly Recognizer[] {
   if (regions === undefined) return BUILT_IN;
   const phones = phoneRecognizer(regions);

@@ -1,13 +1,14 @@
 /**
- * Words before a match that raise its score. Source: guardrails reference, 2.2: words are runs of letters, marks and digits
- * in lower case without a plural `s`; a word of the recognizer is found as a whole word, from four letters on also as the
- * beginning of one, and in scripts without spaces, or with prefixes, anywhere. A phrase is found in the joined words.
+ * Finds words before a match that raise its score. Source: guardrails reference, 2.2: words are runs of letters, marks
+ * and digits in lower case without a plural `s`. A word of the recognizer is found as a whole word, from four letters
+ * on also as the beginning of one, and in scripts without spaces, or with prefixes, anywhere. A phrase is found in the
+ * joined words.
  */
 
-/** Number of words before a match; there is no list of stop words (reference, 2.2). */
+/** Number of words before a match that are read; there is no list of stop words (reference, 2.2). */
 const WORDS_BEFORE = 8;
 
-/** Maximum distance before a match in UTF-16 units; limits the time for each. */
+/** Maximum distance before a match in UTF-16 units, which limits the time for each match. */
 const REACH = 256;
 
 export const CONTEXT_BOOST = 0.35;
@@ -21,11 +22,11 @@ const ANYWHERE =
 
 const LINE_FEED = 0x0a;
 
-/** Word characters: ASCII letters and digits; non-ASCII text counts as a word until it is segmented. */
+/** ASCII characters of words: letters and digits. Non-ASCII text counts as a word until it is segmented. */
 const IN_WORD = Uint8Array.from({ length: 0x80 }, (_, unit) => (/[0-9A-Za-z]/.test(String.fromCharCode(unit)) ? 1 : 0));
 
 interface Word {
-  /** Spelling of the recognizer's table. */
+  /** Word as in the recognizer's table. */
   readonly written: string;
   readonly wanted: string;
 }
@@ -41,13 +42,13 @@ export function contextWords(words: readonly string[]): ContextWords {
   });
 }
 
-/** Finds the first of the recognizer's words before a place; caches the last place, which patterns share. */
+/** Finds the first of the recognizer's words before a place. Caches the last place, which several patterns share. */
 export class ContextReader {
   readonly #text: string;
   #at = -1;
   #before = "";
 
-  /** `text` is the scan view. */
+  /** Creates a reader. `text` is the scan view. */
   constructor(text: string) {
     this.#text = text;
   }
@@ -79,7 +80,7 @@ function before(text: string, at: number): string {
   return ` ${wordsOf(text.slice(from, at)).slice(-WORDS_BEFORE).join(" ")} `;
 }
 
-/** Returns whether the line that ends at `at` contains only space. */
+/** Returns whether the line that ends at `at` is blank. */
 function isBlankBefore(text: string, at: number, least: number): boolean {
   for (let back = at - 1; back >= least; back--) {
     const unit = text.charCodeAt(back);

@@ -1,10 +1,10 @@
-/** Drops findings within another of the same type whose score is not lower. Source: guardrails reference, 1.1. */
+/** Drops findings within another finding of the same type whose score is not lower. Source: guardrails reference, 1.1. */
 
 import type { Finding } from "../../core/guardrails/index.ts";
 
 /**
- * `found` is ascending by start. Takes linear time, since findings of one pattern do not overlap, which limits the overlaps
- * within a type.
+ * Returns the remaining findings. `found` is ascending by start. Takes linear time, since findings of one pattern do
+ * not overlap, which limits the overlaps within a type.
  */
 export function withoutContained(found: readonly Finding[]): readonly Finding[] {
   if (found.length < 2) return found;

@@ -1,6 +1,6 @@
 /**
- * Engines that return the matches of regular expressions: V8 (`pure`), the native library `re2` (`native`), or a linear-time
- * one without it, for operators' expressions in `pure` mode.
+ * Engines that search for regular expressions: V8 (`pure`), the native library `re2` (`native`), or a linear-time
+ * engine without native code, for operators' expressions in `pure` mode.
  */
 
 import { createRequire } from "node:module";
@@ -10,7 +10,10 @@ import { takesBeyondAscii, toRe2, toV8 } from "./pattern-syntax.ts";
 
 export type Prefilter = "native" | "pure";
 
-/** Compiles one expression of RE2 syntax; dot matches line breaks, and anchors match at lines. Throws on invalid syntax. */
+/**
+ * Compiles expressions of RE2 syntax, in which a dot matches line breaks and anchors match at lines. Throws on invalid
+ * syntax.
+ */
 export interface Engine {
   readonly builtIn: (regex: string, isCaseSensitive: boolean) => Search;
   readonly custom: (regex: string, isCaseSensitive: boolean) => Search;
@@ -20,14 +23,14 @@ type Compile = new (source: string, flags: string) => RegExp;
 
 const PURE: Engine = {
   builtIn: (regex, isCaseSensitive) => {
-    // V8 ignores the case of non-ASCII letters with `u`, and then takes ten times as long for a `\\b`.
+    // With `u`, V8 ignores the case of non-ASCII letters, but then takes ten times as long for a `\\b`.
     const unicode = takesBeyondAscii(regex) ? "u" : "";
     return searchBy(new RegExp(toV8(regex), flagsOf(regex, `g${isCaseSensitive ? "" : "i"}s${unicode}`)));
   },
   custom: linearSearch,
 };
 
-/** Returns `undefined` if the package `re2` is missing, or not built for this Node.js. */
+/** Returns the engine; `undefined` if the package `re2` is missing, or not built for this Node.js. */
 export function engineOf(prefilter: Prefilter): Engine | undefined {
   if (prefilter === "pure") return PURE;
   const Re2 = loadRe2();
@@ -37,7 +40,7 @@ export function engineOf(prefilter: Prefilter): Engine | undefined {
   return { builtIn: (regex, isCaseSensitive) => compile(toRe2(regex), isCaseSensitive), custom: compile };
 }
 
-/** Looks the package up as Node.js does: beside the program, in NODE_PATH, or in a global folder. */
+/** Loads the package as Node.js finds it: beside the program, in NODE_PATH, or in a global folder. */
 function loadRe2(): Compile | undefined {
   try {
     return createRequire(import.meta.url)("re2") as Compile;

@@ -1,4 +1,4 @@
-/** The detector of type `pii`: recognizers as tables, and the scanner that runs them. */
+/** Detector of type `pii`: tables of recognizers, and the scanner that runs them. */
 
 export { type Engine, engineOf, type Prefilter } from "./engines.ts";
 export { compileFormats } from "./formats/compile-formats.ts";

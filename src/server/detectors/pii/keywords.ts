@@ -1,9 +1,9 @@
 /**
- * Searches for all keywords of all patterns in one pass: an automaton after Aho and Corasick (1975), with a full transition
- * table.
+ * Searches for the keywords of all patterns in one pass, with the automaton of Aho and Corasick (1975) and a full
+ * transition table.
  */
 
-/** Returns a search that marks in `hits` the owner of each keyword in a text, ignoring the case of ASCII letters. */
+/** Returns a search that marks in `hits` the owner of each keyword in a text. It ignores the case of ASCII letters. */
 export function keywordSearch(
   keywords: readonly { readonly word: string; readonly owner: number }[],
 ): (text: string, hits: Uint8Array) => void {
@@ -26,7 +26,7 @@ export function keywordSearch(
     owners[state]!.push(owner);
   }
   finish(steps, owners, width);
-  // A transition into a state that ends a keyword is negative, so that all others need one look-up in a small table.
+  // A transition to a state that ends a keyword is negative, so all others need only one look-up in a small table.
   const table = tableOf(steps, owners);
   const ascii = new Uint8Array(0x80);
   for (let unit = 0; unit < 0x80; unit++) ascii[unit] = classes.get(lower(unit)) ?? 0;
@@ -45,7 +45,7 @@ export function keywordSearch(
   };
 }
 
-/** Returns numbers from 1 for the units of the keywords; 0 stands for every other. */
+/** Assigns numbers from 1 to the UTF-16 units of the keywords; 0 is any other unit. */
 function classesOf(words: readonly string[]): Map<number, number> {
   const classes = new Map<number, number>();
   for (const word of words) {
@@ -58,8 +58,8 @@ function classesOf(words: readonly string[]): Map<number, number> {
 }
 
 /**
- * Completes the table breadth first: where a keyword does not continue, it takes the transition of the longest suffix that
- * begins a keyword.
+ * Completes the table breadth first: where a keyword does not continue, it copies the transition of the longest suffix
+ * that begins a keyword.
  */
 function finish(steps: number[], owners: number[][], width: number): void {
   const suffix = new Int32Array(owners.length);

@@ -1,17 +1,17 @@
-/** Instructions to which `@bufbuild/re2` compiles an expression, and their conditions on a text. */
+/** Instructions of an expression compiled by `@bufbuild/re2`, and their conditions on a text. */
 
 import type { RE2JS } from "@bufbuild/re2";
 
 export type Program = ReturnType<RE2JS["re2"]>["prog"];
 export type Instruction = Program["inst"][number];
 
-/** Operation codes of instructions (`Inst` of the library); higher ones consume a character. */
+/** Operation codes of instructions (`Inst` of the library). Higher codes consume a character. */
 export const OP = { alt: 1, altMatch: 2, capture: 3, empty: 4, fail: 5, match: 6, nop: 7 } as const;
-/** Matches any character, and any character except a line feed. */
+/** Operation codes that match any character, and any character except a line feed. */
 const ANY = 10;
 const ANY_IN_LINE = 11;
 
-/** Bits of an empty instruction's conditions (`Utils` of the library). */
+/** Condition bits of an empty instruction (`Utils` of the library). */
 const BEGIN_LINE = 1;
 const END_LINE = 2;
 const BEGIN_TEXT = 4;

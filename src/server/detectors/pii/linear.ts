@@ -1,17 +1,17 @@
 /**
- * Finds the matches of an expression in linear time, without native code, by the program that `@bufbuild/re2` compiles; the
- * library itself only reports whether there is a match. Returns the leftmost match, and of those the one that a backtracking
- * engine would prefer: see `LiveProgram`.
+ * Finds the matches of an expression in linear time, without native code. It uses the program that `@bufbuild/re2`
+ * compiles, since the library itself only reports whether there is a match. Returns the leftmost match, and of those at
+ * one place the one that a backtracking engine would prefer: see `LiveProgram`.
  */
 
 import { RE2JS } from "@bufbuild/re2";
 import { LiveProgram } from "./live-program.ts";
 import type { Search } from "./match-search.ts";
 
-/** Limits the time for one character of a text. */
+/** Maximum number of instructions, which limits the time for each character of a text. */
 export const MOST_INSTRUCTIONS = 4000;
 
-/** Throws on invalid RE2 syntax, and on a program of more than `MOST_INSTRUCTIONS`. */
+/** Compiles an expression. Throws on invalid RE2 syntax, and on a program of more than `MOST_INSTRUCTIONS`. */
 export function compileLinear(regex: string, isCaseSensitive: boolean): RE2JS {
   const flags = RE2JS.DOTALL | RE2JS.MULTILINE | (isCaseSensitive ? 0 : RE2JS.CASE_INSENSITIVE);
   const expression = RE2JS.compile(regex, flags);

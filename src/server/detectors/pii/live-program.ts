@@ -1,22 +1,23 @@
 /**
- * Finds all matches of a program of RE2 instructions, in time linear in the text however far ahead the expression reads.
+ * Finds all matches of a program of RE2 instructions, in time linear in the text however far ahead the expression
+ * reads.
  *
- * A forward-only machine must read on as long as a longer match may follow, and start again after the match that it then takes:
- * `a(?:.*b)?` reads the rest of the text at every `a`. So the text is first read backwards, to find at each place the
- * instructions from which a match can be reached (live instructions). Then it is read forwards: each choice takes the preferred
- * path that leads to a match, and nothing is read that is not part of one.
+ * A forward-only machine must read on as long as a longer match may follow, and start again after the match that it
+ * then takes: `a(?:.*b)?` reads the rest of the text at every `a`. So the text is first read backwards, to find at each
+ * place the instructions from which a match can be reached (live instructions). Then it is read forwards: each choice
+ * takes the preferred path that leads to a match, and only text that is part of a match is read.
  *
- * Live instructions are kept for one block of places at a time, and recomputed from the end of the block when a match begins in
- * it.
+ * Live instructions are stored for one block of places at a time, and recomputed from the end of the block when a match
+ * begins in it.
  */
 
 import { type Instruction, instructionHolds, isCharacter, OP, type Program, takes } from "./linear-program.ts";
 import { nextPlace, type Place } from "./match-search.ts";
 
-/** Number of UTF-16 units whose live instructions are kept at once. */
+/** Number of UTF-16 units whose live instructions are stored at once. */
 const BLOCK = 1024;
 
-/** Maximum number of marks: texts have fewer places, and at most twice as many fit into the words that store them. */
+/** Maximum number of marks. A text has fewer places, and the words that store marks hold at most twice as many. */
 const MOST_MARKS = 2 ** 30;
 
 /** Live instructions at the end of a block. */
@@ -34,7 +35,8 @@ export class LiveProgram {
   /** ASCII characters that each instruction accepts. */
   readonly #takes: readonly Uint8Array[];
   /**
-   * ASCII characters before which an instruction is live although none is after them; `undefined` if this depends on the place.
+   * ASCII characters before which an instruction can become live when none is live after them; `undefined` if this
+   * depends on the place.
    */
   readonly #wakes: Uint8Array | undefined;
   readonly #marks: Int32Array;
@@ -92,7 +94,7 @@ export class LiveProgram {
     }
   }
 
-  /** Marks in `starts` where matches begin; returns the ends of blocks, the last first. */
+  /** Reads the text backwards. Marks in `starts` where matches begin; returns the ends of blocks, the last first. */
   #readBackwards(text: string, starts: Uint8Array): readonly Edge[] {
     this.#liveSize = 0;
     const edges: Edge[] = [{ at: text.length, live: new Int32Array(0) }];
@@ -147,7 +149,7 @@ export class LiveProgram {
     return codePoint < 0x80 ? this.#takes[index]![codePoint] === 1 : takes(this.#code[index]!, codePoint);
   }
 
-  /** Returns the end of the preferred match from `start`, if there is one. */
+  /** Returns the end of the preferred match from `start`, or nothing if there is none. */
   #matchFrom(text: string, start: number, edges: readonly Edge[], block: Block): number {
     for (let index = this.#first, at = start; ; ) {
       if (!block.has(at)) this.#fill(block, text, at, edges);
@@ -195,7 +197,7 @@ export class LiveProgram {
     block.add(at, this.#live, this.#liveSize);
   }
 
-  /** Skips back from a place without live instructions to one just after a character that may change that. */
+  /** Moves back from a place without live instructions to one just after a character that may change that. */
   #awake(text: string, at: number): number {
     const wakes = this.#wakes;
     if (this.#liveSize > 0 || wakes === undefined) return at;
@@ -205,13 +207,13 @@ export class LiveProgram {
   }
 }
 
-/** Live instructions at the places of one block, which is filled backwards. */
+/** Live instructions at the places of one block, which is filled from its end. */
 class Block {
   #from = 0;
   #end = -1;
   #indices = new Int32Array(BLOCK);
   #size = 0;
-  /** Start and end of a place's indices, by its distance from the end. */
+  /** Start and end of each place's indices, by the distance of the place from the end of the block. */
   readonly #begins = new Int32Array(BLOCK + 2);
   readonly #ends = new Int32Array(BLOCK + 2);
 

@@ -1,6 +1,6 @@
 /**
- * Length of pattern matches in a stream: derived from shapes, and from the programs of expressions. Source: guardrails
- * reference, 5.2. Lengths are of the original text, in UTF-8 bytes, where a digit has up to four.
+ * Bounds of the length of pattern matches, for streams: derived from shapes, and from the programs of expressions.
+ * Lengths are of the original text, in UTF-8 bytes, where a digit has up to four. Source: guardrails reference, 5.2.
  */
 
 import { RE2JS } from "@bufbuild/re2";
@@ -10,7 +10,7 @@ import { foldOf, KEPT, MARK } from "./normalize-code-points.ts";
 import { toRe2 } from "./pattern-syntax.ts";
 import type { Pattern, Recognizer } from "./types.ts";
 
-/** Size of the character after a match, which shows its end. */
+/** Maximum size of the character after a match, which shows where the match ends. */
 const EDGE_BYTES = 4;
 
 const ANY: readonly Range[] = [[0, 0x10ffff]];
@@ -49,7 +49,7 @@ function reachOf([first = "", ...others]: readonly string[], { ranges, maxBytes,
       const folded = foldOf(codePoint);
       return folded >= MARK || has(ranges, folded === KEPT ? codePoint : folded);
     },
-    // Any number of them: `max_hold_bytes` limits what is held back.
+    // There may be any number of ignored characters: `max_hold_bytes` limits what is held back.
     ignores: (codePoint: number) => foldOf(codePoint) >= MARK,
     prefix,
   });
@@ -79,7 +79,7 @@ export function extentOf(pattern: Pattern): Extent {
   return { ranges: merged([[0x30, 0x39], ...letters, ...ofSeparators]), maxBytes, prefix: "" };
 }
 
-/** Returns infinity for an unbounded repeat. Throws on invalid syntax. */
+/** Returns the extent of an expression; infinite for an unbounded repeat. Throws on invalid syntax. */
 export function extentOfExpression(regex: string, isCaseSensitive: boolean): Extent {
   const flags = RE2JS.DOTALL | RE2JS.MULTILINE | (isCaseSensitive ? 0 : RE2JS.CASE_INSENSITIVE);
   const { prog } = RE2JS.compile(toRe2(regex), flags).re2();
@@ -90,7 +90,10 @@ export function extentOfExpression(regex: string, isCaseSensitive: boolean): Ext
   return { ranges: merged(ranges), maxBytes, prefix };
 }
 
-/** Returns the longest path from the start to a match, depth first with an explicit stack; collects the characters on paths. */
+/**
+ * Returns the longest path from the start to a match, and collects the characters on paths. Searches depth first with
+ * an explicit stack.
+ */
 function longest({ inst: code, start }: Program, ranges: Range[]): number {
   const OPEN = -1;
   const bytes = new Float64Array(code.length).fill(Number.NaN);
@@ -129,7 +132,10 @@ function next({ op, out, arg }: Instruction): readonly number[] {
   return op === OP.alt || op === OP.altMatch ? [out, arg] : [out];
 }
 
-/** Returns the ranges of an instruction that consumes a character. With one unit it may ignore letter case (`arg`). */
+/**
+ * Returns the ranges of an instruction that consumes a character. An instruction with one unit may ignore letter case
+ * (`arg`).
+ */
 function rangesOf({ op, runes, arg }: Instruction): readonly Range[] {
   if (op >= 10) return ANY;
   if (runes.length === 1) {
@@ -143,8 +149,8 @@ function rangesOf({ op, runes, arg }: Instruction): readonly Range[] {
 }
 
 /**
- * Returns the bytes of the widest character that a view may map into the range: digits have four, characters folded to ASCII
- * three.
+ * Returns the size in bytes of the widest character that a view may map into the range: digits have four, characters
+ * folded to ASCII three.
  */
 function widest([first, last]: Range): number {
   if (first <= 0x39 && last >= 0x30) return 4;
@@ -155,7 +161,7 @@ function widthOf(codePoint: number): number {
   return codePoint > 0xffff ? 4 : 3;
 }
 
-/** Returns the prefix common to all matches: single characters, in either case, on the only path from the start. */
+/** Returns the prefix common to all matches: the single characters, in either case, on the only path from the start. */
 function prefixOf({ inst: code, start }: Program): string {
   let prefix = "";
   for (let index = start; ; ) {
@@ -172,7 +178,10 @@ function prefixOf({ inst: code, start }: Program): string {
   }
 }
 
-/** Handles the two letters that a view folds to ASCII, which are in case-insensitive classes. */
+/**
+ * Converts a character to lower case, including the two letters that a view folds to ASCII, which case-insensitive
+ * classes contain.
+ */
 function lower(codePoint: number): string {
   return codePoint === 0x17f ? "s" : String.fromCodePoint(codePoint).toLowerCase();
 }

@@ -1,11 +1,14 @@
 /**
- * Code points that a scan view replaces: digits of every script and form, full-width forms, spaces, hyphens and dots become
- * ASCII, invisible characters and marks on digits are removed. Source: guardrails reference, 2.7.
+ * Replacements of code points in a scan view. Digits of every script and form, full-width forms, spaces, hyphens and
+ * dots become ASCII; invisible characters and marks on digits are removed. Source: guardrails reference, 2.7.
  */
 
 import { CONTROLS, DIGIT_FORMS, INVISIBLE, MARKS } from "../../core/guardrails/index.ts";
 
-/** First of ten digits each: general category Nd of Unicode 17; mathematical digits are five alphabets in a row. */
+/**
+ * First code point of each block of ten digits: general category Nd of Unicode 17. Mathematical digits are five blocks
+ * in a row.
+ */
 const DIGIT_BLOCKS = (
   "0660 06F0 07C0 0966 09E6 0A66 0AE6 0B66 0BE6 0C66 0CE6 0D66 0DE6 0E50 0ED0 0F20 1040 1090 17E0 1810 1946 19D0 1A80 " +
   "1A90 1B50 1BB0 1C40 1C50 A620 A8D0 A900 A9D0 A9F0 AA50 ABF0 FF10 104A0 10D30 10D40 11066 110F0 11136 111D0 112F0 " +
@@ -15,7 +18,7 @@ const DIGIT_BLOCKS = (
   .split(" ")
   .map((hex) => Number.parseInt(hex, 16));
 
-/** Replacements: the character for the code points from `first` to `last`. */
+/** Replacement character for the code points from `first` to `last`. */
 const FOLDED: readonly (readonly [first: number, last: number, to: string])[] = [
   [0xa0, 0xa0, " "],
   [0x1680, 0x1680, " "],
@@ -41,23 +44,23 @@ const FOLDED: readonly (readonly [first: number, last: number, to: string])[] = 
 
 export const KEPT = 0;
 export const DROPPED = 0xffff;
-/** Marks a control character. */
+/** Replacement that marks a control character. */
 export const CONTROL = 0xfffe;
-/** Marks a combining mark, which is removed after a digit or a separator. */
+/** Replacement that marks a combining mark, which is removed after a digit or a separator. */
 export const MARK = 0xfffd;
 
-/** Replacement of each UTF-16 unit in a view, or one of the four constants above. */
+/** Replacement for each UTF-16 unit in a view, or one of the four constants above. */
 export const FOLDED_UNITS = new Uint16Array(0x10000);
 
 const FOLDED_BEYOND = new Map<number, number>();
 
-/** Matches the code points that a view may replace; built from the same ranges. */
+/** Pattern of the code points that a view may replace, built from the same ranges. */
 export const FOLDS = new RegExp(`[${classOf()}${INVISIBLE}${CONTROLS}${MARKS}]`, "u");
 
 const INVISIBLE_BEYOND = new RegExp(`^[${INVISIBLE}]$`, "u");
 const MARK_BEYOND = new RegExp(`^[${MARKS}]$`, "u");
 
-/** Maximum number of astral code points whose visibility is cached. */
+/** Maximum number of astral code points whose replacement is cached. */
 const MOST_REMEMBERED = 4_096;
 const beyond = new Map<number, number>();
 
@@ -98,7 +101,7 @@ function classOf(): string {
     for (let codePoint = first; codePoint <= last; codePoint++) fold(codePoint, to.charCodeAt(0));
     range(first, last);
   }
-  // Below and above the surrogates, so that each place of the text is its code point.
+  // Leaves out the surrogates, so that each place of the text is its code point.
   dropAll(0, 0xd800, MARKS, MARK);
   dropAll(0xe000, 0x10000, MARKS, MARK);
   dropAll(0, 0xd800, INVISIBLE, DROPPED);

@@ -1,6 +1,6 @@
 /**
- * Translates RE2 syntax to that of V8, for the built-in patterns: the same matches in both engines. Syntax that would mean
- * something else, or could take more than linear time, is refused.
+ * Translates the RE2 syntax of the built-in patterns to that of V8, so that both engines find the same matches. Syntax
+ * with another meaning, or that could take more than linear time, is refused.
  */
 
 /** Maximum count of a repeat. */
@@ -9,7 +9,7 @@ const MOST_REPEATS = 10_000;
 const SPACE = "\\t\\n\\f\\r ";
 
 /**
- * Translates a regular expression of RE2 with `(?sm)` for V8 with the flags `su`. Throws on syntax that the two engines
+ * Translates an expression of RE2 with `(?sm)` to V8 with the flags `su`. Throws on syntax that the two engines
  * interpret differently, and on unbounded repeats.
  */
 export function toV8(regex: string): string {
@@ -35,7 +35,7 @@ export function toV8(regex: string): string {
       inClass = true;
       written += "[";
       if (regex[at + 1] === "^") written += regex[++at]!;
-      // A bracket in first position is a member.
+      // A closing bracket in first position is a member of the class.
       if (regex[at + 1] === "]") {
         written += "\\]";
         at += 1;
@@ -78,7 +78,7 @@ function escaped(regex: string, at: number, inClass: boolean): string {
   return /[\^$\\.*+?()[\]{}|/-]/.test(character) && (character !== "-" || inClass) ? `\\${character}` : character;
 }
 
-/** RE2's `\pL` is `\p{L}` in V8. */
+/** Translates a property, such as `\pL` of RE2 to `\p{L}` of V8. Returns its end. */
 function endOfProperty(regex: string, at: number, write: (part: string) => void): number {
   if (regex[at + 1] !== "{") {
     write(`{${regex[at + 1]}}`);
@@ -94,7 +94,7 @@ function endOfProperty(regex: string, at: number, write: (part: string) => void)
 /** Maximum count of one repeat in RE2. */
 const RE2_REPEATS = 1000;
 
-/** Translates for RE2: splits a repeat beyond its limit into several consecutive ones, which match the same. */
+/** Translates for RE2: splits a repeat above its limit into several consecutive ones, which match the same. */
 export function toRe2(regex: string): string {
   return regex.replace(
     /(\[(?:\\.|[^\]\\])*\]|\\[pP]\{\w+\}|\\.|[^\\\])}])\{(\d+)(?:,(\d+))?\}(\??)/gs,

@@ -10,8 +10,8 @@ import type { ScanPool } from "./pool/index.ts";
 import { warmUp } from "./warm-up.ts";
 
 /**
- * Number of UTF-16 units, over all texts of a call, that are scanned on this thread: half a millisecond, as long as a hand-over
- * may take.
+ * Maximum number of UTF-16 units, over all texts of a call, that are scanned on this thread. They take half a
+ * millisecond, about as long as passing them to another thread.
  */
 export const UNITS_AT_ONCE = 2 << 10;
 
@@ -19,17 +19,17 @@ export type BuiltPiiDetector =
   | {
       readonly kind: "detector";
       readonly detector: Detector;
-      /** Every `<category>/<LABEL>` that it can find. */
+      /** Every `<category>/<LABEL>` that the detector can find. */
       readonly gives: readonly string[];
-      /** Returns steps that bring scans on this thread to full speed. */
+      /** Returns an iterator whose steps bring scans on this thread to full speed. */
       readonly warmUp: () => Iterator<void>;
     }
-  /** Paths begin at the detector. */
+  /** Problems of the configuration; their paths begin at the detector. */
   | { readonly kind: "refused"; readonly problems: readonly PiiProblem[] };
 
 /**
- * `usesContext` is `guardrails.context_enhancement`. `pool` scans texts longer than `UNITS_AT_ONCE`; without it, all are
- * scanned on this thread. The detector has a horizon if it applies to `output`.
+ * Creates the detector. `usesContext` is `guardrails.context_enhancement`. `pool` scans texts longer than
+ * `UNITS_AT_ONCE`; without it, all are scanned on this thread. The detector has a horizon if it applies to `output`.
  */
 export function createPiiDetector(
   config: DetectorConfig,
@@ -40,7 +40,7 @@ export function createPiiDetector(
   const compiled = compilePii(config, usesContext);
   if (compiled.kind === "refused") return compiled;
   const { recognizers, scan, scanDisproved } = compiled;
-  // Takes half a second of a start, and only streams need it.
+  // Computing it takes half a second of a start, and only streams need it.
   const horizon = config.apply_to?.includes("output") ? horizonOf(recognizers) : undefined;
   const gives = new Set(recognizers.map(({ category, entity }) => `${category}/${entity}`));
   const fingerprint = fingerprintOf(config, usesContext);
@@ -83,13 +83,16 @@ function detectorOf(
 
 const unitsOf = (texts: readonly Scanned[]): number => texts.reduce((sum, { segment }) => sum + segment.text.length, 0);
 
-/** Filters findings of the whole text, which is scanned because words before a window and characters at its edges count. */
+/**
+ * Returns the findings within the windows. The whole text is scanned, because words before a window and characters at
+ * its edges matter.
+ */
 function withinWindows(found: readonly Finding[], { windows }: Scanned): readonly Finding[] {
   if (windows === undefined) return found;
   return found.filter(({ start, end }) => windows.some((window) => window.start <= start && window.end >= end));
 }
 
-/** Returns a digest of everything that findings depend on, except the program itself: a cache does not outlive it. */
+/** Returns a digest of everything that findings depend on, except the program itself, which a cache does not outlive. */
 function fingerprintOf(config: DetectorConfig, usesContext: boolean): string {
   const { entities, recognizers, custom_recognizers: custom, phone_regions: regions, prefilter } = config;
   const read = JSON.stringify({ type: "pii", entities, recognizers, custom, regions, prefilter, usesContext });

@@ -14,11 +14,11 @@ import type { Pattern, Proof, Recognizer, SearchPattern, TextPattern } from "./t
 export interface ScanOptions {
   readonly engine: Engine;
   readonly usesContext: boolean;
-  /** Reports instead the matches that a check rejects. */
+  /** True to report instead the matches that a check rejects. */
   readonly wantsDisproved?: boolean;
 }
 
-/** Returns findings ascending by start. In time linear in the text. */
+/** Function that returns the findings of a text, ascending by start, in linear time. */
 export type Scan = (text: string) => readonly Finding[];
 
 interface Rule {
@@ -37,7 +37,7 @@ interface Candidate {
 
 type Gather = (rule: number, start: number, end: number, proof: Proof, name?: string) => void;
 
-/** Throws on a shape or an expression that is none. */
+/** Compiles a scan. Throws on an invalid shape or expression. */
 export function compileScan(recognizers: readonly Recognizer[], options: ScanOptions): Scan {
   const { wantsDisproved = false } = options;
   const rules: Rule[] = recognizers.flatMap((recognizer) => {
@@ -83,7 +83,10 @@ export function compileScan(recognizers: readonly Recognizer[], options: ScanOpt
   return (text) => withoutContained(viewsOf(text).flatMap(scanView));
 }
 
-/** Keeps leftmost and disjoint matches of each rule; at one start the longest, which comes last. */
+/**
+ * Returns a function that keeps the leftmost, disjoint matches of each rule; of those at one start the longest, which
+ * comes last.
+ */
 function gatherer(candidates: Candidate[], rules: number, wantsDisproved: boolean): Gather {
   const last: (Candidate | undefined)[] = new Array(rules);
   return (rule, start, end, proof, name) => {

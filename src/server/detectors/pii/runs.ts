@@ -1,12 +1,12 @@
 /**
- * One pass over a view, from digit to digit: finds runs of groups with single separators, and every window that matches a
- * shape.
+ * Scans a view in one pass, from digit to digit: finds runs of groups with single separators, and every sequence of
+ * groups (window) that matches a shape.
  */
 
 import { type Leaf, LONGEST_GROUP, type ShapeNode, type ShapeTree } from "./shape-patterns.ts";
 import type { Proof } from "./types.ts";
 
-/** Called with a match of a rule's pattern, proven or not; for one rule, start and proof, the last call is the longest. */
+/** Callback for a match of a rule's pattern, proven or not. For one rule, start and proof, the last call is the longest. */
 export type Found = (rule: number, start: number, end: number, proof: Proof) => void;
 
 const DIGIT = 1;
@@ -16,8 +16,8 @@ const HALF = 31;
 const UNDERSCORE = 0x5f;
 
 /**
- * Returns a search that is linear in the text, since a group begins at most as many windows as the tree has nodes. A window
- * contains a digit, so prose is mostly only searched for the next one.
+ * Returns a search that is linear in the text, since a group begins at most as many windows as the tree has nodes. A
+ * window contains a digit, so prose is mostly only searched for the next digit.
  */
 export function runScanner(tree: ShapeTree): (text: string, found: Found) => void {
   if (tree.root.next.size === 0) return () => {};
@@ -33,11 +33,11 @@ export function runScanner(tree: ShapeTree): (text: string, found: Found) => voi
 
 const NONE: readonly number[] = [];
 
-/** UUID of RFC 9562 with at least one letter, so that five numbers with hyphens between them do not match. */
+/** Pattern of a UUID of RFC 9562 with at least one letter, so that five numbers with hyphens between them do not match. */
 const UUID = /(?=[\d-]{0,35}[a-f])[\da-f]{8}-[\da-f]{4}-[1-8][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}(?![\da-z_])/iy;
 
 /**
- * Returns the end of the UUID that contains this digit as its first, in any group but the last; its parts are not matched as
+ * Returns the end of the UUID whose first digit this is, in any group but the last. Its parts are not matched as
  * numbers.
  */
 function afterUuid(text: string, digit: number): number | undefined {
@@ -72,7 +72,7 @@ function groupsOf(tree: ShapeTree, text: string, start: number, end: number, see
   return tree.ofBoth(length, low, high);
 }
 
-/** Consecutive groups with one separator between each two, found as far as windows reach. */
+/** Run of groups with one separator between each two. Groups are searched only as far as windows reach. */
 class Run {
   readonly #text: string;
   readonly #kinds: Uint8Array;
@@ -81,7 +81,10 @@ class Run {
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
   readonly #groups: (readonly number[])[] = [];
-  /** Number of groups of this run. List entries beyond it are from earlier runs: overwriting is faster than truncating. */
+  /**
+   * Number of groups of this run. Entries of the lists beyond it are from earlier runs, since overwriting is faster
+   * than truncating.
+   */
   #count = 0;
   /** Number of groups at which windows have begun. */
   #walked = 0;
@@ -96,7 +99,7 @@ class Run {
     this.#found = found;
   }
 
-  /** Processes the windows that begin at the group of a digit, or at one before it; returns the end of the group. */
+  /** Processes the windows that begin at the group of a digit, or at one before it. Returns the end of the group. */
   windowsAt(digit: number): number {
     let first = this.#count - 1;
     while (first >= 0 && this.#starts[first]! > digit) first -= 1;
@@ -106,7 +109,7 @@ class Run {
     return this.#ends[first]!;
   }
 
-  /** Begins a new run, with those groups before the digit's at which no window began, as many as may precede a digit. */
+  /** Begins a new run with the groups before the digit's group at which no window began, as many as may precede a digit. */
   #begin(digit: number): number {
     const behind = this.#walked === 0 ? 0 : this.#ends[this.#walked - 1]!;
     const { beforeDigit, longestBeforeDigit } = this.#tree;

@@ -1,17 +1,20 @@
-/** Checks whether a text for people contains a secret: runs the recognizers of secrets synchronously in this thread. */
+/** Checks whether a text for people contains a secret. Runs the recognizers of secrets synchronously in this thread. */
 
 import { engineOf } from "./engines.ts";
 import { compileScan, type Scan } from "./pii-scan.ts";
 import { SECRETS } from "./recognizers/secrets/index.ts";
 
-/** Virtual key of this gateway. One with a wrong checksum, such as a mistyped one, is treated as a secret too. */
+/**
+ * Pattern of this gateway's virtual keys. One with a wrong checksum, such as a mistyped one, is treated as a secret
+ * too.
+ */
 const GATEWAY_KEY = /gwk_[0-9A-Za-z]{8}_[A-Za-z0-9_-]{49}/;
 
 let scan: Scan | undefined;
 
 /**
- * Returns the entity type of the first secret, such as `GITHUB_TOKEN`; `undefined` if there is none. For texts of some hundred
- * characters.
+ * Returns the entity type of the first secret, such as `GITHUB_TOKEN`; `undefined` if there is none. Intended for texts
+ * of some hundred characters.
  */
 export function secretIn(text: string): string | undefined {
   if (GATEWAY_KEY.test(text)) return "GATEWAY_KEY";

@@ -1,8 +1,8 @@
 /**
- * Shapes of all recognizers as one tree over groups, so that one pass over a text serves all of them.
+ * Tree of the shapes of all recognizers, so that one pass over a text serves all of them.
  *
- * A group of a text is a longest run of ASCII digits and letters. The groups of a shape that it matches (`d4`, `L2d6L1`, `x4`)
- * are looked up by its length and its places of digits; a window of consecutive groups is a path in the tree.
+ * A group of a text is a longest run of ASCII digits and letters. The groups of shapes that it matches (`d4`, `L2d6L1`,
+ * `x4`) are looked up by its length and the places of its digits. A sequence of groups (window) is a path in the tree.
  */
 
 import type { ShapePattern } from "./types.ts";
@@ -26,34 +26,37 @@ export interface Leaf {
 export interface ShapeNode {
   readonly next: Map<number, ShapeNode>;
   readonly leaves: Leaf[];
-  /** Separators that follow the group in some shape. */
+  /** Separators that follow the group in at least one shape. */
   separators: string;
 }
 
 export interface ShapeTree {
   readonly root: ShapeNode;
-  /** Separators by their distance in groups before the first group of a shape that has a digit: one, two and so on. */
+  /** Separators by their distance, in groups, before the first group of a shape with a digit: one, two and so on. */
   readonly beforeDigit: readonly string[];
-  /** Maximum length of a group before it. */
+  /** Maximum length of a group before that group. */
   readonly longestBeforeDigit: number;
   /** Every character that separates groups of some pattern. */
   readonly separators: string;
-  /** Numbers of the groups that match a run of digits, by its length. */
+  /** Numbers of the groups that match a run of digits, by the run's length. */
   readonly ofDigits: readonly (readonly number[])[];
   readonly ofLetters: readonly (readonly number[])[];
-  /** Like `ofDigits`, for a run with both: `low` and `high` have a bit for each place of a digit. */
+  /**
+   * Returns the numbers of the groups that match a run of digits and letters. `low` and `high` have a bit for the place
+   * of each digit.
+   */
   readonly ofBoth: (length: number, low: number, high: number) => readonly number[];
 }
 
 interface Group {
   readonly id: number;
   readonly length: number;
-  /** Places that must be digits, and letters. */
+  /** Places that must be digits, and places that must be letters. */
   readonly digits: readonly [low: number, high: number];
   readonly letters: readonly [low: number, high: number];
 }
 
-/** Throws on an invalid shape: the tables are our own, and a test loads them. */
+/** Builds the tree. Throws on an invalid shape, which only a bug in our own tables can cause. */
 export function shapeTree(rules: readonly { readonly rule: number; readonly pattern: ShapePattern }[]): ShapeTree {
   const groups = new Map<string, Group>();
   const root: ShapeNode = { next: new Map(), leaves: [], separators: "" };

@@ -1,15 +1,18 @@
-/** The text as patterns see it, with the mapping back to places in the text. Source: guardrails reference, 2.7. */
+/**
+ * Views of a text, in which patterns search, with the mapping back to places in the text. Source: guardrails reference,
+ * 2.7.
+ */
 
 import { DIGIT_FORMS } from "../../core/guardrails/index.ts";
 import { CONTROL, DROPPED, FOLDED_UNITS, FOLDS, foldOf, KEPT, MARK } from "./normalize-code-points.ts";
 
 export interface View {
   readonly text: string;
-  /** Returns the place in the text of the character of the view at `at`. */
+  /** Returns the place in the text of the view's character at `at`. */
   readonly startOf: (at: number) => number;
   /**
-   * Returns the place in the text after the character of the view before `at`; marks on it are included, ignored characters
-   * there are not.
+   * Returns the place in the text after the view's character before `at`. Marks on it are included, ignored characters
+   * after it are not.
    */
   readonly endOf: (at: number) => number;
 }
@@ -19,9 +22,9 @@ const BEYOND_PLAIN = /[^\t-\r -~]/;
 const itself = (at: number): number => at;
 
 /**
- * Returns the views of one text, in linear time; a text without changes is its own view. Invisible characters, marks on digits
- * and forms of digits are read both ways: as absent or plain digits, since they may be within a value, and as what they are,
- * since they may be between two, such as a footnote after a number.
+ * Returns the views of one text, in linear time. A text without changes is its own view. Invisible characters, marks on
+ * digits and forms of digits are read in both ways: as absent or plain digits, since they may be within a value, and as
+ * they are, since they may separate two values, such as a footnote after a number.
  */
 export function viewsOf(text: string): readonly [View, ...View[]] {
   if (!BEYOND_PLAIN.test(text) || !FOLDS.test(text)) return [{ text, startOf: itself, endOf: itself }];
@@ -30,12 +33,12 @@ export function viewsOf(text: string): readonly [View, ...View[]] {
 }
 
 /**
- * Folds a text. Not joined: invisible characters between letters and digits become a space; control characters, marks and forms
- * of digits stay. `joins` is true if the joined view differs.
+ * Folds a text. If it is not joined, invisible characters between letters and digits become a space, and control
+ * characters, marks and forms of digits stay. `joins` is true if the joined view differs.
  */
 function folded(text: string, isJoined: boolean): { readonly view: View; readonly joins: boolean } {
   const folds = FOLDED_UNITS;
-  // Offsets between view and text: from each place of the view on, its place in the text is `shift` further.
+  // From each of `places` on, a place in the view is `shift` further in the text.
   const places: number[] = [0];
   const shifts: number[] = [0];
   let shift = 0;
@@ -124,8 +127,8 @@ function markedTo(text: string, from: number): number {
 const WORD_REACH = 24;
 
 /**
- * Returns whether a mark after this unit of a view, at this place of the text, obfuscates a value: it does after a digit or a
- * separator, and after a Latin letter of a word that contains a digit, such as a key.
+ * Returns whether a mark after this unit of a view, at this place of the text, obfuscates a value. It does after a
+ * digit or a separator, and after a Latin letter of a word that contains a digit, such as a key.
  */
 function carriesMarks(before: number, text: string, at: number): boolean {
   if (!(before < 0x80)) return false;
@@ -143,14 +146,14 @@ function hasDigit(text: string, from: number, step: 1 | -1): boolean {
 }
 
 /**
- * Returns whether a form of a digit has no adjacent letter or digit, no digit across one separator, and is not in a row of
- * forms: such a list number or footnote does not join the numbers around it.
+ * Returns whether a form of a digit is a list number or footnote, which does not join the numbers around it: it has no
+ * adjacent letter or digit, no digit across one separator, and is not in a row of such forms.
  */
 function numbersList(text: string, start: number, end: number): boolean {
   return !(continues(text, start, -1) || continues(text, end, 1));
 }
 
-/** `edge` is the place between the form and the text to examine. */
+/** Returns whether a value continues in the direction of `step`. `edge`: place between the form and the text to examine. */
 function continues(text: string, edge: number, step: 1 | -1): boolean {
   let at = edge;
   for (let separator = 0; step === 1 ? at < text.length : at > 0; ) {

@@ -1,30 +1,30 @@
 /**
- * A recognizer: a table row and an optional check. The scanner decides how texts are scanned.
+ * Types of recognizers: table rows with optional checks. The scanner decides how texts are scanned.
  *
- * Source: guardrails reference, 1. Patterns see the scan view of a text (guardrails reference, 2.7): digits of any script are
- * ASCII there, ignorable characters are removed, exotic hyphens and spaces are plain.
+ * Patterns see the scan view of a text (guardrails reference, 2.7): digits of any script are ASCII, ignorable
+ * characters are removed, and unusual hyphens and spaces are plain. Source: guardrails reference, 1.
  */
 import type { Category } from "../../core/guardrails/index.ts";
 
-/** Result of a check. True raises the score to 1; false rejects the match; `undefined` keeps the pattern's score. */
+/** Result of a check: true raises the score to 1, false rejects the match, and `undefined` keeps the pattern's score. */
 export type Proof = boolean | undefined;
 
 export interface Recognizer {
-  /** Class name by which `recognizers` selects it: `UsSsnRecognizer`. */
+  /** Class name that `recognizers` uses to select it, such as `UsSsnRecognizer`. */
   readonly name: string;
-  /** Entity type, such as `US_SSN`. A recognizer finds one type; two types with one check are two recognizers. */
+  /** Entity type, such as `US_SSN`. A recognizer has one type; two types with the same check are two recognizers. */
   readonly entity: string;
   readonly category: Category;
   readonly patterns: readonly Pattern[];
-  /** Words and phrases in lower case that raise the score if they precede a match. */
+  /** Words and phrases, in lower case, that raise the score if they precede a match. */
   readonly context: readonly string[];
 }
 
 export type Pattern = ShapePattern | TextPattern | SearchPattern;
 
 /**
- * Groups of digits and letters with single separators between them, found by one pass over the text that all such patterns
- * share, and distinguished by shape. A match has at least one digit, even if its shape allows none.
+ * Pattern of groups of digits and letters with single separators between them. One pass over the text finds all such
+ * patterns. A match has at least one digit, even if its shape requires none.
  */
 export interface ShapePattern {
   readonly kind: "shape";
@@ -32,29 +32,29 @@ export interface ShapePattern {
   /** Score above 0 and at most 1, before proof and context. */
   readonly score: number;
   /**
-   * Groups of each spelling: `dN` is N digits, `LN` is N ASCII letters, `xN` is N of either, joined by `-` for one separator
-   * and by nothing for none: `d3-d2-d4`, `L2d6L1`, `x4-x4-x4`. Ranges are written out.
+   * Groups of each form: `dN` is N digits, `LN` is N ASCII letters, `xN` is N of either; `-` is a separator, and
+   * adjacent groups have none: `d3-d2-d4`, `L2d6L1`, `x4-x4-x4`. Ranges are written out.
    */
   readonly shapes: readonly string[];
   /** Characters allowed as the separator at each `-`; space and hyphen by default. */
   readonly separators?: string;
   /**
-   * True if the pattern does not match a part of something longer: one of its separators with a group on either side of the
-   * match.
+   * True if the pattern must not match a part of something longer, that is, with one of its separators and another
+   * group on either side.
    */
   readonly isWhole?: boolean;
-  /** True if the separators of one match may differ; by default all are the same. */
+  /** True if the separators of one match may differ. By default all are the same. */
   readonly mixes?: boolean;
   /**
-   * `value` is without separators, with letters in upper case. `written` is the text of the scan view, from the first to the
-   * last character.
+   * Checks a match. `value` is without separators, with letters in upper case. `written` is the text of the scan view,
+   * from the first to the last character.
    */
   readonly validate?: ShapeCheck;
 }
 
 export interface ShapeCheck {
   (value: string, written: string): Proof;
-  /** The check defines which values are possible, like a pattern, and is not a check digit. */
+  /** True if the check, like a pattern, defines which values are possible, and is not a check digit. */
   readonly isForm?: boolean;
 }
 
@@ -64,30 +64,40 @@ export interface TextPattern {
   readonly name: string;
   readonly score: number;
   /**
-   * RE2 syntax without lookaround and back references, every repeat bounded; ignores letter case unless `isCaseSensitive`; dot
-   * matches line breaks, and anchors match at lines. A group named `value` is the match, otherwise the whole match.
+   * Expression in RE2 syntax without lookaround and back references, with bounded repeats. It ignores letter case
+   * unless `isCaseSensitive`; a dot matches line breaks, and anchors match at lines. The match is the group named
+   * `value`, or the whole match without such a group.
    */
   readonly regex: string;
   readonly isCaseSensitive?: boolean;
-  /** Keywords in lower case: every match contains one, so a text without any is not searched. Empty if there are none. */
+  /**
+   * Keywords in lower case, of which every match contains one; a text without any is not searched. Empty if there are
+   * none.
+   */
   readonly keywords: readonly string[];
-  /** A text without a match of this has none of the pattern's; faster to search for. Without the flags `g` and `y`. */
+  /**
+   * Expression that is faster to search for: a text without a match of it has no match of the pattern either. Has no
+   * flags `g` and `y`.
+   */
   readonly needs?: RegExp;
   readonly validate?: (value: string, around: Around) => Proof;
 }
 
-/** A search written as code, for values that neither shapes nor regular expressions describe well: telephone numbers. */
+/**
+ * Search written as code, for values that neither shapes nor regular expressions describe well, such as telephone
+ * numbers.
+ */
 export interface SearchPattern {
   readonly kind: "search";
   readonly name: string;
   readonly score: number;
   /** See `TextPattern`. */
   readonly keywords: readonly string[];
-  /** RE2 syntax; every match is within a match of this. It determines how much streams hold back, and is not executed. */
+  /** Expression in RE2 syntax that contains every match. It determines how much streams hold back, and is never run. */
   readonly within: string;
   /**
-   * Calls `found` for each match, ascending and disjoint; in time linear in the text, which is the scan view. `name` replaces
-   * the pattern's own.
+   * Calls `found` for each match, ascending and disjoint, in time linear in the text, which is the scan view. `name`
+   * replaces the pattern's own.
    */
   readonly search: (text: string, found: (start: number, end: number, proof: Proof, name?: string) => void) => void;
 }

@@ -1,13 +1,13 @@
 /**
- * The first scanned texts take ten times as long as later ones: the engine compiles each expression at its first run, and
- * optimizes it at a later one. So all are run over a text that makes each of them search.
+ * Warms up scans, since the first texts take ten times as long as later ones: the engine compiles each expression at
+ * its first run, and optimizes it later. So all expressions are run over a text in which each of them searches.
  */
 import type { Scan } from "./pii-scan.ts";
 import type { Recognizer } from "./types.ts";
 
-/** Number of UTF-16 units per step; cold, each takes up to five milliseconds. */
+/** Number of UTF-16 units per step. Each step takes up to five milliseconds at first. */
 const PIECE_UNITS = 256;
-/** Maximum number of keywords per pattern: one would do, but others begin differently. */
+/** Maximum number of keywords per pattern. One would suffice, but others begin differently. */
 const MOST_KEYWORDS = 3;
 const PASSES = 2;
 

@@ -1,6 +1,6 @@
 /**
- * Parses an analyzer's answer to `/analyze` strictly, because a misread answer would miss findings. Source: presidio-analyze
- * reference, "Response".
+ * Parses an analyzer's answer to `/analyze` strictly, since findings would be missed otherwise. Source:
+ * presidio-analyze reference, "Response".
  */
 import {
   type Category,
@@ -14,13 +14,13 @@ import { isOffsetUnit, type OffsetUnit, placesOf } from "./places.ts";
 export interface AnswerTerms {
   readonly category: Category;
   readonly offsets: OffsetUnit;
-  /** `undefined` means all. */
+  /** Entity types to accept; `undefined` for all. */
   readonly entities: ReadonlySet<string> | undefined;
-  /** Entity types seen so far, limited in number since they become names of series. */
+  /** Entity types seen so far. Their number is limited, since they become names of series. */
   readonly seen: Set<string>;
 }
 
-/** Form of a type's name. An analyzer must not invent others, because the text could leak through them. */
+/** Form of a type's name. Other names are refused, because parts of the text could leak through them. */
 const ENTITY_TYPE = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
 export const MOST_TYPES = 512;
 
@@ -33,8 +33,8 @@ interface Result {
 }
 
 /**
- * Returns findings ascending by start, without white space at their ends. `text` is the text as sent, well-formed. Throws a
- * `DetectorError`.
+ * Returns findings ascending by start, without white space at their ends. `text` is the text as sent, well-formed.
+ * Throws a `DetectorError`.
  */
 export function findingsIn(body: Buffer, text: string, terms: AnswerTerms): readonly Finding[] {
   const results = resultsIn(body, terms);
@@ -85,7 +85,7 @@ function resultsIn(body: Buffer, { offsets, seen, entities }: AnswerTerms): read
   });
 }
 
-/** Returns the unit of offsets that some servers state for each finding. */
+/** Returns the unit of offsets, which some servers state for each finding. */
 function unitIn(metadata: unknown): OffsetUnit | undefined {
   if (typeof metadata !== "object" || metadata === null) return undefined;
   const unit = (metadata as Readonly<Record<string, unknown>>)["gateway.offsets"];

@@ -1,9 +1,9 @@
 /**
- * Converts places in a text, as a server counts them, to UTF-16 units. Source: presidio-analyze reference, "Offsets: conversion
- * table".
+ * Converts places in a text from a server's unit to UTF-16 units. Source: presidio-analyze reference, "Offsets:
+ * conversion table".
  */
 
-/** `chars` are code points, `bytes` are UTF-8 bytes. */
+/** Units of offsets. `chars` are code points, `bytes` are UTF-8 bytes. */
 export const OFFSET_UNITS = ["chars", "bytes", "utf16"] as const;
 export type OffsetUnit = (typeof OFFSET_UNITS)[number];
 
@@ -11,8 +11,8 @@ export const isOffsetUnit = (value: unknown): value is OffsetUnit =>
   (OFFSET_UNITS as readonly unknown[]).includes(value);
 
 /**
- * Converts offsets to positions. Returns `undefined` if one of them is not between two characters: it is not rounded, because
- * it shows that the server counts differently. `text` is well-formed.
+ * Converts offsets to positions. Returns `undefined` if one of them is not between two characters: it is not rounded,
+ * since it shows that the server counts differently. `text` is well-formed.
  */
 export function placesOf(text: string, offsets: Iterable<number>, unit: OffsetUnit): Map<number, number> | undefined {
   const wanted = [...new Set(offsets)].sort((a, b) => a - b);
@@ -25,7 +25,7 @@ export function placesOf(text: string, offsets: Iterable<number>, unit: OffsetUn
       places.set(offset, place);
       next++;
     }
-    // The offset was passed, or is beyond the end.
+    // The offset is within a character, or beyond the end.
     if (offset < count || (offset > count && place >= text.length)) return undefined;
     if (offset <= count) continue;
     const codePoint = text.codePointAt(place) as number;

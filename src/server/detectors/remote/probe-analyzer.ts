@@ -1,6 +1,6 @@
 /**
- * Probes an analyzer: whether it is up, what it knows, and its answer to a text. Source: presidio-analyze reference, "Client
- * behaviour".
+ * Probes an analyzer: whether it is up, which entities it knows, and its answer to a text. Source: presidio-analyze
+ * reference, "Client behaviour".
  */
 import { DetectorError } from "../../core/guardrails/index.ts";
 import type { ProbeAnswer } from "../detector-probe.ts";
@@ -11,17 +11,17 @@ interface Asked {
   readonly root: string;
   readonly headers: readonly string[];
   readonly language: string;
-  /** `undefined` means all. */
+  /** Requested entity types; `undefined` for all. */
   readonly entities: readonly string[] | undefined;
 }
 
 const MAX_BYTES = 1 << 20;
 const MOST_SHOWN = 5;
 
-/** Statuses of analyzers of other kinds, which have neither of the two pages. */
+/** Statuses of other kinds of analyzers, which have neither of the two pages. */
 const ABSENT: ReadonlySet<number> = new Set([404, 405, 501]);
 
-/** `analyze` sends a text, as for a request. */
+/** Probes the analyzer. `analyze` sends a text, as for a request. */
 export async function probeAnalyzer(
   endpoint: Endpoint,
   { root, headers, language, entities = [] }: Asked,
@@ -47,7 +47,7 @@ export async function probeAnalyzer(
   return { words, isDoubtful: true };
 }
 
-/** Returns `undefined` if the body is not a list of names. */
+/** Parses a list of names. Returns `undefined` if the body is not one. */
 function namesIn(body: Buffer): ReadonlySet<string> | undefined {
   try {
     const value: unknown = JSON.parse(body.toString("utf8"));

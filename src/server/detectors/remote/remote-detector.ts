@@ -10,11 +10,11 @@ import { addressOf, type Endpoint, type Endpoints, headerPairs, headerProblems, 
 import { type AnswerTerms, findingsIn } from "./analyzer-answer.ts";
 import { probeAnalyzer } from "./probe-analyzer.ts";
 
-/** Maximum answer for one text, in bytes. */
+/** Maximum size of the answer for one text, in bytes. */
 const MAX_ANSWER_BYTES = 8 << 20;
 
 interface RemoteProblem {
-  /** Begins at the detector. */
+  /** Path from the detector. */
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
@@ -23,9 +23,9 @@ export type BuiltRemoteDetector =
   | {
       readonly kind: "detector";
       readonly detector: Detector;
-      /** Every `<category>/<LABEL>` that it can find; `undefined` if only its server knows. */
+      /** Every `<category>/<LABEL>` that the detector can find; `undefined` if only its server knows. */
       readonly gives: readonly string[] | undefined;
-      /** Origin of its server. */
+      /** Origin of the detector's server. */
       readonly origin: string;
       readonly probe: DetectorProbe;
     }
@@ -93,7 +93,7 @@ export function createRemoteDetector(
 interface Call {
   readonly path: string;
   readonly headers: readonly string[];
-  /** Request members beside the text. */
+  /** Members of the request in addition to the text. */
   readonly asked: object;
 }
 
@@ -104,7 +104,8 @@ function analyzer(endpoint: Endpoint, { path, headers: own, asked }: Call, terms
   return async (given, signal) => {
     // White space has no findings, and an analyzer refuses empty text.
     if (given.trim() === "") return [];
-    // Half a surrogate pair is a character in Python but invalid in UTF-8: replaced by another of one unit, both count alike.
+    // Half a surrogate pair is a character in Python but invalid in UTF-8. It is replaced by another character of one
+    // unit, which counts the same.
     const text = given.toWellFormed();
     const body = JSON.stringify({ text, ...asked });
     const answer = await endpoint.ask({ method: "POST", path, headers, body, maxBytes: MAX_ANSWER_BYTES }, signal);

@@ -1,13 +1,13 @@
-/** Configured headers of every call. Their values may be credentials, and are never shown here. */
+/** Configured headers of every call. Their values may be credentials, and are never shown. */
 import { HOP_BY_HOP_HEADERS } from "../../../base/index.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** RFC 9110, sections 5.1 and 5.5. */
+/** Patterns of a header's name and value. Source: RFC 9110, sections 5.1 and 5.5. */
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Headers that the code which writes the body sets. */
+/** Headers that the code that writes the body sets. */
 const OWN: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP_HEADERS,
   "host",
@@ -43,7 +43,7 @@ export const headerPairs = (headers: Headers = {}): readonly string[] =>
 
 const MAY_BE_CREDENTIAL = /auth|key|token|secret|cookie|pass|sign|cred/i;
 
-/** Headers for fingerprints, which people see: for a credential only its name. */
+/** Returns the headers for fingerprints, which people see: for a credential only its name. */
 export const shownHeaders = (headers: Headers = {}): readonly (readonly [string, string | null])[] =>
   Object.entries(headers)
     .map(([name, value]) => [name.toLowerCase(), MAY_BE_CREDENTIAL.test(name) ? null : value] as const)

@@ -1,13 +1,13 @@
-/** Address of a server, from `endpoint` of the configuration. */
+/** Parses the address of a server, `endpoint` in the configuration. */
 
 export interface Address {
-  /** `scheme://host[:port]`. */
+  /** Origin, as `scheme://host[:port]`. */
   readonly origin: string;
   /** Path of the endpoint, without a trailing slash; empty for the root. */
   readonly root: string;
 }
 
-/** Parses an endpoint; otherwise returns the problem. The schema admits only http and https, without a user. */
+/** Parses an endpoint, or returns its problem. The schema allows only http and https, without a user. */
 export function addressOf(endpoint: string): Address | string {
   const { origin, pathname, search, hash } = new URL(endpoint);
   if (search !== "" || hash !== "") return "the root of a server has no query and no fragment";

@@ -1,4 +1,4 @@
-/** Metrics of the servers that detectors call, all of them together. Created once per process. */
+/** Metrics of all servers that detectors call, in total. Created once per process. */
 import type { Instruments } from "../../../base/index.ts";
 
 export interface EndpointReadings {

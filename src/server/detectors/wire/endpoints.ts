@@ -1,21 +1,27 @@
 /**
- * Servers that detectors call, by origin: one connection pool each, shared by all detectors and reloads, and closed when no
- * configuration in force uses it. Calls beyond the concurrency limit wait in a bounded queue.
+ * Servers that detectors call, by origin. Each has one connection pool, which all detectors and reloads share and which
+ * is closed when no current configuration uses it. Calls above the concurrency limit wait in a bounded queue.
  */
 import { type Dispatcher, Pool } from "undici";
 import { createSemaphore, type Semaphore, wireReason } from "../../../base/index.ts";
 import { DetectorError } from "../../core/guardrails/index.ts";
 import { type EndpointMetrics, type EndpointReadings, NO_ENDPOINT_METRICS } from "./endpoint-metrics.ts";
 
-/** Maximum number of concurrent calls to one origin, and of waiting ones. A request makes a few at most. */
+/** Maximum number of concurrent calls to one origin, and of waiting ones. A request makes only a few. */
 const MOST_IN_FLIGHT = 64;
 const MOST_WAITING = 256;
 
 const CONNECT_LIMIT_MS = 5_000;
-/** Maximum silence in milliseconds, far above a detector's own limit; ends calls that are no longer awaited. */
+/**
+ * Maximum time without data, in milliseconds. It ends calls that nothing waits for, and is far above a detector's own
+ * limit.
+ */
 const SILENCE_LIMIT_MS = 10 * 60_000;
 const MAX_HEADER_BYTES = 64 << 10;
-/** Time that an unused pool is kept, in milliseconds: a configuration that was tested may be put in force right after. */
+/**
+ * Time that an unused pool is kept, in milliseconds, since a configuration that was tested is often applied right
+ * after.
+ */
 const IDLE_MS = 10_000;
 
 export interface Ask {
@@ -32,20 +38,20 @@ export interface Ask {
 export interface Answer {
   readonly status: number;
   readonly headers: Dispatcher.ResponseData["headers"];
-  /** Empty unless the answer is a success: a server's error message may repeat its input. */
+  /** Body; empty unless the answer is a success, since a server's error message may repeat its input. */
   readonly body: Buffer;
 }
 
 export interface Endpoint {
   /**
-   * Resolves with any complete answer. Retries once if the connection ended before a byte of one. Rejects with a
-   * `DetectorError`, or with the signal's reason.
+   * Sends a request. Resolves with any complete answer. Retries once if the connection ended before the first byte.
+   * Rejects with a `DetectorError`, or with the signal's reason.
    */
   readonly ask: (ask: Ask, signal: AbortSignal) => Promise<Answer>;
 }
 
 export interface Endpoints {
-  /** `scheme://host[:port]`. */
+  /** Returns the server at an origin, `scheme://host[:port]`. */
   readonly of: (origin: string) => Endpoint;
   /** Keeps only the servers with these origins. */
   readonly keep: (origins: ReadonlySet<string>) => void;
@@ -53,12 +59,12 @@ export interface Endpoints {
 
 export interface EndpointsOptions {
   readonly idleMs?: number;
-  /** Extra trusted roots, PEM, in addition to the system's. For tests. */
+  /** Additional trusted roots in PEM; for tests. */
   readonly ca?: string;
   readonly metrics?: (readings: EndpointReadings) => EndpointMetrics;
 }
 
-/** Returns the semaphore of the calls to one server; `onRefused` is called for each that finds its queue full. */
+/** Returns the semaphore for calls to one server. `onRefused` is called for each call that finds its queue full. */
 export const createCallSlots = (onRefused: () => void = () => undefined): Semaphore =>
   createSemaphore({
     permits: MOST_IN_FLIGHT,
@@ -136,8 +142,8 @@ interface Server {
 }
 
 /**
- * The connection ended, or could not be made: for example a server closed an idle one just as it was used, or is being
- * replaced.
+ * Error codes after which a call may be repeated: the connection ended, or could not be made, for example because a
+ * server closed an idle one just as it was used, or is being replaced.
  */
 const MAY_REPEAT: ReadonlySet<string> = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 

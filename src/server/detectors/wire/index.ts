@@ -1,4 +1,4 @@
-/** Calls to the servers of detectors. */
+/** Connections to the servers of detectors. */
 
 export { headerPairs, headerProblems, shownHeaders } from "./detector-headers.ts";
 export { type Address, addressOf } from "./endpoint-address.ts";

@@ -1,6 +1,7 @@
 /**
- * Builds entities of one window from the scores of its tokens: words, then groups of words. Follows Hugging Face transformers
- * (`TokenClassificationPipeline`), with the schemes that mark ends too. Source: guardrails reference, 3.1.
+ * Builds the entities of one window from the scores of its tokens: words, then groups of words. Follows Hugging Face
+ * transformers (`TokenClassificationPipeline`), and also supports schemes that mark ends. Source: guardrails reference,
+ * 3.1.
  */
 
 import type { Tokens } from "../text/text-tokens.ts";
@@ -10,7 +11,7 @@ import type { Output } from "./types.ts";
 
 export type Aggregation = "none" | "simple" | "first" | "average" | "max";
 
-/** A label of the model, split into its parts. */
+/** Label of the model, split into its parts. */
 export interface Tag {
   /** Label without the prefix of the scheme; empty for none (`O`). */
   readonly name: string;
@@ -20,7 +21,7 @@ export interface Tag {
   readonly ends: boolean;
 }
 
-/** Token indices within the whole text; `last` is inclusive. */
+/** Entity as token indices within the whole text; `last` is inclusive. */
 export interface Entity {
   readonly first: number;
   readonly last: number;
@@ -30,8 +31,8 @@ export interface Entity {
 }
 
 /**
- * Splits labels. A label without a prefix continues an entity. `B-` and `I-` are always prefixes, others if there are labels
- * with the same name after them.
+ * Splits labels. A label without a prefix continues an entity. `B-` and `I-` are always prefixes; other letters are if
+ * there is a label with `B-` or `I-` and the same name.
  */
 export function tagsOf(labels: readonly string[]): readonly Tag[] {
   const known = new Set(labels);
@@ -45,7 +46,7 @@ export function tagsOf(labels: readonly string[]): readonly Tag[] {
   });
 }
 
-/** Returns the entities of a window; omits tokens without one. */
+/** Returns the entities of a window, without tokens that belong to none. */
 export function entitiesOf(
   tokens: Tokens,
   { from, to }: TokenWindow,

@@ -1,14 +1,14 @@
 /**
- * Merges entities of overlapping windows into those of one text. An entity at an edge was read with half of its context: it is
- * left to the neighboring window if that one sees all of it, and joined with the neighbor's part if it is longer than the
- * overlap. Of other overlapping entities the longer is kept, then the one with the higher score. Source: guardrails reference,
- * 3.1.
+ * Merges entities of overlapping windows into those of one text. An entity at an edge was read with half of its
+ * context: it is left to the neighboring window if that one sees all of it, and joined with the neighbor's part if it
+ * is longer than the overlap. Of other overlapping entities the longest is kept, and among equals the one with the
+ * highest score. Source: guardrails reference, 3.1.
  */
 
 import type { TokenWindow } from "../text/token-windows.ts";
 import type { Entity, Tag } from "./entities.ts";
 
-/** `places` are the first and last place of each token in the text. Ascending by start. */
+/** Merges entities, ascending by start. `places`: start and end of each token in the text. */
 export function joined(
   byWindow: readonly (readonly Entity[])[],
   windows: readonly TokenWindow[],
@@ -61,7 +61,7 @@ const union = (a: Cut, b: Cut): Cut => ({
   isCutBehind: b.last >= a.last ? b.isCutBehind : a.isCutBehind,
 });
 
-/** Returns the entities that the neighbors do not see better. */
+/** Returns the entities of a window that no neighbor sees better. */
 function cutAt(entities: readonly Entity[], windows: readonly TokenWindow[], at: number): readonly Cut[] {
   const { from, to } = windows[at] as TokenWindow;
   const [before, behind] = [windows[at - 1], windows[at + 1]];
@@ -74,7 +74,7 @@ function cutAt(entities: readonly Entity[], windows: readonly TokenWindow[], at:
   });
 }
 
-/** Merges with aggregation `none`: each token is taken from the window in which it is farthest from a cut. */
+/** Merges entities for aggregation `none`: each token is taken from the window in which it is farthest from a cut. */
 export function farthestFromCuts(
   byWindow: readonly (readonly Entity[])[],
   windows: readonly TokenWindow[],

@@ -1,9 +1,9 @@
-/** Part of a text that a verdict over windows covers. */
+/** Computes the part of a text that a verdict over windows covers. */
 
 import type { Tokens } from "../text/text-tokens.ts";
 import type { TokenWindow } from "../text/token-windows.ts";
 
-/** Returns the span from the first window to the last; text before the first token and after the last one is included. */
+/** Returns the span from the first window to the last, including text before the first token and after the last one. */
 export function hull(
   { starts, ends, textLength }: Tokens,
   windows: readonly TokenWindow[],

@@ -1,6 +1,9 @@
-/** Conversion of model outputs to scores. */
+/** Converts model outputs to scores. */
 
-/** Scores of one model vary by some 1e-5 with the other texts of a batch. Source: guardrails reference, 3.1. */
+/**
+ * Rounds a score to four decimals: scores of one model vary by some 1e-5 with the other texts of a batch. Source:
+ * guardrails reference, 3.1.
+ */
 export const rounded = (score: number): number => Math.round(score * 10_000) / 10_000;
 
 export const sigmoid = (logit: number): number => 1 / (1 + Math.exp(-logit));
@@ -18,7 +21,7 @@ export function softmax(logits: Float32Array, at: number, size: number, scores: 
   for (let i = 0; i < size; i++) scores[i] = (scores[i] as number) / sum;
 }
 
-/** Returns the first of the highest; NaN is never the highest. */
+/** Returns the index of the highest score, and of several the first; NaN is never the highest. */
 export function argmax(scores: Float64Array, size: number): number {
   let best = 0;
   for (let i = 1; i < size; i++) {
@@ -27,7 +30,7 @@ export function argmax(scores: Float64Array, size: number): number {
   return best;
 }
 
-/** Converts IEEE 754 binary16, in which some graphs give their output. */
+/** Converts IEEE 754 binary16 numbers, which some graphs return. */
 export function fromHalf(bits: Uint16Array): Float32Array {
   const values = new Float32Array(bits.length);
   bits.forEach((half, at) => {

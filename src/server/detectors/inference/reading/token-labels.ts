@@ -1,4 +1,4 @@
-/** Findings of a token classifier (`nlp`). Source: guardrails reference, 3.1. */
+/** Reads the findings of a token classifier (`nlp`). Source: guardrails reference, 3.1. */
 
 import type { Tokens } from "../text/text-tokens.ts";
 import type { TokenWindow } from "../text/token-windows.ts";
@@ -11,7 +11,10 @@ export interface TokenLabelsSpec {
   readonly type: "nlp";
   /** Labels of the model, in index order. */
   readonly labels: readonly string[];
-  /** Reported names by label without its prefix, or with it under `none`; an absent label is not reported. */
+  /**
+   * Reported names by label without its prefix, or with it for aggregation `none`. Labels that are absent are not
+   * reported.
+   */
   readonly names: Readonly<Record<string, string>>;
   readonly aggregation: Aggregation;
 }
@@ -46,7 +49,7 @@ export function createTokenLabels({ labels, names, aggregation }: TokenLabelsSpe
 
 const SPACE = /\s/;
 
-/** Removes white space: tokens of some tokenizers begin with the white space before them. */
+/** Trims white space, since tokens of some tokenizers begin with the white space before them. */
 function trimmed(text: string, from: number, to: number): { readonly start: number; readonly end: number } {
   let [start, end] = [from, to];
   while (start < end && SPACE.test(text[start] as string)) start += 1;

@@ -1,6 +1,6 @@
 /**
- * Findings of an embedding model (`embed`): the topic whose examples are nearest, if it leads over the other topics and over
- * ordinary traffic. Source: guardrails reference, 3.3.
+ * Reads the findings of an embedding model (`embed`): the topic with the nearest examples, if it is nearer than the
+ * other topics and ordinary traffic. Source: guardrails reference, 3.3.
  */
 
 import type { Tokens } from "../text/text-tokens.ts";
@@ -15,7 +15,7 @@ export interface TopicsSpec {
   readonly background: readonly string[];
   readonly temperature: number;
   readonly pooling: Pooling;
-  /** Topics that are not reported still compete with the others. */
+  /** Topics that are reported. The others still compete with them. */
   readonly reported: readonly string[];
   /** Minimum score of a finding. */
   readonly floor: number;
@@ -23,7 +23,7 @@ export interface TopicsSpec {
 
 export type Pooling = "mean" | "cls";
 
-/** Returns a vector of unit length; a zero vector stays zero. */
+/** Returns a vector of unit length, or a zero vector if the output is zero. */
 export function vectorOf({ data, at, rows, width, used }: Output, pooling: Pooling): Float64Array {
   const vector = new Float64Array(width);
   const pooled = rows === 1 || pooling === "cls" ? 1 : used;
@@ -37,7 +37,7 @@ export function vectorOf({ data, at, rows, width, used }: Output, pooling: Pooli
   return vector;
 }
 
-/** Vectors by window of each example; long examples have several. */
+/** Vectors of the windows of each example; long examples have several. */
 export interface Embedded {
   readonly topics: readonly (readonly Float64Array[])[];
   readonly background: readonly Float64Array[];
@@ -56,7 +56,7 @@ function nearest(vector: Float64Array, examples: readonly Float64Array[]): numbe
 export interface Lead {
   /** Index of the nearest topic. */
   readonly topic: number;
-  /** From 0 to 1; one half if it does not lead. */
+  /** Score from 0 to 1: above one half only if the topic is nearer than the other topics and ordinary traffic. */
   readonly score: number;
 }
 

@@ -1,9 +1,9 @@
-/** Interfaces that turn a text and the outputs of a model for its windows into findings. */
+/** Interfaces to convert a text and the outputs of a model for its windows to findings. */
 
 import type { Tokens } from "../text/text-tokens.ts";
 import type { TokenWindow } from "../text/token-windows.ts";
 
-/** Positions are UTF-16 units of the text. */
+/** Finding in a text; positions are UTF-16 units. */
 export interface Read {
   readonly start: number;
   readonly end: number;
@@ -16,7 +16,10 @@ export interface Output {
   readonly data: Float32Array;
   /** Index of its first value. */
   readonly at: number;
-  /** Number of rows: one per token, including special ones and padding; 1 if the graph gives one for the whole window. */
+  /**
+   * Number of rows: one per token, including special tokens and padding; 1 if the graph returns one for the whole
+   * window.
+   */
   readonly rows: number;
   /** Number of values in a row. */
   readonly width: number;
@@ -28,7 +31,7 @@ export interface Output {
   readonly version?: string | undefined;
 }
 
-/** Reader of one text; its windows may come in any order. */
+/** Reader of one text. Its windows may arrive in any order. */
 export interface Reading {
   readonly take: (window: number, output: Output) => void;
   readonly end: () => readonly Read[];

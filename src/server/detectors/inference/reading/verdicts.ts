@@ -1,4 +1,7 @@
-/** Findings of a sequence classifier (`classify`): the best score of each label over the windows. Source: guardrails reference, 3.2. */
+/**
+ * Reads the findings of a sequence classifier (`classify`): the best score of each label over the windows. Source:
+ * guardrails reference, 3.2.
+ */
 
 import type { Tokens } from "../text/text-tokens.ts";
 import type { TokenWindow } from "../text/token-windows.ts";
@@ -8,7 +11,10 @@ import type { Output, Read, Reader } from "./types.ts";
 
 export interface VerdictsSpec {
   readonly type: "classify";
-  /** Reported names by label of the model, in index order; null if the label means that nothing was found, or is not selected. */
+  /**
+   * Reported names by label of the model, in index order; null if the label means that nothing was found, or is not
+   * selected.
+   */
   readonly names: readonly (string | null)[];
   readonly activation: "softmax" | "sigmoid";
   /** Minimum score of a finding. */

@@ -1,11 +1,11 @@
-/** Process of a session whose graph is in memory: a crash of the runtime, which is native code, ends only this process. */
+/** Process for a session whose graph is in memory. A crash of the runtime, which is native code, ends only this process. */
 import type { SessionSpec, ToSession } from "./protocol.ts";
 import { runSession } from "./run-session.ts";
 
-// Signals reach the whole process group; the parent decides when this process ends.
+// Signals reach the whole process group, but the parent decides when this process ends.
 for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => undefined);
 process.title = "gateway model";
-// Ends with the parent, however that ended, and even during a run of the graph.
+// Ends with the parent, whatever ended it, and even during a run of the graph.
 process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
 process.once("message", (spec: SessionSpec) =>
   runSession(spec, {

@@ -2,14 +2,14 @@
 import type { Log } from "../../../../base/index.ts";
 import type { SessionSpec } from "./protocol.ts";
 
-/** Minimum interval between two lines about the same model. */
+/** Minimum interval between two lines about the same model, in milliseconds. */
 const INTERVAL_MS = 60_000;
 
 export interface EndedProcess {
   readonly spec: SessionSpec;
   /** Signal or exit status, or the limit that the process exceeded. */
   readonly reason: string;
-  /** Milliseconds until a request can start another process; 0 if the next one does. */
+  /** Milliseconds until a request can start another process; 0 if the next request does. */
   readonly againInMs: number;
 }
 
@@ -17,9 +17,9 @@ export type LogEndedProcess = (ended: EndedProcess) => void;
 
 export const LOG_NOTHING: LogEndedProcess = () => undefined;
 
-/** `now` returns milliseconds from any origin. */
+/** Creates the log function. `now` returns milliseconds from any origin. */
 export function createCrashLog(log: Pick<Log, "error">, now: () => number = () => performance.now()): LogEndedProcess {
-  /** Models with a line in the last minute. */
+  /** Models that were logged within the interval. */
   const recent = new Map<string, { readonly at: number; unlogged: number }>();
   return ({ spec: { graph }, reason, againInMs }) => {
     const model = graph.kind === "served" ? graph.model : graph.path;

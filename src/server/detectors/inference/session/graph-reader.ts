@@ -1,5 +1,6 @@
 /**
- * Runs texts through one graph: tokens, windows, batches, and a detector's reading of the outputs. Runs in a session's thread.
+ * Runs texts through one graph: tokens, windows, batches, and a detector's reading of the outputs. Runs in a session's
+ * thread.
  */
 
 import { mapWithLimit } from "../../../../base/index.ts";
@@ -16,8 +17,9 @@ import { CallFailure } from "./served/server-calls.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /**
- * Maximum number of sequences in one run, and of their tokens: limits the memory of a run, and the time until a request can
- * end. Long sequences gain nothing from batching on a CPU: with 2,048 tokens in a run each took a tenth longer.
+ * Maximum number of sequences in one run, and of their tokens. It limits the memory of a run, and the time until a
+ * request can end. Long sequences gain nothing from batching on a CPU: with 2,048 tokens per run each took a tenth
+ * longer.
  */
 const MOST_ROWS = 16;
 const MOST_TOKENS = 512;
@@ -33,16 +35,16 @@ export interface Sequencing {
   readonly tokenizer: Tokenizer;
   readonly spec: ReaderSpec;
   readonly frame: Frame;
-  /** Tokens of the prefix. */
+  /** Token ids of the prefix. */
   readonly prefix: readonly number[];
   /** Maximum number of the text's tokens in one window. */
   readonly payload: number;
 }
 
-/** The model differs from the one the reader was opened with. */
+/** Error for a model that differs from the one the reader was opened with. */
 export class ModelChanged extends GraphError {}
 
-/** Computes the sequencing before anything is known about the graph. */
+/** Computes the sequencing, which does not depend on the graph. */
 export async function sequencingOf(tokenizer: Tokenizer, spec: ReaderSpec): Promise<Sequencing | SessionProblem> {
   const { maxTokens, stride } = spec;
   const frame = await learnFrame(tokenizer.encoder);
@@ -58,7 +60,7 @@ export async function sequencingOf(tokenizer: Tokenizer, spec: ReaderSpec): Prom
   return { tokenizer, spec, frame, prefix, payload };
 }
 
-/** Runs the graph once, with a sequence of the maximum length. */
+/** Opens a reader by running the graph once with a sequence of the maximum length. */
 export async function openReader(graph: Graph, sequencing: Sequencing, signal: AbortSignal): Promise<OpenedReader> {
   const { maxTokens } = sequencing.spec;
   const { sequenceLength } = graph;
@@ -125,7 +127,7 @@ export const messageOf = (error: unknown): string =>
 
 interface Created {
   readonly reader: Reader;
-  /** Version of the model that it belongs to; `undefined` for any. */
+  /** Version of the model that the reader belongs to; `undefined` for any. */
   readonly version: string | undefined;
 }
 
@@ -190,7 +192,7 @@ async function readAll<Result>(
 }
 
 /**
- * Throws on a value that is not finite: NaN is below every threshold and would look like no finding. An impossible label may
+ * Throws if a value is not finite: NaN is below every threshold and would look like no finding. An impossible label may
  * have minus infinity; a vector may not.
  */
 function checkNumbers({ data, at, width, used }: Output, wants: Reader["wants"]): void {
@@ -210,7 +212,7 @@ interface Waiting {
 
 const lengthOf = ({ window }: Waiting): number => window.to - window.from;
 
-/** Returns batches of sequences in descending length. No sequence is padded to more than twice its length. */
+/** Returns batches of sequences by descending length. No sequence is padded to more than twice its length. */
 function batchesOf(waiting: readonly Waiting[], canBatch: boolean): readonly (readonly Waiting[])[] {
   const batches: (readonly Waiting[])[] = [];
   for (let from = 0; from < waiting.length; ) {

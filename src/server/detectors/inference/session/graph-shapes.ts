@@ -1,6 +1,6 @@
 /**
- * Inputs and outputs of graphs, wherever they run: token sequences in, rows of numbers out. Source: dependencies reference, 4;
- * model-hub reference, 2.2.
+ * Converts token sequences to inputs of graphs, and their outputs to rows of numbers, wherever the graphs run. Source:
+ * dependencies reference, 4; model-hub reference, 2.2.
  */
 
 import type { Output, Reader } from "../reading/types.ts";
@@ -10,23 +10,23 @@ import type { SessionProblem } from "./protocol.ts";
 export interface Row {
   readonly ids: Int32Array;
   readonly types: Uint8Array;
-  /** Number of rows of the output before the text's. */
+  /** Number of output rows before those of the text. */
   readonly before: number;
 }
 
 export interface Graph {
-  /** `undefined` for any. */
+  /** Required length of sequences; `undefined` for any. */
   readonly sequenceLength: number | undefined;
   readonly canBatch: boolean;
   /** Maximum number of concurrent runs for one request. */
   readonly atOnce: number;
-  /** Returns the output for each row, in order. Rejects with the signal's reason if it can be stopped. */
+  /** Returns the output for each row, in order. Rejects with the signal's reason if the run can be stopped. */
   readonly run: (rows: readonly Row[], wants: Reader["wants"], signal: AbortSignal) => Promise<readonly Output[]>;
-  /** Returns why the output cannot be what a detector needs, as far as the graph declares it. */
+  /** Returns why the output cannot be what a detector needs, as far as the graph declares its shape. */
   readonly check: (reader: Pick<Reader, "wants" | "width">) => SessionProblem | undefined;
 }
 
-/** Error whose message contains nothing of a text. */
+/** Error whose message contains no part of a text. */
 export class GraphError extends Error {
   readonly key: SessionProblem["key"];
   constructor(key: SessionProblem["key"], message: string) {
@@ -35,12 +35,12 @@ export class GraphError extends Error {
   }
 }
 
-/** An input or output. */
+/** Input or output of a graph. */
 export interface Tensor {
   readonly name: string;
   /** Data type, such as `int64` or `float32`. */
   readonly type?: string;
-  /** A name stands for any length. */
+  /** Shape; a name means any length. */
   readonly shape?: readonly (number | string)[];
 }
 
@@ -82,7 +82,7 @@ export interface Feed {
   readonly dims: readonly [batch: number, sequence: number];
 }
 
-/** Pads shorter rows at their end, where the attention mask is 0. */
+/** Returns the inputs for the rows. Shorter rows are padded at their end, where the attention mask is 0. */
 export function feedsOf(inputs: readonly Tensor[], rows: readonly Row[]): readonly Feed[] {
   const longest = sequencesOf(inputs).sequenceLength ?? Math.max(...rows.map(({ ids }) => ids.length));
   const size = rows.length * longest;
@@ -101,7 +101,7 @@ export function feedsOf(inputs: readonly Tensor[], rows: readonly Row[]): readon
   });
 }
 
-/** Preferred names; otherwise the first output of the right rank is used. */
+/** Preferred names of outputs; otherwise the first output of the right rank is used. */
 const NAMES: Readonly<Record<Reader["wants"], readonly string[]>> = {
   tokens: ["logits"],
   text: ["logits"],
@@ -111,7 +111,7 @@ const NAMES: Readonly<Record<Reader["wants"], readonly string[]>> = {
 
 const RANKS: Readonly<Record<Reader["wants"], readonly number[]>> = { tokens: [3], text: [2], either: [3, 2] };
 
-/** Throws if there is none. */
+/** Returns the output to use. Throws if there is none. */
 export function outputOf(outputs: readonly Tensor[], wants: Reader["wants"]): Tensor {
   const fitting = outputs.filter(({ shape = [] }) => shape.length === 0 || RANKS[wants].includes(shape.length));
   const named = NAMES[wants].flatMap((name) => fitting.find((output) => output.name === name) ?? []);

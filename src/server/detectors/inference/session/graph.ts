@@ -1,4 +1,4 @@
-/** An ONNX graph that this thread runs. Source: dependencies reference, 4. */
+/** Runs an ONNX graph in this thread. Source: dependencies reference, 4. */
 
 import { fromHalf } from "../reading/scores.ts";
 import type { Output, Reader } from "../reading/types.ts";
@@ -16,7 +16,7 @@ import {
 import type { InferenceSession, Runtime, RuntimeTensor } from "./packages.ts";
 
 export async function openGraph(runtime: Runtime, path: string, threads: number): Promise<Graph> {
-  // Otherwise it writes shapes to standard error, with parts of its input.
+  // At other levels it writes shapes to standard error, with parts of its input.
   runtime.env.logLevel = "fatal";
   const session = await runtime.InferenceSession.create(path, {
     executionProviders: ["cpu"],

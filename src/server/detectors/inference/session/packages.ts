@@ -1,6 +1,6 @@
 /**
- * The two native packages that models need, which an installation without model detectors lacks: `onnxruntime-node` runs
- * graphs, `tokenizers` tokenizes texts. Loaded in the threads that use them.
+ * Loads the two native packages that models need, in the threads that use them: `onnxruntime-node` runs graphs,
+ * `tokenizers` tokenizes texts. An installation without model detectors lacks them.
  */
 
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
@@ -18,8 +18,9 @@ export type Located =
   | { readonly kind: "absent"; readonly message: string };
 
 /**
- * `path` is the configuration's `library` or `tokenizer_library`: the folder of the package, or any file in it, such as the
- * shared library. Without it, Node.js looks up the package: beside the program, in NODE_PATH, or in a global folder.
+ * Finds a package. `path` is the configuration's `library` or `tokenizer_library`: the folder of the package, or any
+ * file in it, such as the shared library. Without it, Node.js looks up the package: beside the program, in NODE_PATH,
+ * or in a global folder.
  */
 export function locate(name: PackageName, path: string | undefined): Located {
   if (path !== undefined) return locateAt(name, resolve(path));
@@ -30,7 +31,7 @@ export function locate(name: PackageName, path: string | undefined): Located {
   }
 }
 
-/** Maximum depth of a folder or file in a package. */
+/** Maximum number of folders between a path and its package. */
 const MOST_PARENTS = 6;
 
 function locateAt(name: PackageName, given: string): Located {
@@ -76,9 +77,9 @@ export interface Runtime {
   readonly Tensor: new (type: string, data: BigInt64Array | Int32Array, dims: readonly number[]) => RuntimeTensor;
 }
 
-/** Methods of a tokenizer beside the encoding. */
+/** Methods of a tokenizer in addition to the encoding. */
 export interface LoadedTokenizer extends Encoder {
-  /** Turns off a setting in tokenizer files that would truncate texts. */
+  /** Turns off a setting of tokenizer files that would truncate texts. */
   disableTruncation(): void;
   disablePadding(): void;
 }

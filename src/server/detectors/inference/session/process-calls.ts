@@ -1,4 +1,4 @@
-/** Server calls that the process makes for the thread of a session. */
+/** Calls to a server that the process makes for the thread of a session. */
 
 import { DetectorError } from "../../../core/guardrails/index.ts";
 import type { Calling, Failure, SessionWorker, ToSession } from "./protocol.ts";
@@ -10,7 +10,7 @@ export interface CallsOf {
   readonly close: () => void;
 }
 
-/** `server` is for a served graph; no other thread makes calls. */
+/** Creates the calls of a thread. `server` is set for a served graph; no other thread makes calls. */
 export function callsOf(worker: Pick<SessionWorker, "postMessage">, server: AskServer | undefined): CallsOf {
   const under = new Map<number, AbortController>();
   const make = async ({ call, ask }: Extract<Calling, { readonly kind: "call" }>): Promise<void> => {

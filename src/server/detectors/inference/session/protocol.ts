@@ -5,14 +5,17 @@ import type { TopicsSpec } from "../reading/topics.ts";
 import type { Read } from "../reading/types.ts";
 import type { VerdictsSpec } from "../reading/verdicts.ts";
 
-/** Maximum number of open detectors per thread. Beyond it, both sides forget the one that was opened first. */
+/** Maximum number of open detectors per thread. Above it, both sides drop the one that was opened first. */
 export const MOST_READERS = 64;
 
-/** A graph in memory, or on a server. Package paths are in the form that `require` takes; file paths are absolute. */
+/**
+ * Specification of a session: a graph in memory or on a server. Package paths are in the form that `require` takes;
+ * file paths are absolute.
+ */
 export interface SessionSpec {
   readonly graph: FileGraph | ServedGraph;
   readonly tokenizers: string;
-  /** Changes with the files, or with the server's settings. */
+  /** Identity, which changes with the files, or with the server's settings. */
   readonly identity: string;
 }
 
@@ -28,23 +31,23 @@ export interface FileGraph {
 export interface ServedGraph {
   readonly kind: "served";
   readonly origin: string;
-  /** Paths of the server's metadata and of the model's, at the origin. */
+  /** Paths at the origin of the metadata of the server and of the model. */
   readonly server: string;
   readonly model: string;
 }
 
-/** How one detector reads texts with the graph. */
+/** Specification of how one detector reads texts with the graph. */
 export interface ReaderSpec {
   readonly tokenizer: string;
   readonly maxTokens: number;
   readonly stride: number;
   readonly stripsMarks: boolean;
-  /** Text before every window. */
+  /** Text that is put before every window. */
   readonly prefix: string;
   readonly reading: TokenLabelsSpec | VerdictsSpec | TopicsSpec;
 }
 
-/** `key` is one of the detector's object in the configuration. */
+/** Problem of a session. `key`: key of the detector's object in the configuration. */
 export interface SessionProblem {
   readonly key: "model" | "tokenizer" | "labels" | "stride" | "max_tokens" | "library" | "tokenizer_library";
   readonly message: string;
@@ -53,23 +56,23 @@ export interface SessionProblem {
 export type ToSession =
   | { readonly kind: "open"; readonly id: number; readonly reader: string; readonly spec: ReaderSpec }
   | { readonly kind: "read"; readonly id: number; readonly reader: string; readonly texts: readonly string[] }
-  /** The question with this id is no longer needed. */
+  /** Cancels the question with this id. */
   | { readonly kind: "cancel"; readonly id: number }
   /** Result of a call to the server. */
   | { readonly kind: "answered"; readonly call: number; readonly answer: ServerAnswer }
   | { readonly kind: "unanswered"; readonly call: number; readonly failure: Failure }
-  /** The session is no longer needed: the thread ends as soon as the graph is not running. */
+  /** Ends the session: the thread ends as soon as the graph is not running. */
   | { readonly kind: "end" };
 
 export type Question = Extract<ToSession, { readonly kind: "open" | "read" }>;
 
-/** Failure whose message contains no text and no server output. */
+/** Failure whose message contains no text and no output of a server. */
 export interface Failure {
   readonly kind: "failed" | "timeout" | "overloaded";
   readonly message: string;
 }
 
-/** A call that the process makes for the thread, since connections belong to the process. */
+/** Call that the process makes for the thread, since the process has the connections. */
 export interface ServerAsk {
   readonly method: "GET" | "POST";
   readonly path: string;
@@ -84,7 +87,7 @@ export interface ServerAnswer {
   readonly status: number;
   /** Value of `Inference-Header-Content-Length`, if the answer has exactly one. */
   readonly headerLength: string | undefined;
-  /** Empty unless the answer is a success. */
+  /** Body; empty unless the answer is a success. */
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
@@ -92,18 +95,18 @@ export type FromSession = SessionReply | Calling;
 
 export type Calling =
   | { readonly kind: "call"; readonly call: number; readonly ask: ServerAsk }
-  /** The answer is no longer needed. */
+  /** Cancels a call. */
   | { readonly kind: "hang-up"; readonly call: number };
 
 export type SessionReply =
-  /** First message, with id 0: the graph is loaded, or the reason why it is not. */
+  /** First message, with id 0: the graph was loaded, or why it was not. */
   | { readonly kind: "opened"; readonly id: number; readonly problem: SessionProblem | undefined }
   | { readonly kind: "found"; readonly id: number; readonly found: readonly (readonly Read[])[] }
   | { readonly kind: "failed"; readonly id: number; readonly failure: Failure };
 
-/** Interface of a thread, or of a process in its place. */
+/** Interface of a thread, or of a process that replaces it. */
 export interface SessionWorker {
-  /** Set for a process. */
+  /** Process id, if it is a process. */
   readonly pid?: number | undefined;
   on(event: "message", listener: (message: FromSession) => void): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;

@@ -1,4 +1,4 @@
-/** A session in its own process or thread: one graph in memory or on a server, and the tokenizers of its readers. */
+/** Runs a session in its own process or thread: one graph in memory or on a server, and the tokenizers of its readers. */
 
 import { setPriority } from "node:os";
 import { FifoMap, type ThreadCaller } from "../../../../base/index.ts";
@@ -25,8 +25,8 @@ const problemOf = (key: SessionProblem["key"], error: unknown): SessionProblem =
   error instanceof GraphError ? { key: error.key, message: error.message } : { key, message: messageOf(error) };
 
 /**
- * Lower priority, so that traffic without inspection comes first if processors are scarce. Only on Linux does this apply to the
- * calling thread and those that it starts; elsewhere it would apply to the process.
+ * Lower priority, so that traffic without inspection comes first if processors are scarce. Only on Linux does this
+ * apply to the calling thread and those that it starts; on other systems it would apply to the process.
  */
 const PRIORITY = 10;
 
@@ -77,11 +77,11 @@ export function runSession(
   }
 
   /**
-   * Opens a served graph. The server is called when there is something to read: a configuration is valid whether its servers
-   * are up or not.
+   * Opens a served graph. The server is called only when there is something to read, so that a configuration is valid
+   * whether its servers are up or not.
    */
   function served(source: Extract<SessionSpec["graph"], { readonly kind: "served" }>): Open {
-    // The open is shared and may outlive the request that waits for it; each call has its own limit.
+    // The opening is shared and may outlive the request that waits for it; each call has its own limit.
     const { signal } = new AbortController();
     return async (sequencing) => {
       const open = async () => openReader(await openServedGraph(calls.ask, source, signal), sequencing, signal);
@@ -118,7 +118,7 @@ export function runSession(
     return "key" in sequencing ? { kind: "refused", problem: sequencing } : open(sequencing, signal);
   }
 
-  /** Shares a tokenizer between the detectors of one model, since it takes memory. */
+  /** Returns the tokenizer of a file, shared between the detectors of one model to save memory. */
   async function tokenizerOf(file: string): Promise<Tokenizer | SessionProblem> {
     let failing: SessionProblem["key"] = "tokenizer_library";
     try {
@@ -136,7 +136,7 @@ export function runSession(
   void begin();
 }
 
-/** Hides the runtime's message, which may contain parts of its input. */
+/** Returns the failure for an error, without the runtime's message, which may contain parts of its input. */
 function failureOf(error: unknown, signal: AbortSignal): Failure {
   if (signal.aborted) return { kind: "failed", message: "it was given up" };
   if (error instanceof CallFailure) return { kind: error.kind, message: error.message };

@@ -1,15 +1,18 @@
-/** A session's process, with the interface of a thread. */
+/** Process of a session, with the interface of a thread. */
 import { type ChildProcess, fork } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { fileURLToPath } from "node:url";
 import { programOf } from "../../../../base/index.ts";
 import type { SessionSpec, SessionWorker, ToSession } from "./protocol.ts";
 
-/** Heap limit in MiB, for objects; tensors and weights are not included. */
+/** Heap limit in MiB, which applies to objects and not to tensors and weights. */
 const MAX_HEAP = 512;
-/** Time after which a process that was told to end is killed, in milliseconds: a run of its graph cannot be stopped otherwise. */
+/**
+ * Time after which a process that was told to end is killed, in milliseconds, since a run of its graph cannot be
+ * stopped otherwise.
+ */
 const END_MS = 1_000;
-/** Environment variables that are passed on; others may contain secrets. */
+/** Environment variables that are passed on. Others may contain secrets. */
 const PASSED = ["PATH", "LD_LIBRARY_PATH", "TMPDIR"];
 
 const PROGRAM = {
@@ -20,7 +23,7 @@ const PROGRAM = {
 const running = new Set<ChildProcess>();
 let isWatched = false;
 
-/** Kills all processes when this one ends, even one that hangs in its graph. */
+/** Kills a process when this one ends, even if it hangs in its graph. */
 function watch(child: ChildProcess): void {
   running.add(child);
   child.once("exit", () => running.delete(child));

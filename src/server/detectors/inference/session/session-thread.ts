@@ -1,7 +1,7 @@
 /**
- * A session's thread or process, as seen by its caller, and the calls that it makes through the caller. A thread is never
- * terminated from outside, but told to end: the runtime aborts the whole process if its thread is terminated while a graph is
- * loaded or runs.
+ * Thread or process of a session, as its caller uses it, and the calls that it makes through the caller. A thread is
+ * told to end and never terminated: the runtime aborts the whole process if its thread is terminated while a graph is
+ * loaded or running.
  */
 
 import { beginNativeCall, startThread } from "../../../../base/index.ts";
@@ -17,19 +17,22 @@ import type {
 } from "./protocol.ts";
 import type { AskServer } from "./served/server-calls.ts";
 
-/** Heap limits in MiB, for objects; tensors and weights are not included. A long text has tokens of some hundred bytes each. */
+/**
+ * Heap limits in MiB, which apply to objects and not to tensors and weights. Each token of a long text takes a few
+ * hundred bytes.
+ */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 };
 
 export interface SessionThread {
   /** Resolves with the reason why the graph cannot be used, if there is one; rejects if the thread ends before. */
   readonly opened: Promise<SessionProblem | undefined>;
-  /** True if it crashed or was told to end. */
+  /** True after it crashed or was told to end. */
   readonly isEnded: boolean;
   /** Reason of a crash; `undefined` if it has not crashed, or was told to end. */
   readonly failure: Error | undefined;
-  /** Resolves once it has ended; after an order to end, when its graph does not run. */
+  /** Resolves once the thread has ended. After it is told to end, it does so when its graph is not running. */
   readonly gone: Promise<void>;
-  /** Rejects when the thread ends. */
+  /** Asks the thread. Rejects if the thread ends. */
   readonly ask: (question: Question) => Promise<SessionReply>;
   readonly cancel: (id: number) => void;
   readonly end: () => void;
@@ -46,7 +49,7 @@ export const startSessionWorker = (spec: SessionSpec, limits: Partial<typeof LIM
     { argv: [], env: {}, stdin: false, workerData: spec, resourceLimits: { ...LIMITS, ...limits } },
   );
 
-/** A process may be killed during a native call. */
+/** Replaces the tracking of native calls for a process, which may be killed during a call. */
 const NO_CALL = (): void => undefined;
 
 interface Asked {
@@ -55,12 +58,12 @@ interface Asked {
   readonly endCall: () => void;
 }
 
-/** `server` is for a served graph. */
+/** Starts the thread of a session. `server` is set for a served graph. */
 export function openThread(spec: SessionSpec, start: StartSessionThread, server?: AskServer): SessionThread {
   const worker = start(spec);
   const calls = callsOf(worker, server);
   const kind = worker.pid === undefined ? "thread" : "process";
-  /** Questions without an answer, even if it is no longer needed. */
+  /** Unanswered questions, including those that are no longer needed. */
   const asked = new Map<number, Asked>();
   let isEnded = false;
   let failure: Error | undefined;

@@ -1,7 +1,7 @@
 /**
- * A graph with its own process (a thread if it is on a server), shared by all its detectors. Requests wait in a queue; an
- * aborted one leaves it, and the thread stops its work for it between two runs of the graph. A thread that ends, or does not
- * stop, is replaced. Source: design decisions, section 12.
+ * Session: a graph with its own process (a thread if it is on a server), shared by all its detectors. Requests wait in
+ * a queue. An aborted one leaves it, and the thread stops work for it between two runs of the graph. A thread that
+ * ends, or does not stop, is replaced. Source: design decisions, section 12.
  */
 
 import { FifoMap } from "../../../../base/index.ts";
@@ -14,37 +14,43 @@ import type { AskServer } from "./served/server-calls.ts";
 import { startSessionProcess } from "./session-process.ts";
 import { openThread, type SessionThread, type StartSessionThread, startSessionWorker } from "./session-thread.ts";
 
-/** Source: design decisions, section 12. */
+/** Maximum number of waiting requests. Source: design decisions, section 12. */
 export const MOST_WAITING = 64;
 
 /** Maximum concurrent requests for a graph on a server; a graph in memory handles one at a time. */
 const MOST_AT_SERVER = 32;
 
 /**
- * Time until a thread that does not stop is ended, in milliseconds; a run of a graph, which cannot be interrupted, takes far
- * less.
+ * Time after which a thread that does not stop is ended, in milliseconds. A run of a graph, which cannot be
+ * interrupted, takes far less.
  */
 const GRACE_MS = 10_000;
 
-/** Time limit for loading a graph, or a detector's files, in milliseconds; large ones take some ten seconds. */
+/** Timeout for loading a graph, or a detector's files, in milliseconds; large ones take about ten seconds. */
 const OPEN_LIMIT_MS = 120_000;
 
-/** Delay after a thread ended that had read nothing or could not be used, in milliseconds; doubles up to the maximum. */
+/**
+ * Delay before a new thread if the last one ended without reading anything or could not be used, in milliseconds.
+ * Doubles up to the maximum.
+ */
 const FIRST_BACKOFF_MS = 1_000;
 const MOST_BACKOFF_MS = 60_000;
 
-/** Maximum number of ended threads that are still in a run of their graph; each has the graph in memory. */
+/** Maximum number of ended threads whose graph is still running; each has the graph in memory. */
 const MOST_LINGERING = 2;
 
 export type Reads = readonly (readonly Read[])[];
 
 export interface Session {
-  /** Resolves with why the detector cannot read with it. Rejects with a `DetectorError`, or with the signal's reason. */
+  /**
+   * Opens a detector's reader. Resolves with the reason why the detector cannot read with the graph, if there is one.
+   * Rejects with a `DetectorError`, or with the signal's reason.
+   */
   readonly open: (name: string, spec: ReaderSpec, signal: AbortSignal) => Promise<SessionProblem | undefined>;
   /** Returns the findings for each text. Rejects with a `DetectorError`, or with the signal's reason. */
   readonly read: (name: string, spec: ReaderSpec, texts: readonly string[], signal: AbortSignal) => Promise<Reads>;
   readonly isIdle: boolean;
-  /** Number of texts of waiting requests. */
+  /** Number of texts in waiting requests. */
   readonly waiting: number;
   /** Ends the thread; a later request starts another. */
   readonly end: () => void;
@@ -66,7 +72,7 @@ export interface SessionOptions {
 interface Job {
   readonly name: string;
   readonly spec: ReaderSpec;
-  /** `undefined` to only open the reader. */
+  /** Texts to read; `undefined` to only open the reader. */
   readonly texts: readonly string[] | undefined;
   readonly settle: (outcome: Outcome) => void;
   isGivenUp: boolean;
@@ -209,7 +215,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
       try {
         outcome = await carryOut(job);
       } catch (error) {
-        // The thread ended; its requests learn only that.
+        // The thread ended, and its requests do not know why.
         if (thread?.isEnded === true) drop("crashed");
         const why = error instanceof Error ? `the model's ${kind}: ${error.message}` : `the model's ${kind} ended`;
         outcome = error instanceof DetectorError ? { kind: "failed", error } : failed({ kind: "failed", message: why });

@@ -1,6 +1,7 @@
 /**
- * Sessions of a process: one for each graph with its options, shared by all its readers. Sessions that no detector in force
- * uses end after some time without work; a rehearsal or a request of an earlier configuration starts them again.
+ * Sessions of a process: one for each graph with its options, shared by all its readers. A session that no current
+ * detector uses ends after some time without work; a rehearsal or a request of an earlier configuration starts it
+ * again.
  */
 
 import { createHash } from "node:crypto";
@@ -12,7 +13,10 @@ import type { AskServer } from "./served/server-calls.ts";
 import { createSession, type Session, type SessionOptions } from "./session.ts";
 import { type AskSession, isShared, sharedSession } from "./shared.ts";
 
-/** Time that an unused session is kept, in milliseconds: a configuration that was tested may be put in force right after. */
+/**
+ * Time that an unused session is kept, in milliseconds, since a configuration that was tested is often applied right
+ * after.
+ */
 const IDLE_MS = 10_000;
 
 export interface Sessions {
@@ -24,10 +28,10 @@ export interface Sessions {
 
 export interface SessionsOptions extends Omit<SessionOptions, "metrics" | "onIdle" | "server" | "logEnded"> {
   readonly idleMs?: number;
-  /** Asks another process that has the graphs in memory; omitted if this one has them. */
+  /** Asks another process that has the graphs in memory; if omitted, this process loads them. */
   readonly elsewhere?: AskSession | undefined;
   readonly metrics?: (readings: SessionReadings) => SessionMetrics;
-  /** Omitted where nothing is served. */
+  /** Log; omitted if this process runs no sessions. */
   readonly log?: Log | undefined;
 }
 

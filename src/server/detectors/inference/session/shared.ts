@@ -1,6 +1,6 @@
 /**
- * Sessions of another process of this machine: a graph is in memory once, however many processes inspect. Questions and answers
- * can be sent as JSON.
+ * Sessions in another process of this machine: a graph is in memory once, however many processes inspect. Questions and
+ * answers can be sent as JSON.
  */
 
 import { DetectorError } from "../../../core/guardrails/index.ts";
@@ -11,7 +11,7 @@ export interface SessionQuestion {
   readonly session: SessionSpec;
   readonly name: string;
   readonly reader: ReaderSpec;
-  /** Omitted to only open the reader. */
+  /** Texts to read; if omitted, the reader is only opened. */
   readonly texts?: readonly string[];
 }
 
@@ -20,13 +20,13 @@ export type SessionAnswer =
   | { readonly kind: "found"; readonly found: Reads }
   | { readonly kind: "failed"; readonly failure: Failure };
 
-/** Rejects with the signal's reason, or if there is no process to answer. */
+/** Function that asks the other process. Rejects with the signal's reason, or if there is no process to answer. */
 export type AskSession = (question: SessionQuestion, signal: AbortSignal) => Promise<SessionAnswer>;
 
 /** Returns whether the graph is in memory: a graph on a server is called directly by each process. */
 export const isShared = ({ graph }: SessionSpec): boolean => graph.kind === "file";
 
-/** Returns a session of `spec` in another process, which answers `ask` and controls its lifetime. */
+/** Returns a session whose process, reached by `ask`, controls its lifetime. */
 export function sharedSession(session: SessionSpec, ask: AskSession): Session {
   const asked = async (question: SessionQuestion, signal: AbortSignal): Promise<Exclude<SessionAnswer, Failed>> => {
     let answer: SessionAnswer;
@@ -60,7 +60,7 @@ export function sharedSession(session: SessionSpec, ask: AskSession): Session {
 
 type Failed = Extract<SessionAnswer, { readonly kind: "failed" }>;
 
-/** Answers with the sessions of this process; `of` returns the session of a spec. */
+/** Returns a function that answers with the sessions of this process. `of` returns the session of a spec. */
 export function answerWith({ of }: { readonly of: (spec: SessionSpec) => Session }): AskSession {
   return async ({ session, name, reader, texts }, signal) => {
     try {

@@ -9,7 +9,7 @@ export interface Tokenizer {
   readonly rule: WordRule;
 }
 
-/** Rejects with the problem of the file. */
+/** Loads a tokenizer. Rejects with the problem of the file. */
 export async function openTokenizer({ Tokenizer }: TokenizerPackage, path: string): Promise<Tokenizer> {
   const json = await readFile(path, "utf8");
   const loaded = Tokenizer.fromString(json);
@@ -19,7 +19,7 @@ export async function openTokenizer({ Tokenizer }: TokenizerPackage, path: strin
   return { encoder: loaded, rule: ruleOf(JSON.parse(json)) };
 }
 
-/** Returns the rule of the model in the file: some kinds name the unknown token by text, others by id. */
+/** Returns how the model in the file forms words: some kinds name the unknown token by text, others by id. */
 function ruleOf(file: {
   readonly model?: {
     readonly continuing_subword_prefix?: string | null;

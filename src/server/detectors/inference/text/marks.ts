@@ -1,18 +1,17 @@
 /**
- * Arabic is written with and without vowel marks and tatweel, and models are trained without: the marks are removed before a
- * text is tokenized, and findings are mapped back. Positions are UTF-16 units. Source: guardrails reference, 2.7
- * (`strip_marks`).
+ * Removes vowel marks and tatweel from Arabic text before it is tokenized, since models are trained without them, and
+ * maps findings back. Positions are UTF-16 units. Source: guardrails reference, 2.7 (`strip_marks`).
  */
 
 const MARKS =
   /[\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u08d3-\u08e1\u08e3-\u08ff]+/g;
 
-/** A text in the form that a tokenizer gets. */
+/** Text in the form that a tokenizer gets. */
 export interface TokenizedView {
   readonly text: string;
-  /** Returns the place in the original text of a place in this one. */
+  /** Returns the place in the original text of a place in this view. */
   readonly startOf: (place: number) => number;
-  /** Returns the place of an end: marks after the last unit before it are included. */
+  /** Returns the place of an end in the original text; marks after the last unit before it are included. */
   readonly endOf: (place: number) => number;
 }
 

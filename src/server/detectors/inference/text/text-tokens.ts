@@ -5,7 +5,7 @@
 
 import type { TokenizedView } from "./marks.ts";
 
-/** Part of the package `tokenizers` that is used. Offsets are code points of the encoded text. */
+/** Used part of the package `tokenizers`. Offsets are code points of the encoded text. */
 export interface Encoder {
   encode(
     text: string,
@@ -24,7 +24,7 @@ export interface Encoder {
 export interface WordRule {
   /** Prefix `##` for WordPiece; empty if tokens do not mark that they continue a word. */
   readonly continuingPrefix: string;
-  /** -1 for none. An unknown token is a word by itself. */
+  /** Id of the unknown token, which is a word by itself; -1 for none. */
   readonly unknownId: number;
 }
 
@@ -33,15 +33,15 @@ export interface Tokens {
   readonly ids: Int32Array;
   readonly starts: Int32Array;
   readonly ends: Int32Array;
-  /** 1 for a token that begins a word. */
+  /** 1 for each token that begins a word, otherwise 0. */
   readonly begins: Uint8Array;
   /** Length in UTF-16 units of the original text. */
   readonly textLength: number;
 }
 
 /**
- * Number of UTF-16 units that are encoded at once: limits the arrays of one call, and the cost of a run of white space, for
- * which byte-level tokenizers need quadratic time (8 K take seconds).
+ * Number of UTF-16 units that are encoded at once. It limits the arrays of one call, and the time for white space,
+ * which is quadratic with byte-level tokenizers (8 K take seconds).
  */
 const PIECE_LENGTH = 2_048;
 
@@ -89,7 +89,7 @@ function* piecesOf(text: string): Generator<readonly [from: number, to: number]>
     else {
       let cut = to;
       while (cut > from + 1 && !(SPACE.test(text[cut] as string) && !SPACE.test(text[cut - 1] as string))) cut -= 1;
-      // Without white space, splits between two characters.
+      // Without white space, the text is split between two characters.
       if (cut > from + 1) to = cut;
       else if (isLowSurrogate(text.charCodeAt(to))) to -= 1;
     }
@@ -135,9 +135,9 @@ export function placesOfCodePoints(text: string): Int32Array | undefined {
 }
 
 /**
- * Returns where words begin. A token continues a word if the tokenizer marks it so; if it never marks any, when no white space
- * is at its start. Punctuation at the edges of white-space-separated parts is a separate word. Source: guardrails reference,
- * 3.1.
+ * Returns where words begin. A token continues a word if the tokenizer marks it so; if it never marks any, a token
+ * continues a word unless white space is at its start. Punctuation at the edges of white-space-separated parts is a
+ * separate word. Source: guardrails reference, 3.1.
  */
 function wordBeginnings(
   text: string,
@@ -172,7 +172,10 @@ function wordBeginnings(
   return begins;
 }
 
-/** Returns a function for ascending places: a number for each run of edge punctuation and each core of a word. */
+/**
+ * Returns a function that numbers the parts of words: each run of edge punctuation, and each core of a word. Call it
+ * for ascending places.
+ */
 function partsOfWords(text: string): (place: number) => number {
   let word = 0;
   let end = 0;

@@ -1,14 +1,14 @@
 /** Splits a long text into overlapping windows of tokens, without truncation. Source: guardrails reference, 3.1. */
 
-/** Token indices; the end is exclusive. */
+/** Window of tokens by index; the end is exclusive. */
 export interface TokenWindow {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * `payload` is the maximum number of the text's tokens in one window, above `stride`, the number of tokens that two windows
- * share. The last window may be shorter. Returns none for a text without tokens.
+ * Returns the windows; none for a text without tokens. `payload`: maximum number of the text's tokens in one window.
+ * `stride`: number of tokens that two windows share, less than `payload`. The last window may be shorter.
  */
 export function windowsOf(count: number, payload: number, stride: number): readonly TokenWindow[] {
   const windows: TokenWindow[] = [];

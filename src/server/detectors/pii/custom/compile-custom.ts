@@ -1,6 +1,6 @@
 /**
- * Compiles custom recognizers, or returns their problems. Source: specification document 3, `custom_recognizers[]`. Expressions
- * run in linear time in both modes; number, size and examples are limited.
+ * Compiles custom recognizers, or returns their problems. Expressions run in linear time in both modes; number, size
+ * and examples are limited. Source: specification document 3, `custom_recognizers[]`.
  */
 
 import { CATEGORIES, type Category } from "../../../core/guardrails/index.ts";

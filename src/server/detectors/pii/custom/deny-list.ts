@@ -1,17 +1,20 @@
-/** Searches for literals as whole words: of two that begin at one place the first listed wins, and matches do not overlap. */
+/**
+ * Searches for literals as whole words. If several begin at one place, the first in the list wins; matches do not
+ * overlap.
+ */
 
 import { viewsOf } from "../text-view.ts";
 import type { SearchPattern } from "../types.ts";
 
 interface Node {
   readonly next: Map<string, Node>;
-  /** Index of the first literal that ends here. */
+  /** Index of the first literal that ends at this node. */
   entry: number | undefined;
 }
 
 const WORD = /[\p{L}\p{M}\p{N}_]/u;
 
-/** Maximum length of a literal in UTF-16 units; limits the time for each character of a text. */
+/** Maximum length of a literal in UTF-16 units, which limits the time for each character of a text. */
 export const LONGEST_LITERAL = 256;
 
 export function denyList(literals: readonly string[], isCaseSensitive: boolean, score: number): SearchPattern {
@@ -68,7 +71,7 @@ function firstListed(root: Node, text: string, start: number): { entry: number; 
   return best;
 }
 
-/** Returns whether word characters are on both sides of a place. */
+/** Returns whether there are word characters on both sides of a place. */
 function isJoined(text: string, at: number): boolean {
   return at > 0 && at < text.length && isWord(text, at - 1) && isWord(text, at);
 }
@@ -79,7 +82,7 @@ function isWord(text: string, at: number): boolean {
   return WORD.test(String.fromCodePoint(text.codePointAt(at)!));
 }
 
-/** Returns lower case of the same length, so that places match the text. */
+/** Converts a text to lower case without changing its length, so that places match the original. */
 function lower(text: string): string {
   const folded = text.toLowerCase();
   if (folded.length === text.length) return folded;

@@ -1,4 +1,4 @@
-/** Checks of custom recognizers. Source: specification document 3, `custom_recognizers[]`, `validator`. */
+/** Validators of custom recognizers. Source: specification document 3, `custom_recognizers[]`, `validator`. */
 
 import type { DetectorConfig } from "../../../core/config/index.ts";
 import {
@@ -14,7 +14,7 @@ import {
 export type CustomRecognizer = NonNullable<DetectorConfig["custom_recognizers"]>[number];
 export type Validator = NonNullable<CustomRecognizer["validator"]>;
 
-/** The configuration was validated: a kind has everything it needs. */
+/** Returns the check of a validator. The configuration was validated, so it has every key that its kind needs. */
 export function validatorOf(validator: Validator): (value: string) => boolean {
   const strip = new Set(validator.strip ?? "");
   const check = checkOf(validator);

@@ -1,4 +1,4 @@
-/** Formats of the values of a document's types, from the patterns that find them. */
+/** Derives the formats of values from the patterns that find them. */
 
 import type { Guardrails } from "../../../core/config/index.ts";
 import type { FormatOf, ValueFormat } from "../../../core/guardrails/index.ts";
@@ -15,7 +15,7 @@ import { ALPHANUMERICS, type PatternFormat, pick } from "./types.ts";
 
 const PHONES = "PHONE_NUMBER";
 
-/** Compiles each format at its first use. */
+/** Returns a function that compiles each format at its first use. */
 export function compileFormats({ detectors }: Pick<Guardrails, "detectors">): FormatOf {
   const known = new Map<string, ValueFormat | undefined>();
   return (label) => {
@@ -38,7 +38,7 @@ function builtIn(label: string, detectors: Detectors): readonly PatternFormat[] 
   return BUILT_IN.filter(({ entity }) => entity === label).flatMap(({ patterns }) => patterns.flatMap(patternFormat));
 }
 
-/** Returns the formats of a pattern. A search written as code has none. */
+/** Returns the formats of a pattern; none for a search written as code. */
 function patternFormat(pattern: Pattern): readonly PatternFormat[] {
   if (pattern.kind === "shape") return [shapeFormat(pattern)];
   if (pattern.kind === "search") return [];
@@ -82,7 +82,7 @@ function pure() {
 
 const WEAKEST = ["none", "form", "check"] as const;
 
-/** Joins the formats of a type that several patterns find, over unmodified texts. */
+/** Joins the formats of a type that several patterns find. */
 function joined(patterns: readonly PatternFormat[]): ValueFormat {
   return {
     classesOf(value) {

@@ -1,30 +1,33 @@
-/** Format of a regular expression's values: the characters at each place are read from its compiled program. */
+/**
+ * Format of the values of a regular expression: the characters allowed at each place are read from its compiled
+ * program.
+ */
 
 import { compileLinear } from "../linear.ts";
 import { type Instruction, instructionHolds, isCharacter, OP, type Program, takes } from "../linear-program.ts";
 import type { Search } from "../match-search.ts";
 import { ALPHANUMERICS, type PatternFormat, pick } from "./types.ts";
 
-/** Maximum length of a value in characters; longer texts have no format. */
+/** Maximum length of a value in characters; longer ones have no format. */
 const LONGEST_VALUE = 256;
 
-/** Characters that a sample may contain, beside ASCII letters and digits. */
+/** Characters that a sample may contain in addition to ASCII letters and digits. */
 const PRINTABLE = Array.from({ length: 0x5f }, (_, at) => String.fromCharCode(0x20 + at));
 
 export interface ExpressionTerms {
   readonly regex: string;
   readonly isCaseSensitive: boolean;
-  /** Finds it in running text. */
+  /** Search that finds the expression in running text. */
   readonly search: Search;
-  /** Omitted if nothing is checked. */
+  /** Check of a value; omitted if there is none. */
   readonly isValid?: ((value: string) => boolean) | undefined;
 }
 
-/** Throws on invalid RE2 syntax. */
+/** Returns the format of an expression. Throws on invalid RE2 syntax. */
 export function expressionFormat({ regex, isCaseSensitive, search, isValid }: ExpressionTerms): PatternFormat {
   const { prog } = compileLinear(valuePart(regex), isCaseSensitive).re2();
   const members = new Map<Instruction, string | undefined>();
-  /** Returns `undefined` for a literal. */
+  /** Returns the characters that an instruction accepts; `undefined` for a literal. */
   const membersOf = (instruction: Instruction): string | undefined => {
     if (members.has(instruction)) return members.get(instruction);
     const found = [...ALPHANUMERICS].filter((symbol) => takes(instruction, symbol.charCodeAt(0)));
@@ -124,7 +127,7 @@ function sampleOf({ inst: code, start }: Program, random: () => number): string 
   return undefined;
 }
 
-/** Returns the group `value` of an expression, which is the reported part; the whole expression without one. */
+/** Returns the group `value` of an expression, which is the reported part, or the whole expression without such a group. */
 function valuePart(regex: string): string {
   const opening = /\(\?P?<value>/.exec(regex);
   if (opening === null) return regex;

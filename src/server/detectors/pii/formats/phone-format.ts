@@ -1,4 +1,4 @@
-/** Telephone numbers: the numbering plan is part of the pattern, and the digits of the country are kept. */
+/** Format of telephone numbers: the numbering plan is part of the pattern, and the digits of the country are kept. */
 
 import { callingCodeLength } from "../../../core/guardrails/index.ts";
 import { nationalTest } from "../phones/numbers.ts";

@@ -7,7 +7,7 @@ import { ALPHANUMERICS, DIGITS, LETTERS, type PatternFormat, pick } from "./type
 
 const CLASSES: Readonly<Record<string, string>> = { d: DIGITS, L: LETTERS, x: ALPHANUMERICS };
 
-/** Maximum number of samples until one has the form that the pattern requires. */
+/** Maximum number of samples that are tried until one has the form that the pattern requires. */
 const MOST_TRIES = 2_000;
 
 export function shapeFormat(pattern: ShapePattern): PatternFormat {

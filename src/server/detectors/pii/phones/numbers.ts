@@ -30,13 +30,16 @@ for (const plan of plans) byCountry.set(plan.country, [...(byCountry.get(plan.co
 
 export const PHONE_REGIONS: readonly string[] = plans.map(({ region }) => region).filter((region) => region !== "001");
 
-/** Presidio's eight regions, and the six of the Gulf. */
+/** Regions whose national numbers are found by default: Presidio's eight, and the six of the Gulf. */
 export const DEFAULT_PHONE_REGIONS: readonly string[] = [
   ...["US", "GB", "DE", "FR", "IL", "IN", "CA", "BR"],
   ...["SA", "AE", "QA", "KW", "BH", "OM"],
 ];
 
-/** `digits` begin with a country code of one to three digits; a trunk prefix after it, `(0)`, is skipped. */
+/**
+ * Returns whether digits are an international number. They begin with a country code of one to three digits; a trunk
+ * prefix after it, `(0)`, is skipped.
+ */
 export function isInternational(digits: string): boolean {
   for (let length = 1; length <= 3; length += 1) {
     const group = byCountry.get(digits.slice(0, length));
@@ -49,9 +52,9 @@ export function isInternational(digits: string): boolean {
   return false;
 }
 
-/** Regions that also write numbers without the trunk prefix. */
+/** Regions in which numbers are also written without the trunk prefix. */
 const FREE = new Set(["IN", "BR"]);
-/** Toll-free and premium services have no trunk prefix: 800, 1800, 920. */
+/** Prefixes of toll-free and premium services, which have no trunk prefix: 800, 1800, 920. */
 const SERVICES = /^(?:1?[6-9]00|92)/;
 
 /** Returns a test of digits as dialed within one of the regions. */

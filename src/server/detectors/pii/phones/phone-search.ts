@@ -1,20 +1,20 @@
-/** Finds telephone numbers in a text: groups of digits, and windows of them that match a numbering plan. */
+/** Finds telephone numbers in a text: groups of digits, and sequences of them that match a numbering plan. */
 
 import { isInternational, MOST_DIGITS } from "./numbers.ts";
 
 type Found = (start: number, end: number, proof: undefined) => void;
 
-/** Maximum number of groups in one number; more are a table. */
+/** Maximum number of groups in one number; a row of more is a table. */
 const MOST_GROUPS = 8;
-/** Maximum number of digits with a dialing prefix, `0011`, and a trunk prefix in brackets. */
+/** Maximum number of digits including a dialing prefix, `0011`, and a trunk prefix in brackets. */
 const MOST_DIALLED = MOST_DIGITS + 5;
 
-/** Minimum number of digits after `00` or `011`: a country and a number. */
+/** Minimum number of digits after `00` or `011`: a country code and a number. */
 const LEAST_DIALLED = 9;
 
 const DIGITS = /[0-9]+/g;
 
-/** Separators between two groups: at most three characters, with only one interpretation. */
+/** Allowed separators between two groups: at most three characters that can be read in only one way. */
 const BETWEEN = /^(?:[ \-./]|\) ?|\)[-/]| ?\(| - |-\(| \/ |\) \()$/;
 const EXTENSION = /(?:;ext=| {0,2}(?:extension|ext\.?|x|#) ?)\d{1,7}(?![\dA-Za-z])/iy;
 
@@ -23,7 +23,7 @@ interface Group {
   readonly end: number;
 }
 
-/** Finds numbers with `+`, `00` or `011` before the country code. In time linear in the text. */
+/** Finds numbers with `+`, `00` or `011` before the country code, in time linear in the text. */
 export function searchInternational(text: string, found: Found): void {
   eachRun(text, (groups) => {
     walk(text, groups, found, (first, last) => {
@@ -33,7 +33,7 @@ export function searchInternational(text: string, found: Found): void {
       if (plus >= 0) return isInternational(digits) ? plus : undefined;
       const dialled = /^(?:00|011)(?=[1-9])/.exec(digits);
       if (dialled === null || !isEdge(text, start)) return undefined;
-      // Shorter ones are times and counts with leading zeros.
+      // Shorter ones are times, and counts with leading zeros.
       if (digits.length - dialled[0].length < LEAST_DIALLED) return undefined;
       if (!isInternational(digits.slice(dialled[0].length))) return undefined;
       return opening(text, groups, first, last);
@@ -41,7 +41,10 @@ export function searchInternational(text: string, found: Found): void {
   });
 }
 
-/** Finds numbers as dialed within a region: `isNational` is called for digits only. In time linear in the text. */
+/**
+ * Returns a search for numbers as dialed within a region, in time linear in the text. `isNational` is called with
+ * digits only.
+ */
 export function nationalSearch(isNational: (digits: string) => boolean): (text: string, found: Found) => void {
   return (text, found) => {
     eachRun(text, (groups) => {
@@ -55,7 +58,7 @@ export function nationalSearch(isNational: (digits: string) => boolean): (text: 
   };
 }
 
-/** Calls back with the longest window from each group that `startOf` accepts; the next search begins after it. */
+/** Reports the longest sequence from each group that `startOf` accepts, and continues after it. */
 function walk(
   text: string,
   groups: readonly Group[],
@@ -82,7 +85,7 @@ function walk(
   }
 }
 
-/** Calls `take` with runs of digit groups that only number separators divide. */
+/** Calls `take` for each run of digit groups that are separated only as in numbers. */
 function eachRun(text: string, take: (groups: readonly Group[]) => void): void {
   let groups: Group[] = [];
   let digits = 0;
@@ -142,9 +145,9 @@ const DATES =
   /^(?:\d{1,4}\/\d{1,2}\/\d{1,4}|\d{4}-\d\d-\d\d|\d\d?[-.]\d\d?[-.](?:19|20)\d\d|(?:19|20)\d\d[-.]\d\d?[-.]\d\d?)(?:\D|$)/;
 const QUAD = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const DECIMAL = /^\d{1,5}\.\d{1,15}$/;
-/** Points together with spaces or slashes: several decimals. */
+/** Decimals: points together with spaces or slashes. */
 const DECIMALS = /^[^)]*\.[^)]*[ /][^)]*$|^[^)]*[ /][^)]*\.[^)]*$/;
-/** Ranges of years, `1998-2004`, and of numbers of the same length. */
+/** Ranges, of years such as `1998-2004` or of numbers of the same length. */
 const RANGE = /^(\d{4})[-/ ](\d{4})$/;
 
 function isOther(text: string, groups: readonly Group[], first: number, last: number): boolean {
@@ -155,7 +158,7 @@ function isOther(text: string, groups: readonly Group[], first: number, last: nu
   return DATES.test(written) || QUAD.test(written) || DECIMAL.test(written) || DECIMALS.test(written) || isYears;
 }
 
-/** Returns the start, including the bracket before the first digit if it is closed within the number. */
+/** Returns the start of the number, including a bracket before the first digit if it is closed within the number. */
 function opening(text: string, groups: readonly Group[], first: number, last: number): number {
   const start = groups[first]!.start;
   const isClosed = text.slice(start, groups[last]!.end).includes(")");

@@ -1,4 +1,4 @@
-/** Telephone numbers. Source: guardrails reference, 1.6. */
+/** Recognizer of telephone numbers. Source: guardrails reference, 1.6. */
 
 import type { Recognizer } from "../types.ts";
 import { nationalTest } from "./numbers.ts";
@@ -48,8 +48,8 @@ const CONTEXT = [
 const WRITTEN = String.raw`[0-9](?:[0-9]|[ \-./()]{1,3}[0-9]){6,27}(?:(?:;ext=| {0,2}(?:extension|ext\.?|x|#) ?)[0-9]{1,7})?`;
 
 /**
- * Numbers with a country code match in all regions; national ones as dialed in `regions`. A plus sign with a number of its
- * country's plan is hardly ever anything else; digits of a plan alone often are.
+ * Returns the recognizer. Numbers with a country code match in all regions, national ones as dialed in `regions`. A
+ * plus sign with a number of its country's plan is hardly ever anything else; digits of a plan alone often are.
  */
 export function phoneRecognizer(regions: readonly string[]): Recognizer {
   return {

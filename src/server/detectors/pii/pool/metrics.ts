@@ -1,4 +1,4 @@
-/** Metrics of the scanning threads. One pool per process. */
+/** Metrics of the scanning threads. Created once per process. */
 import type { Instruments } from "../../../../base/index.ts";
 
 export interface PoolMetrics {
@@ -10,7 +10,7 @@ export interface PoolMetrics {
 }
 
 export interface PoolReadings {
-  /** Returns the UTF-16 units of texts that wait or are being scanned. */
+  /** Returns the number of UTF-16 units that wait or are being scanned. */
   readonly queued: () => number;
   readonly threads: () => number;
 }

@@ -1,6 +1,7 @@
 /**
- * Findings as sent between threads: numbers, and the properties that many findings share once. Copying sixteen thousand
- * findings as objects takes the receiver longer than everything else that it does for the text.
+ * Packs findings for sending between threads: as numbers, with the properties that many findings share sent once.
+ * Copying sixteen thousand findings as objects takes the receiver longer than everything else that it does for the
+ * text.
  */
 import type { Detection, Finding } from "../../../core/guardrails/index.ts";
 
@@ -9,7 +10,7 @@ type Common = Omit<Finding, "start" | "end">;
 export interface PackedDetection {
   /** Number of findings of each text. */
   readonly counts: Uint32Array<ArrayBuffer>;
-  /** Start, end and index into `common` of each finding, one text after the other. */
+  /** Start, end and index into `common` of each finding, one text after another. */
   readonly places: Uint32Array<ArrayBuffer>;
   readonly common: readonly Common[];
 }

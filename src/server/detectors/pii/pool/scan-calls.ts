@@ -1,14 +1,20 @@
-/** Queue of texts for the threads: calls alternate, one part each, so that a short one does not wait for all of a long one. */
+/**
+ * Queue of texts for the threads. Calls take turns, one part each, so that a short one does not wait for all of a long
+ * one.
+ */
 import { type Detection, DetectorError } from "../../../core/guardrails/index.ts";
 
-/** Number of UTF-16 units that a thread gets at once, unless a single text is longer; some ten milliseconds. */
+/**
+ * Number of UTF-16 units that a thread gets at once, which take about ten milliseconds. A longer single text is not
+ * split.
+ */
 const PART_UNITS = 64 << 10;
-/** Length of a text that occupies a thread for a tenth of a second or more. */
+/** Minimum length of a text that occupies a thread for a tenth of a second or more. */
 export const LONG_UNITS = 1 << 20;
 
 export interface Part {
   readonly call: Call;
-  /** Index of its first text. */
+  /** Index of the first text of the part. */
   readonly at: number;
   readonly texts: readonly string[];
   readonly units: number;
@@ -19,7 +25,7 @@ export interface Call {
   readonly scan: string;
   readonly parts: Part[];
   readonly found: Detection[number][];
-  /** Number of texts without an answer. */
+  /** Number of unanswered texts. */
   left: number;
   readonly settle: (outcome: Detection | Error) => void;
 }
@@ -40,7 +46,7 @@ export function divided(call: Call, texts: readonly string[]): void {
   close(texts.length);
 }
 
-/** Takes the answer to a part. */
+/** Adds the answer to a part to its call. */
 export function take({ call, at, texts }: Part, detection: Detection): void {
   if (detection.length !== texts.length) {
     call.settle(new DetectorError("failed", "a thread gave another count of texts"));
@@ -54,7 +60,7 @@ export function take({ call, at, texts }: Part, detection: Detection): void {
 export interface CallQueue {
   readonly add: (call: Call) => void;
   readonly remove: (call: Call) => void;
-  /** Returns the next part; a long one only if `mayBeLong`. */
+  /** Returns the next part; a long one only if `mayBeLong` is true. */
   readonly next: (mayBeLong: boolean) => Part | undefined;
   readonly isEmpty: boolean;
 }

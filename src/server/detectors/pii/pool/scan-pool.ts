@@ -1,10 +1,10 @@
 /**
- * Threads that scan long texts, so that none blocks the data plane: shared by all detectors of a process and all its
- * configurations. Source: hot-path reference, 4.
+ * Pool of threads that scan long texts, so that none blocks the data plane: shared by all detectors of a process and
+ * all its configurations. Source: hot-path reference, 4.
  *
- * Limits: the number of threads; the amount of waiting text; the time of a scan, which is the caller's signal, after which a
- * thread has a moment to answer and is then stopped and replaced; and how soon a crashed thread is replaced. Threads end after
- * some time without work, except for the last one as long as there is a detector.
+ * There are limits for the number of threads, the amount of waiting text, and how soon a crashed thread is replaced.
+ * The time of a scan is limited by the caller's signal; after it, a thread has a moment to answer, and is then stopped
+ * and replaced. Threads end after some time without work, except the last one as long as there is a detector.
  */
 import { availableParallelism } from "node:os";
 import type { DetectorConfig } from "../../../core/config/index.ts";
@@ -16,18 +16,18 @@ import { type Call, createCallQueue, divided, LONG_UNITS, type Part, take } from
 import { type ScanThread, type StartScanThread, startScanThread } from "./scan-thread.ts";
 
 const MOST_THREADS = 4;
-/** Maximum number of UTF-16 units that wait per thread; it scans them in one to two seconds. */
+/** Maximum number of UTF-16 units that wait per thread, which scans them in one to two seconds. */
 const UNITS_A_THREAD = 8 << 20;
 /**
- * Time in which a thread may still answer after its call was abandoned, in milliseconds: replacing it costs as much as scanning
- * 1 MB.
+ * Time in which a thread may still answer after its call was abandoned, in milliseconds: replacing it costs as much as
+ * scanning 1 MB.
  */
 const GRACE_MS = 500;
 const IDLE_MS = 60_000;
 const FIRST_BACKOFF_MS = 100;
 const MOST_BACKOFF_MS = 10_000;
 
-/** Inputs from which recognizers are compiled. */
+/** Source from which recognizers are compiled. */
 export interface ScanSource {
   readonly config: DetectorConfig;
   readonly usesContext: boolean;
@@ -37,8 +37,8 @@ export interface ScanPool {
   /** Makes threads keep the recognizers under this name as long as a `holder` of it is in memory. */
   readonly keep: (scan: string, source: ScanSource, holder: object) => void;
   /**
-   * Rejects with `overloaded` if too much text waits, with `failed` if a thread ends during the scan, and with the signal's
-   * reason. A call is always accepted if none waits, whatever its length.
+   * Scans texts. Rejects with `overloaded` if too much text waits, with `failed` if a thread ends during the scan, and
+   * with the signal's reason. A call of any length is accepted if none waits.
    */
   readonly scan: (scan: string, texts: readonly string[], signal: AbortSignal) => Promise<Detection>;
   /** Starts a thread with all kept recognizers compiled, if none is running. */
@@ -48,7 +48,7 @@ export interface ScanPool {
 }
 
 export interface PoolOptions {
-  /** Defaults to the number of processors, at most 4. */
+  /** Maximum number of threads; defaults to the number of processors, at most 4. */
   readonly threads?: number;
   readonly maxQueued?: number;
   readonly graceMs?: number;
@@ -59,7 +59,7 @@ export interface PoolOptions {
 
 interface Working {
   readonly thread: ScanThread;
-  /** Names of compiled recognizers. */
+  /** Names of the recognizers that the thread has compiled. */
   readonly knows: Set<string>;
   part: Part | undefined;
   begun: number;
@@ -193,7 +193,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
     }
   };
 
-  /** Gives up a call that is no longer awaited. */
+  /** Abandons a call that is no longer awaited. */
   const abandon = (call: Call): void => {
     for (const one of working) {
       if (one.part?.call !== call || one.isStopped) continue;

@@ -1,9 +1,10 @@
-/** A scanning thread, as seen by the thread that gives it work. */
+/** Scanning thread, as the thread that gives it work uses it. */
 import { openThread, type Thread, type ThreadListener } from "../../../../base/index.ts";
 import type { FromScanner, ToScanner } from "./protocol.ts";
 
 /**
- * Heap limits in MiB. A text of the longest body with all its findings takes a fraction; a thread that exceeds them ends alone.
+ * Heap limits in MiB. A text of the longest body with all its findings takes a fraction of them; only a thread that
+ * exceeds them ends.
  */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 };
 

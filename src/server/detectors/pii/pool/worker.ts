@@ -1,4 +1,4 @@
-/** A thread that scans long texts, with the recognizers of each configuration that uses it. */
+/** Thread that scans long texts with the recognizers of each configuration that uses it. */
 import { inSlices, threadCaller } from "../../../../base/index.ts";
 import { MOST_RAW_FINDINGS } from "../../../core/guardrails/index.ts";
 import { compilePii } from "../compile-pii.ts";

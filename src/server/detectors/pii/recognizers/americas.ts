@@ -1,4 +1,4 @@
-/** Identifiers of Canada and Brazil. Source: guardrails reference, 1.3. */
+/** Recognizers of identifiers of Canada and Brazil. Source: guardrails reference, 1.3. */
 
 import { isCnpj, isCpf, isLuhn } from "../../../core/guardrails/index.ts";
 import { BY_CONTEXT, keeps, national, proves, shape } from "./recognizer-rows.ts";

@@ -1,4 +1,4 @@
-/** Identifiers of Asia, Africa and Oceania except the Gulf. Source: guardrails reference, 1.3. */
+/** Recognizers of identifiers of Asia, Africa and Oceania except the Gulf. Source: guardrails reference, 1.3. */
 
 import {
   isAadhaar,
@@ -22,8 +22,8 @@ import type { Proof } from "../types.ts";
 import { BY_CONTEXT, keeps, like, national, proves, shape } from "./recognizer-rows.ts";
 
 /**
- * Checks a number with a date of birth and a digit for sex and century; a matching sum proves it, a wrong one does not reject
- * it.
+ * Returns a check of a number with a date of birth and a digit for sex and century. A matching sum proves it; a wrong
+ * one does not reject it.
  */
 function korean(sex: RegExp, check: (value: string) => boolean): (value: string) => Proof {
   return (value) => {
@@ -33,7 +33,7 @@ function korean(sex: RegExp, check: (value: string) => boolean): (value: string)
   };
 }
 
-/** Provinces of Thai numbers, in the second and third digit. */
+/** Pattern of Thai numbers, with the provinces in the second and third digit. */
 const THAI = /^[1-8](?:1[0-9]|2[0-7]|3[0-9]|4[0-9]|5[0-8]|6[0-7]|7[0-7]|8[0-6]|9[0-6])/;
 
 const KOREAN_PASSPORT = /^[MSROD]/;

@@ -1,9 +1,9 @@
-/** CREDIT_CARD. Source: guardrails reference, 1.2 and 1.5. */
+/** Recognizer of CREDIT_CARD. Source: guardrails reference, 1.2 and 1.5. */
 
 import { isLuhn, isRepeated } from "../../../core/guardrails/index.ts";
 import type { Proof, Recognizer } from "../types.ts";
 
-/** Ranges of first digits, with the lengths. */
+/** Ranges of first digits, with the minimum and maximum length. */
 const RANGES: readonly (readonly [from: string, to: string, shortest: number, longest: number])[] = [
   ["4", "4", 13, 13],
   ["4", "4", 16, 16],
@@ -30,7 +30,10 @@ const RANGES: readonly (readonly [from: string, to: string, shortest: number, lo
   ["508", "508", 16, 16],
 ];
 
-/** A number outside of every known range counts only by its check digit, and only if it begins like a card number. */
+/**
+ * Checks a card number. One outside of every known range counts only by its check digit, and only if it begins like a
+ * card number.
+ */
 function cardProof(value: string): Proof {
   if (!isLuhn(value) || isRepeated(value)) return false;
   const isKnown = RANGES.some(([from, to, shortest, longest]) => {
@@ -52,13 +55,16 @@ function shapes(): string[] {
   return found;
 }
 
-/** Digits with at most one space or hyphen between them, or a line break or tab, with at most one space or hyphen around it. */
+/**
+ * Digits with at most one space or hyphen between them, or a line break or tab with at most one space or hyphen on
+ * either side.
+ */
 const BROKEN = /(?<![0-9])[0-9](?:[ -]?[\t-\r]{0,2}[ -]?[0-9])+/g;
 const HAS_BREAK = /[0-9 -][\t-\r][\t-\r]?[ -]?[0-9]/;
 
 /**
- * Finds numbers that continue after a line break or a tab, with nothing else around: in a column of numbers too many would
- * match by chance.
+ * Finds numbers that continue after a line break or a tab and have nothing else around: in a column of numbers too many
+ * would match by chance.
  */
 function searchBroken(text: string, found: (start: number, end: number, proof: Proof) => void): void {
   if (!HAS_BREAK.test(text)) return;

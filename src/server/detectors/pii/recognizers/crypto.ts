@@ -1,10 +1,13 @@
-/** CRYPTO: wallet addresses with a checksum. Source: guardrails reference, 1.2 and 1.4; BIP 173, BIP 350, EIP-55. */
+/**
+ * Recognizer of CRYPTO: wallet addresses with a checksum. Source: guardrails reference, 1.2 and 1.4; BIP 173, BIP 350,
+ * EIP-55.
+ */
 
 import { base58CheckVersion, isBech32 } from "../../../core/guardrails/index.ts";
 import type { Proof, Recognizer } from "../types.ts";
 import { keccak256 } from "./keccak.ts";
 
-/** First byte by first character: Bitcoin, Litecoin, Dogecoin, Tron. */
+/** Allowed first bytes by first character: Bitcoin, Litecoin, Dogecoin, Tron. */
 const VERSIONS: Readonly<Record<string, readonly number[]>> = {
   "1": [0x00],
   "3": [0x05],
@@ -21,7 +24,10 @@ const isAddress = (written: string): boolean => {
   return version !== undefined && versions.includes(version);
 };
 
-/** Letters of a single case prove nothing; mixed case is a checksum, which must be right. */
+/**
+ * Checks the letter case of an Ethereum address. Letters of a single case prove nothing; mixed case is a checksum,
+ * which must match.
+ */
 export function etherProof(_value: string, written: string): Proof {
   const digits = written.slice(2);
   if (!/^0[xX][0-9a-fA-F]{40}$/.test(written)) return false;

@@ -1,10 +1,10 @@
-/** DATE_TIME. Source: guardrails reference, 1.2: impossible dates do not match. */
+/** Recognizer of DATE_TIME; impossible dates do not match. Source: guardrails reference, 1.2. */
 
 import { isDate as isFullDate, isShortDate } from "../../../core/guardrails/index.ts";
 import type { Recognizer } from "../types.ts";
 
 const MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
-/** Years of dates in ordinary text; other numbers are versions and counts. */
+/** Years of dates in ordinary text. Other numbers are versions and counts. */
 const LIKELY_YEAR = /^(?:1[0-9]|2[01])/;
 
 /** Returns whether it is a valid date. A year of two digits is any of this century. */
@@ -15,7 +15,7 @@ const isDate = (year: string, month: number, day: number): boolean =>
 
 const monthOf = (name: string): number => MONTHS.indexOf(name) + 1;
 
-/** Returns no proof for a possible date, and a rejection otherwise. */
+/** Returns the proof `undefined` for a possible date, and false otherwise. */
 const orNot = (isPossible: boolean): undefined | false => (isPossible ? undefined : false);
 
 const split = (written: string): string[] => written.toUpperCase().split(/[^0-9A-Z]/);
@@ -68,7 +68,7 @@ export const DATES: Recognizer = {
       score: 0.6,
       shapes: ["d1-d1-d4", "d1-d2-d4", "d2-d1-d4", "d2-d2-d4", "d2-d2-d2"],
       separators: ".",
-      // Within four numbers with dots it would be part of an address or a version.
+      // Among four numbers with dots it would be part of an address or a version.
       isWhole: true,
       validate: (_value, written) => {
         const [day, month, year = ""] = written.split(".");

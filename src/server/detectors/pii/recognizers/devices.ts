@@ -1,4 +1,4 @@
-/** IP_ADDRESS, MAC_ADDRESS, IMEI and VIN. Source: guardrails reference, 1.2 and 8.3. */
+/** Recognizers of IP_ADDRESS, MAC_ADDRESS, IMEI and VIN. Source: guardrails reference, 1.2 and 8.3. */
 
 import { isIP } from "node:net";
 import { isLuhn, isRepeated } from "../../../core/guardrails/index.ts";
@@ -51,7 +51,7 @@ export const ADDRESSES: Recognizer = {
       regex:
         "(?:[0-9a-f]{1,4}:|::)(?:[0-9a-f]{0,4}:){0,7}(?:(?:\\d{1,3}\\.){3}\\d{1,3}|[0-9a-f]{1,4})?(?:%[0-9a-z]{1,16})?(?:/\\d{1,3})?",
       keywords: [...HEX.map((digit) => `:${digit}`), "::"],
-      // Requires eight groups, or fewer and a double colon; a time of day has neither.
+      // Requires eight groups, or fewer with a double colon; a time of day has neither.
       needs: /::|:[0-9a-f]{1,4}:[0-9a-f]{1,4}:/i,
       validate: addressProof(6),
     },
@@ -92,7 +92,7 @@ export const PHONE_SETS: Recognizer = {
       name: "imei",
       score: 0.1,
       shapes: ["d15", "d2-d6-d6-d1"],
-      // One number in ten passes, so a match proves little.
+      // One number in ten has a matching check digit, so a match proves little.
       validate: (value) => (isLuhn(value) && !isRepeated(value) ? undefined : false),
     },
   ],
@@ -100,7 +100,7 @@ export const PHONE_SETS: Recognizer = {
 };
 
 const VIN_WEIGHTS = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2];
-/** Values of A to Z; I, O and Q are not used. Source: 49 CFR 565.15. */
+/** Values of the letters A to Z; I, O and Q are not used. Source: 49 CFR 565.15. */
 const VIN_VALUES = [1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 0, 7, 0, 9, 2, 3, 4, 5, 6, 7, 8, 9];
 
 function vinProof(value: string): Proof {

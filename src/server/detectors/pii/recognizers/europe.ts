@@ -1,4 +1,4 @@
-/** Identifiers of other countries of Europe. Source: guardrails reference, 1.3. */
+/** Recognizers of identifiers of other European countries. Source: guardrails reference, 1.3. */
 
 import {
   isBsn,
@@ -21,7 +21,7 @@ import { BY_CONTEXT, capital, keeps, like, national, proves, shape } from "./rec
 const NIR = /^[1-478]\d\d(?:0[1-9]|1[0-2]|20|3\d|4[0-2]|[5-9]\d)(?:0[1-9]|[1-8]\d|9[0-5]|2[AB]|9[789])\d{3}\d{3}\d\d$/;
 const isFrenchNumber = (value: string): boolean => NIR.test(value) && isNir(value);
 
-/** The century sign is part of the value, whatever the separator is. */
+/** Checks a Finnish number, in which the century sign is part of the value, whatever the separator is. */
 const hetu = (_: string, written: string): boolean => isHetu(written.toUpperCase());
 
 export const EUROPE = [

@@ -9,7 +9,7 @@ import { ADDRESSES, HARDWARE_ADDRESSES, PHONE_SETS, VEHICLES } from "./devices.t
 import { EMAILS, URLS } from "./hosts.ts";
 import { IBANS } from "./iban.ts";
 
-/** Registration with the US Drug Enforcement Administration. */
+/** Recognizer of registrations with the US Drug Enforcement Administration. */
 const MEDICAL_LICENSES: Recognizer = {
   name: "MedicalLicenseRecognizer",
   entity: "MEDICAL_LICENSE",

@@ -1,11 +1,14 @@
-/** Identifiers of Germany. Source: guardrails reference, 1.3. */
+/** Recognizers of identifiers of Germany. Source: guardrails reference, 1.3. */
 
 import { isGermanVat, isIcao, isKvnr, isLanr, isRepeated, isRvnr, isSteuerId } from "../../../core/guardrails/index.ts";
 import { BY_CONTEXT, capital, keeps, like, national, proves, shape, upTo } from "./recognizer-rows.ts";
 
 const isDocument = (value: string): boolean => /^[CFGHJ-NPRTV-Z][CFGHJ-NPRTV-Z\d]{7}\d$/.test(value) && isIcao(value);
 
-/** Federal states in tax offices' numbers: 13 digits with a zero in the fifth place. */
+/**
+ * Pattern of tax numbers in the form for all federal states: 13 digits that begin with the state, and a zero in the
+ * fifth place.
+ */
 const ELSTER = /^(?:1[01]|2[1-46-8]|3[0-2]|4[01]|5\d|9\d)\d\d0\d{8}$/;
 const STATE = /^(?:0[1-9]|1[0-6])\d{11}$/;
 

@@ -1,4 +1,4 @@
-/** Identifiers of the Gulf. Source: guardrails reference, 1.3. */
+/** Recognizers of identifiers of the Gulf. Source: guardrails reference, 1.3. */
 
 import { isEmiratesId, isKuwaitId, isSaudiId } from "../../../core/guardrails/index.ts";
 import { BY_CONTEXT, keeps, like, national, proves, shape } from "./recognizer-rows.ts";
@@ -15,7 +15,7 @@ const COUNTRIES = new Set(
     "585 586 591 598 600 604 608 612 616 620 624 626 630 634 638 642 643 646 652 654 659 660 662 663 666 670 674 678 " +
     "682 686 688 690 694 702 703 704 705 706 710 716 724 728 729 732 740 744 748 752 756 760 762 764 768 772 776 780 " +
     "784 788 792 795 796 798 800 804 807 818 826 831 832 833 834 840 850 854 858 860 862 876 882 887 894 " +
-    // Former states: a number is issued once.
+    // Former states, since a number is issued only once.
     "736 810 890 891"
   ).split(" "),
 );

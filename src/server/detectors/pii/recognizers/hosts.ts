@@ -1,4 +1,7 @@
-/** EMAIL_ADDRESS and URL: found from their `@`, `://` and dots outwards. Source: guardrails reference, 1.2. */
+/**
+ * Recognizers of EMAIL_ADDRESS and URL, which search outwards from `@`, `://` and dots. Source: guardrails reference,
+ * 1.2.
+ */
 
 import type { Proof, Recognizer } from "../types.ts";
 import { isTopLevel, isTopLevelOfFiles } from "./top-level-domains.ts";
@@ -64,8 +67,8 @@ function searchEmails(text: string, found: Found): void {
 }
 
 /**
- * Returns whether it is `git@host:path` or `ssh://git@host/path`: this names a repository and no person, and rewritten, no tool
- * could fetch from it.
+ * Returns whether it is `git@host:path` or `ssh://git@host/path`, which names a repository and no person. If it were
+ * rewritten, no tool could fetch from it.
  */
 function isRepository(text: string, start: number, end: number): boolean {
   const isGit = text.startsWith("git@", start);
@@ -95,7 +98,7 @@ function searchUrls(text: string, found: Found): void {
   }
 }
 
-/** Finds hosts without a scheme: text adjacent to an `@`, a slash or a word is not a host by itself. */
+/** Finds hosts without a scheme. Text next to an `@`, a slash or a word is not a host by itself. */
 function searchHosts(text: string, found: Found): void {
   let from = 0;
   for (let dot = text.indexOf("."); dot >= 0; dot = text.indexOf(".", Math.max(from, dot + 1))) {
@@ -111,7 +114,7 @@ function searchHosts(text: string, found: Found): void {
     const labels = labelsOf(text.slice(start, end));
     const last = labels?.at(-1) ?? "";
     if (labels === undefined || labels.length < 2 || !isTopLevel(last)) continue;
-    // `end.It was`, `readme.md`, `user.id`: a sentence, a file, code.
+    // `end.It was`, `readme.md` and `user.id` are a sentence, a file and code.
     if (/[a-z]\.[A-Z][a-z]/.test(text.slice(start, end))) continue;
     if (labels.length === 2 && isTopLevelOfFiles(last) && after !== "/") continue;
     if (!labels.slice(0, -1).some((label) => /[a-z]/.test(label))) continue;

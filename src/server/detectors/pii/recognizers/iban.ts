@@ -1,9 +1,9 @@
-/** IBAN_CODE. Source: guardrails reference, 1.2 and 1.5 (SWIFT registry). */
+/** Recognizer of IBAN_CODE. Source: guardrails reference, 1.2 and 1.5 (SWIFT registry). */
 
 import { isIbanSum } from "../../../core/guardrails/index.ts";
 import type { Recognizer } from "../types.ts";
 
-/** Formats of the part after country and check digits: `n` digits, `a` letters, `c` either. */
+/** Formats of the part after country and check digits: `n` for digits, `a` for letters, `c` for either. */
 const FORMATS = new Map(
   (
     "AD 8n12c, AE 3n16n, AL 8n16c, AT 16n, AZ 4a20c, BA 16n, BE 12n, BG 4a6n8c, BH 4a14c, BI 23n, BR 23n1a1c, BY 4c4n16c, " +
@@ -23,7 +23,7 @@ function formatOf(format: string): RegExp {
   return new RegExp(`^${format.replace(/(\d+)([nac])/g, (_, count, kind) => `${classes[kind]}{${count}}`)}$`);
 }
 
-/** `value` in upper case, without separators. */
+/** Returns whether a value is an IBAN. `value` is in upper case, without separators. */
 export function isIban(value: string): boolean {
   return FORMATS.get(value.slice(0, 2))?.test(value.slice(4)) === true && isIbanSum(value);
 }

@@ -1,4 +1,4 @@
-/** Keccak-256 with the padding from before SHA-3, which checks the letter case of addresses (EIP-55). */
+/** Keccak-256 with the padding from before SHA-3, which determines the letter case of addresses (EIP-55). */
 
 const ROUNDS = 24;
 const RATE = 136;
@@ -8,7 +8,7 @@ const ROTATIONS = Array.from({ length: 24 }, (_, at) => (((at + 1) * (at + 2)) /
 const PLACES = lanes();
 const CONSTANTS = roundConstants();
 
-/** Returns hexadecimal digits. `text` is ASCII of fewer than 136 characters. */
+/** Returns the digest in hexadecimal. `text` is ASCII of fewer than 136 characters. */
 export function keccak256(text: string): string {
   const block = new Uint8Array(200);
   for (let at = 0; at < text.length; at++) block[at] = text.charCodeAt(at);
@@ -21,7 +21,7 @@ export function keccak256(text: string): string {
   return Buffer.from(block.subarray(0, 32)).toString("hex");
 }
 
-/** A lane has two words, the low one first. */
+/** Runs one round. Each lane has two words, the low one first. */
 function permute(words: Int32Array, round: number): void {
   const parity = new Int32Array(10);
   for (let at = 0; at < 50; at++) parity[at % 10]! ^= words[at]!;
@@ -67,7 +67,7 @@ function lanes(): number[] {
   return found;
 }
 
-/** Computes the constants by the shift register of the definition. */
+/** Computes the constants with the shift register of the definition. */
 function roundConstants(): Int32Array {
   const found = new Int32Array(ROUNDS * 2);
   let register = 1;

@@ -1,4 +1,4 @@
-/** Identifiers of all countries; the order does not matter. */
+/** Recognizers of identifiers of all countries. Their order does not matter. */
 
 import type { Recognizer } from "../types.ts";
 import { AMERICAS } from "./americas.ts";

@@ -1,9 +1,9 @@
 /**
  * Builders for rows of the recognizer tables.
  *
- * A check digit of ten or eleven values fits every tenth number by chance, and many countries have numbers of the same length.
- * So if neither letters, grouping nor a date make a shape specific, a matching check is no proof: the score is kept, and only
- * context raises it above a half (`keeps`). More specific shapes are proven (`proves`).
+ * A check digit of ten or eleven values fits every tenth number by chance, and many countries have numbers of the same
+ * length. So if neither letters, grouping nor a date make a shape specific, a matching check is no proof: the score is
+ * kept, and only context raises it above one half (`keeps`). More specific shapes are proven (`proves`).
  */
 
 import type { Recognizer, ShapeCheck, ShapePattern } from "../types.ts";
@@ -11,7 +11,7 @@ import type { Recognizer, ShapeCheck, ShapePattern } from "../types.ts";
 type Validate = ShapeCheck;
 type Check = (value: string) => boolean;
 
-/** Score of a number that matches a one-digit check by chance: below a half alone, above it beside a context word. */
+/** Score of a number that matches a one-digit check by chance: below one half alone, above it beside a context word. */
 export const BY_CONTEXT = 0.4;
 
 export function national(
@@ -23,7 +23,7 @@ export function national(
   return { name: `${name}Recognizer`, entity, category: "pii", patterns, context };
 }
 
-/** `shapes` are separated by spaces. */
+/** Returns a shape pattern. `shapes` are separated by spaces. */
 export function shape(
   name: string,
   score: number,
@@ -36,39 +36,39 @@ export function shape(
 }
 
 /**
- * Returns shapes with `prefix` and from `least` to `most` characters of `suffix`'s kind: `upTo("L1d", 4, 6)` is `L1d4 L1d5
- * L1d6`.
+ * Returns shapes with `prefix` and from `least` to `most` characters of `suffix`'s kind: `upTo("L1d", 4, 6)` is
+ * `L1d4 L1d5 L1d6`.
  */
 export function upTo(prefix: string, least: number, most: number, suffix = ""): string {
   return Array.from({ length: most - least + 1 }, (_, more) => `${prefix}${least + more}${suffix}`).join(" ");
 }
 
-/** A passed check proves the match; a failed one rejects it. */
+/** Returns a check that proves a match if it passes and rejects it if it fails. */
 export function proves(check: Check): Validate {
   return (value) => check(value);
 }
 
-/** A passed check keeps the score; a failed one rejects the match. */
+/** Returns a check that keeps the score if it passes and rejects the match if it fails. */
 export function keeps(check: Check): Validate {
   return (value) => (check(value) ? undefined : false);
 }
 
-/** A passed check proves the match; a failed one keeps the score. */
+/** Returns a check that proves a match if it passes and keeps the score if it fails. */
 export function confirms(check: Check): Validate {
   return (value) => (check(value) ? true : undefined);
 }
 
-/** Checks the form of the value without separators. */
+/** Returns a check of the form of the value without separators. */
 export function like(form: RegExp): Validate {
   return formed((value) => form.test(value));
 }
 
-/** Like `keeps`, for a check that defines the possible values, without a check digit. */
+/** Returns a check like `keeps` does, for one that defines the possible values, without a check digit. */
 export function formed(check: Check): Validate {
   return Object.assign(keeps(check), { isForm: true });
 }
 
-/** Requires capital letters, since in lower case it would match words: `in to 5`. */
+/** Returns a check that requires capital letters, since in lower case it would match words: `in to 5`. */
 export function capital(validate: Validate = () => undefined): Validate {
   const check: Validate = (value, written) => (written === written.toUpperCase() ? validate(value, written) : false);
   return Object.assign(check, { isForm: validate.isForm === true });

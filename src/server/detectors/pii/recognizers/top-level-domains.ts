@@ -1,4 +1,4 @@
-/** Top-level domains: those of countries, and the common generic ones. */
+/** Top-level domains of countries, and the common generic ones. */
 
 const COUNTRIES =
   "ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bm bn bo br bs bt bw by bz ca cc cd cf cg " +
@@ -42,7 +42,7 @@ const OF_FILES =
 const ALL = new Set(`${COUNTRIES} ${GENERIC}`.split(" "));
 const FILES = new Set(OF_FILES.split(" "));
 
-/** `label` in lower case. */
+/** Returns whether a label is a top-level domain. `label` is in lower case. */
 export function isTopLevel(label: string): boolean {
   return ALL.has(label) || label.startsWith("xn--");
 }

@@ -1,4 +1,4 @@
-/** Identifiers of the United Kingdom. Source: guardrails reference, 1.3. */
+/** Recognizers of identifiers of the United Kingdom. Source: guardrails reference, 1.3. */
 
 import { isNhs } from "../../../core/guardrails/index.ts";
 import { BY_CONTEXT, capital, keeps, like, national, shape } from "./recognizer-rows.ts";

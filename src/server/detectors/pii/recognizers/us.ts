@@ -1,9 +1,9 @@
-/** Identifiers of the United States. Source: guardrails reference, 1.3, 1.5. */
+/** Recognizers of identifiers of the United States. Source: guardrails reference, 1.3, 1.5. */
 
 import { isAbaRouting, isNpi, isRepeated } from "../../../core/guardrails/index.ts";
 import { BY_CONTEXT, formed, keeps, like, national, proves, shape, upTo } from "./recognizer-rows.ts";
 
-/** Excludes numbers of advertisements and examples, and those that are never issued. */
+/** Checks a social security number. Excludes numbers of advertisements and examples, and those that are never issued. */
 function isSsn(value: string): boolean {
   return (
     !/^(?:000|666|9|123456789|98765432|078051120)/.test(value) && !/^...00|0000$/.test(value) && !isRepeated(value)

@@ -1,4 +1,4 @@
-/** Vehicle registrations of India and Nigeria. Source: guardrails reference, 1.3. */
+/** Recognizers of vehicle registrations of India and Nigeria. Source: guardrails reference, 1.3. */
 
 import { capital, like, national, shape } from "./recognizer-rows.ts";
 

@@ -1,4 +1,4 @@
-/** Metadata of a v2 server and of a model. Source: kserve-v2 reference, "Model metadata". */
+/** Parses the metadata of a v2 server and of a model. Source: kserve-v2 reference, "Model metadata". */
 
 import { GraphError, type Tensor } from "../graph-shapes.ts";
 
@@ -20,7 +20,7 @@ export const DATATYPES: ReadonlyMap<string, string> = new Map([
 const MOST_TENSORS = 64;
 const MOST_DIMENSIONS = 8;
 const LARGEST_DIMENSION = 2 ** 31;
-/** Checked because it is shown to operators. */
+/** Form of names, checked because they are shown to operators. */
 const NAME = /^[\x21-\x7e]{1,128}$/;
 
 export function jsonIn(body: Uint8Array, what: string): Readonly<Record<string, unknown>> {
@@ -36,13 +36,13 @@ export function jsonIn(body: Uint8Array, what: string): Readonly<Record<string, 
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** Returns whether tensors may be sent as bytes after the JSON. A server without metadata gets JSON only. */
+/** Returns whether tensors may be sent as bytes after the JSON. Without metadata, the server gets JSON only. */
 export function offersBinary(body: Uint8Array): boolean {
   const { extensions } = jsonIn(body, "metadata");
   return Array.isArray(extensions) && extensions.includes("binary_tensor_data");
 }
 
-/** Throws a `GraphError`. */
+/** Parses the metadata of a model. Throws a `GraphError`. */
 export function modelIn(body: Uint8Array): ServedModel {
   const { inputs, outputs } = jsonIn(body, "metadata of the model");
   return { inputs: tensorsIn(inputs, "inputs"), outputs: tensorsIn(outputs, "outputs") };
@@ -74,6 +74,6 @@ function tensorsIn(value: unknown, what: string): readonly Tensor[] {
   });
 }
 
-/** -1 means any size. */
+/** Returns whether a value is a size of a shape; -1 means any size. */
 const isDimension = (size: unknown): boolean =>
   Number.isSafeInteger(size) && (size as number) >= -1 && (size as number) <= LARGEST_DIMENSION;

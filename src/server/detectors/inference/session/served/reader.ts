@@ -1,6 +1,6 @@
 /**
- * A detector's reader over a graph on a server: opened at the first read, again after a failure, and once more if the model has
- * changed.
+ * Reader of a detector over a graph on a server: opened at the first read, opened again after a failure, and once more
+ * if the model has changed.
  */
 
 import type { OpenedReader, ReadTexts } from "../graph-reader.ts";
@@ -10,7 +10,7 @@ import { GraphError } from "../graph-shapes.ts";
 /** Time that a mismatch is remembered, in milliseconds, so that not every text queries the server. */
 const REFUSED_FOR_MS = 10_000;
 
-/** `open` queries the server again. `now` returns milliseconds from any origin. */
+/** Creates the reader. `open` queries the server again. `now` returns milliseconds from any origin. */
 export function createServedReader(open: () => Promise<OpenedReader>, now: () => number): ReadTexts {
   let opened: Promise<ReadTexts> | undefined;
   let refused: { readonly error: GraphError; readonly until: number } | undefined;
@@ -28,7 +28,7 @@ export function createServedReader(open: () => Promise<OpenedReader>, now: () =>
     });
     return own;
   };
-  /** Resets only if no other caller has done so already. */
+  /** Forgets an opened reader, unless another caller has already replaced it. */
   const forget = (own: Promise<ReadTexts>): void => {
     if (opened === own) opened = undefined;
   };

@@ -1,5 +1,5 @@
 /**
- * Parses a v2 server's answer to an inference request into numbers; strictly, since a misread answer would miss findings.
+ * Parses a v2 server's answer to an inference request into numbers; strictly, since findings would be missed otherwise.
  * Source: kserve-v2 reference, "Infer request (JSON)", "Binary tensor extension".
  */
 
@@ -19,11 +19,11 @@ interface ServedOutput {
   readonly datatype: unknown;
   readonly shape: unknown;
   readonly data: unknown;
-  /** `undefined` if the values are in `data`. */
+  /** Values as bytes; `undefined` if they are in `data`. */
   readonly bytes: Uint8Array | undefined;
 }
 
-/** Throws a `GraphError`. `id` is the request's; `output` is the name of the requested output. */
+/** Parses an answer. Throws a `GraphError`. `id` is the request's; `output` is the name of the requested output. */
 export function answerIn({ headerLength, body }: ServerAnswer, id: string, output: string): GraphOutput {
   const { json, binary } = partsOf(body, headerLength);
   const told = jsonIn(json, "what is no answer of a model, or one");
@@ -51,7 +51,7 @@ function partsOf(body: Uint8Array, headerLength: string | undefined): Parts {
   return { json: body.subarray(0, length), binary: body.subarray(length) };
 }
 
-/** Assigns the bytes in order; all must be used. */
+/** Assigns the bytes to the outputs in order; all bytes must be used. */
 function outputsIn(value: unknown, binary: Uint8Array): readonly ServedOutput[] {
   if (!Array.isArray(value) || value.length > MOST_OUTPUTS) throw wrong("without a list of outputs");
   let at = 0;
@@ -81,7 +81,7 @@ function dimsIn(shape: unknown): readonly number[] {
   return shape as readonly number[];
 }
 
-/** Reads numbers, flat or nested, row by row. */
+/** Parses numbers, flat or nested, row by row. */
 function numbersIn({ data, datatype }: ServedOutput, count: number): Float32Array {
   if (datatype !== "FP32" && datatype !== "FP64") throw wrongType(datatype);
   if (!Array.isArray(data)) throw wrong("whose output has no data");

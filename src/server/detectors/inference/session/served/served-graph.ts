@@ -1,4 +1,4 @@
-/** A graph on a server, by the v2 inference protocol over HTTP. Source: kserve-v2 reference. */
+/** Graph on a server, called by the v2 inference protocol over HTTP. Source: kserve-v2 reference. */
 
 import type { Output, Reader } from "../../reading/types.ts";
 import {
@@ -23,14 +23,17 @@ const AT_ONCE = 4;
 
 const MAX_METADATA_BYTES = 1 << 20;
 
-/** Size of a number in JSON with its separators: at most some 25 bytes; more if indented. */
+/** Maximum size of a number in JSON with its separators, about 25 bytes unless indented, and of everything else. */
 const BYTES_PER_NUMBER = 32;
 const BYTES_BESIDE = 64 << 10;
 const MAX_ANSWER_BYTES = 64 << 20;
 /** Assumed number of values in a row if the server does not state it: the widest embeddings in use have 8,192. */
 const WIDEST = 16_384;
 
-/** Queries the server's features and the model's inputs. Rejects with a `GraphError`, or as a call does. */
+/**
+ * Opens the graph: queries the server's features and the model's inputs. Rejects with a `GraphError`, or as a call
+ * does.
+ */
 export async function openServedGraph(ask: AskServer, spec: ServedGraph, signal: AbortSignal): Promise<Graph> {
   const get = (path: string) =>
     ask({ method: "GET", path, headers: [], body: null, maxBytes: MAX_METADATA_BYTES }, signal);
@@ -58,7 +61,7 @@ export async function openServedGraph(ask: AskServer, spec: ServedGraph, signal:
         if (one === REFUSED) throw refusalOf(400, "to a text");
         each.push(...one);
       }
-      // The server accepts them one by one: the batch was too large.
+      // The server accepts the rows one by one, so the batch was too large.
       canBatch = false;
       return each;
     },
@@ -86,7 +89,7 @@ interface Serving {
   readonly isBinary: boolean;
 }
 
-/** The server refused the batch; it may accept a smaller one. */
+/** Result for a batch that the server refused; it may accept a smaller one. */
 const REFUSED = Symbol();
 
 let requests = 0;

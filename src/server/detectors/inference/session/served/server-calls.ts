@@ -1,8 +1,8 @@
-/** Server calls of a session's thread, made by the process: connections and credentials stay there. */
+/** Calls to a server for a session's thread, made by the process, which has the connections and credentials. */
 
 import type { Calling, Failure, ServerAnswer, ServerAsk, ToSession } from "../protocol.ts";
 
-/** Rejects with a `CallFailure`, or with the signal's reason. */
+/** Function that makes a call. Rejects with a `CallFailure`, or with the signal's reason. */
 export type AskServer = (ask: ServerAsk, signal: AbortSignal) => Promise<ServerAnswer>;
 
 export class CallFailure extends Error {

@@ -1,4 +1,4 @@
-/** Finds values beside a word for a secret that look like one. Source: guardrails reference, 1.7. */
+/** Finds values that look like a secret beside a word for one. Source: guardrails reference, 1.7. */
 
 import type { Around, Proof, TextPattern } from "../../types.ts";
 import { bitsPerCharacter, isPlaceholder } from "./text.ts";
@@ -17,7 +17,7 @@ export const GENERIC_SECRET: TextPattern = {
   validate: isMade,
 };
 
-/** Minimum number of changes between letters and digits; names with numbers have fewer. */
+/** Minimum number of changes between letters and digits. Names with numbers have fewer. */
 const LEAST_CHANGES = 2;
 
 function isMade(value: string, { text, start, end }: Around): Proof {

@@ -1,6 +1,7 @@
 /**
- * Secrets with several parts: signed tokens, private keys, addresses with a password. Searched by code where a regular
- * expression would read the same characters once for each beginning. Source: guardrails reference, 1.7.
+ * Recognizers of secrets with several parts: signed tokens, private keys, addresses with a password. They are searches
+ * written as code where a regular expression would read the same characters once for each beginning. Source: guardrails
+ * reference, 1.7.
  */
 
 import type { Proof, SearchPattern, TextPattern } from "../../types.ts";
@@ -59,7 +60,7 @@ const LEAST_BODY = 64;
 const KEY_HEAD = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
 const KEY_FOOT = /-----END [A-Z0-9 ]{0,40}-----/y;
 
-/** Also matches a truncated key: its beginning is just as secret. */
+/** Pattern of private keys. It also matches a truncated key, since its beginning is just as secret. */
 export const PRIVATE_KEY: SearchPattern = {
   kind: "search",
   name: "PrivateKey",
@@ -87,7 +88,7 @@ export const PRIVATE_KEY: SearchPattern = {
   },
 };
 
-/** Returns the length of a key's lines if its end is missing. */
+/** Returns the length of a key's lines if the end of the key is missing. */
 function lengthOfCut(body: string): number {
   return /^(?:\\[nrt]|[A-Za-z0-9+/=]{16,}|[\s\\"',]{1,8})*/.exec(body)?.[0].length ?? 0;
 }
@@ -95,7 +96,7 @@ function lengthOfCut(body: string): number {
 const PUTTY_HEAD = /putty-user-key-file-[23]:/gi;
 const PUTTY_LINES = /private-lines: {0,4}\d{1,3}\s{1,4}/gi;
 const PUTTY_BODY = /[A-Za-z0-9+/=\s]{64,8000}/y;
-/** Maximum distance from the header to the private lines: the comment and the public key are between. */
+/** Maximum distance from the header to the private lines; the comment and the public key are in between. */
 const MOST_BEFORE_LINES = 3_000;
 
 export const PUTTY_KEY: SearchPattern = {
@@ -124,7 +125,7 @@ export const PUTTY_KEY: SearchPattern = {
 const addressWith = (schemes: string): string =>
   `(?:${schemes})://[^\\s"'<>\`:/@?#]{0,128}:[^\\s"'<>\`@/]{1,256}@[^\\s"'<>\`@]{0,511}[A-Za-z0-9/=_\\]-]`;
 
-/** Rejects placeholder passwords. */
+/** Checks an address with a password, and rejects placeholders. */
 function hasPassword(value: string): Proof {
   const [, user = "", password = ""] = /^[^:]{1,20}:\/\/([^:]{0,128}):([^@]{1,256})@/.exec(value) ?? [];
   return isPlaceholder(password) || (user === "user" && /^pass/.test(password)) || /^\{|^%7B/.test(password)

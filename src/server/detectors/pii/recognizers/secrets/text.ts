@@ -23,9 +23,8 @@ export function isPlaceholder(value: string): boolean {
 }
 
 /**
- * Returns whether the match is not part of a longer word; `inside` matches characters of its kind. An escape of a JSON text
- * within another (`
- * `) and one of a URL (`%3D`) end in a letter, but separate all the same.
+ * Returns whether the match is not part of a longer word; `inside` matches characters of its kind. An escape of a JSON
+ * text within another (`\n`) and one of a URL (`%3D`) end in a letter, but separate all the same.
  */
 export function standsApart({ text, start, end }: Around, inside: RegExp): boolean {
   if (end < text.length && inside.test(text[end]!)) return false;

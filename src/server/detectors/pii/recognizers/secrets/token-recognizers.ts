@@ -1,6 +1,6 @@
 /**
- * Tokens that their form identifies: a prefix, a length, an alphabet, for some a checksum. Source: guardrails reference, 1.7.
- * If the form is not specific, the vendor's name must precede it.
+ * Recognizers of tokens with a specific form: a prefix, a length, an alphabet, for some a checksum. If the form is not
+ * specific, the vendor's name must precede it. Source: guardrails reference, 1.7.
  */
 
 import { isCrc32Base62 } from "../../../../core/guardrails/index.ts";
@@ -15,7 +15,7 @@ export interface Form {
   readonly score?: number;
   /** Minimum entropy, in bits per character. */
   readonly bits?: number;
-  /** Characters that may not be adjacent to it. */
+  /** Pattern of characters that may not be next to the token. */
   readonly inside?: RegExp;
   readonly isAnyCase?: boolean;
   readonly proof?: (value: string) => Proof;
@@ -26,7 +26,7 @@ const BASE64 = /[A-Za-z0-9+/]/;
 const URL_SAFE = /[A-Za-z0-9_-]/;
 const HEX = "[0-9a-fA-F]";
 
-/** Builds a pattern: the vendor's name, then within a few characters an assignment, then the value. */
+/** Returns a pattern of the vendor's name, followed within a few characters by an assignment and the value. */
 const beside = (names: string, value: string): string =>
   `(?:${names})[\\w .-]{0,30}["'\\\\]{0,4}\\s{0,3}(?:=>|:=|=|:|%3D|\\s)\\s{0,3}["'\\\\]{0,4}(?<value>${value})`;
 
@@ -323,7 +323,7 @@ export const FORMS: readonly Form[] = [
   { name: "NewRelic", entity: "NEWRELIC_API_KEY", regex: "NRAK-[A-Z0-9]{27}", keywords: ["nrak-"], bits: 3 },
 ];
 
-/** Above 0.5, which rules require: the form alone identifies it. */
+/** Score of a match. It is above the 0.5 that rules require, since the form alone identifies the token. */
 const FORM_SCORE = 0.85;
 
 export function patternOf({ name, regex, keywords, score, bits, inside, isAnyCase, proof }: Form): TextPattern {
@@ -345,7 +345,7 @@ export function patternOf({ name, regex, keywords, score, bits, inside, isAnyCas
 const BEGINNINGS =
   /^(?:gh[pousr]_|github_pat_|npm_|gwk_|AKIA|ASIA|AIza|xox|xapp-|[sr]k_(?:live|test|prod)_|sk-(?:proj|ant|svcacct|admin)-|hf_|gl(?:pat|dt|ft|rt|ptt|soat)-|SG\.|do[opr]_v1_|dapi[0-9a-f]{8}|hv[sb]\.|pypi-|shp(?:at|ca|pa|ss)_|pplx-|lin_api_|ntn_|PMAK-|pul-|rubygems_|glsa_|dp\.pt\.|dt0c01\.|pscale_|sntry[su]_|HRKU-|ATATT3|NRAK-|eyJ)/;
 
-/** Returns whether a form above decides about the value, so that no general pattern does. */
+/** Returns whether one of the forms above decides about the value, so that general patterns skip it. */
 export function hasForm(value: string): boolean {
   return BEGINNINGS.test(value);
 }
