@@ -30,7 +30,7 @@ const INTEGER = 0x02;
 const EXTENSIONS = 0xa3;
 /** Tag of `[0]` in the extension. */
 const KEY_ID = 0x80;
-/** DER of the object identifier 2.5.29.35. */
+/** Encoded object identifier 2.5.29.35 (authority key identifier). */
 const AUTHORITY_KEY_ID = Buffer.from([0x55, 0x1d, 0x23]);
 
 /** Returns the consecutive items in `der`, up to the first that is unreadable. */
