@@ -1,13 +1,13 @@
-/** Error of a request to the cluster: a stable code, and a sentence that says what to do. */
+/** Error of a request to the cluster, with a stable code and a message that says what to do. */
 
 export type ClusterErrorCode =
-  /** There is no leader, or it was lost midway; `details.outcome` is `unknown` if the request may still be carried out. */
+  /** There is no leader, or it was lost midway; `details.outcome` is `unknown` if the request may still take effect. */
   | "no_leader"
-  /** Too much is under way; ask again. */
+  /** Too many requests are running; ask again. */
   | "busy"
   | "disk_low"
   | "entry_too_large"
-  /** The request contradicts the present state. */
+  /** The request contradicts the current state. */
   | "conflict"
   | "invalid"
   | "not_found"
@@ -44,7 +44,7 @@ const CODES: ReadonlySet<string> = new Set<ClusterErrorCode>([
   "removed",
 ]);
 
-/** Rebuilds a failure reported by another thread or node; an unknown code of a newer one becomes `refused`. */
+/** Rebuilds a failure that another thread or node reported; an unknown code of a newer version becomes `refused`. */
 export function clusterErrorOf(failure: {
   readonly code: string;
   readonly message: string;

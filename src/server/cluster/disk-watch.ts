@@ -8,7 +8,7 @@ import type { Storage } from "./storage/index.ts";
 
 export interface DiskWatch {
   isLow(): boolean;
-  /** Asks the file system. */
+  /** Updates the state from the file system. */
   look(): Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export interface DiskWatchOptions {
   readonly storage: Pick<Storage, "freeBytes" | "path">;
   readonly minFreeBytes: number;
   readonly log: Log;
-  /** There was enough, and is not any more. */
+  /** Called when free space falls below the limit. */
   onLow(): Promise<void>;
 }
 

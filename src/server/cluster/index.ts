@@ -1,5 +1,5 @@
 /**
- * Replicated state: consensus with its disk, network and time, and what the main thread sees of it.
+ * Replicated state: consensus with its disk, network and time, and the view of it on the main thread.
  *
  * - `consensus/`: the driver around the raft core: log, ticks, applied state
  * - `forward/`: requests between nodes, and from a command line to a node

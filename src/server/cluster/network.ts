@@ -5,12 +5,15 @@
 import type { Message } from "../core/raft/index.ts";
 import type { SnapshotRecord } from "./storage/index.ts";
 
-/** A request over the forward listener; `remove` and `transfer` travel as a `prune` that names them, `read` as a `status`. */
+/**
+ * Kind of a request over the forward listener. On the wire, `remove` and `transfer` are a `prune` that names them, and `read` is
+ * a `status`.
+ */
 export type AskKind = "propose" | "join" | "rejoin" | "prune" | "remove" | "transfer" | "status" | "read";
 
 export interface Asked {
   readonly kind: AskKind;
-  /** JSON. */
+  /** Header, a JSON object. */
   readonly header: Readonly<Record<string, unknown>>;
   readonly body: Uint8Array;
 }
@@ -19,21 +22,21 @@ export const NO_BODY = new Uint8Array(0);
 
 export type NetworkReply =
   | { readonly kind: "reply"; readonly header: Readonly<Record<string, unknown>>; readonly body: Uint8Array }
-  /** Certainly not received: no such name, closed port, refused at the handshake. */
+  /** The peer certainly did not receive the request: no such name, closed port, refused handshake. */
   | { readonly kind: "unreachable"; readonly why: string; readonly isSilent: boolean }
-  /** Received, perhaps, and not answered. */
+  /** The peer may have received the request, but did not answer. */
   | { readonly kind: "unknown"; readonly why: string };
 
 export interface Network {
   send(message: Message): void;
-  /** Resolves once the member has the file; rejects when the link breaks or it refuses. */
+  /** Sends a snapshot. Resolves once the member has the file; rejects if the link breaks or the member refuses. */
   sendSnapshot(message: Message, record: SnapshotRecord, path: string, signal: AbortSignal): Promise<void>;
-  /** Addresses to connect to, by id. */
+  /** Sets the addresses to connect to, by member id. */
   setPeers(peers: ReadonlyMap<string, string>): void;
   sendRemoved(to: string, index: number): void;
   /** Returns the members that are connected now. */
   connected(): ReadonlySet<string>;
-  /** Never rejects. */
+  /** Asks a node. Never rejects. */
   ask(address: string, asked: Asked, timeoutMs: number): Promise<NetworkReply>;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
- * The cluster on the main thread: starts the raft worker, follows what it applies, and carries requests to it.
+ * Cluster on the main thread: starts the raft worker, follows the changes that it applies, and passes requests to it.
  *
- * Face: `types.ts`. The worker's messages come in order, so a write's answer finds its effect in the view.
+ * Interface: `types.ts`. The worker's messages arrive in order, so the view has the effect of a write before its answer arrives.
  */
 
 import { randomBytes } from "node:crypto";
@@ -15,7 +15,10 @@ import { StorageError, type StorageErrorCode } from "./storage-error.ts";
 import type { Cluster, ClusterOptions, ClusterStatus } from "./types.ts";
 import type { Ask, FromWorker, SavedSnapshot, ToWorker } from "./worker-protocol.ts";
 
-/** Less than the number of results that the state machine keeps for a client, so that every retry finds its result. */
+/**
+ * Maximum number of concurrent writes. It is less than the number of results that the state machine keeps for a client, so that
+ * every retry finds its result.
+ */
 const MAX_WRITES_UNDER_WAY = 1_000;
 
 const MAX_TIMEOUT_MS = 60_000;
@@ -29,7 +32,7 @@ const START_LIMIT_MS = 60_000;
 /** Time after which a worker that does not end is terminated, in milliseconds. */
 const CLOSE_LIMIT_MS = 15_000;
 
-/** In MiB: the worker has few short-lived objects; the default lets three times as many accumulate. */
+/** Limits of the worker thread, in MiB. It has few short-lived objects; the default would let three times as many accumulate. */
 const THREAD_OPTIONS = { resourceLimits: { maxYoungGenerationSizeMb: 16 } };
 
 const MODULE = {
@@ -39,11 +42,11 @@ const MODULE = {
 
 export interface OpenClusterOptions extends ClusterOptions {
   readonly log: Log;
-  /** Seconds of each durable write of the log, for metrics. */
+  /** Called with the seconds of each durable write of the log, for metrics. */
   readonly onTiming?: (fsyncSeconds: readonly number[]) => void;
-  /** Seconds from a write on this node to its effect here. */
+  /** Called with the seconds from a write on this node to its effect here. */
   readonly onWritten?: (seconds: number) => void;
-  /** Whether this node can open a data key of the keyring row; a restore of an archive that it cannot is refused. */
+  /** Returns whether this node can open a data key of the keyring row. Restoring an archive is refused otherwise. */
   readonly canOpenRing?: (row: string) => boolean;
 }
 
@@ -159,7 +162,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
   };
 
   let untold: ToWorker[] = [];
-  /** Requests of one turn of the event loop, over all connections, are sent in one message, so that they reach the log together. */
+  /** Posts all requests of one turn of the event loop in one message, so that they reach the log together. */
   const tell = (message: ToWorker): void => {
     untold.push(message);
     if (untold.length > 1) return;
@@ -276,7 +279,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
         return (await ask(asked, aborted)) as Uint8Array | undefined;
       } catch {
         aborted.throwIfAborted();
-        return undefined; // this node's own worker has no answer to give
+        return undefined; // this node's own worker has no answer
       }
     },
     onQuestion(answer) {
@@ -317,7 +320,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
   const heard = (): void => clearTimeout(limit);
   try {
     tell({ kind: "start", options: plain });
-    // Refused at once, since the node is still starting: what counts is that it answers.
+    // The barrier is refused at once, since the node is still starting. What counts is that the worker answers.
     void ask({ kind: "read-barrier", timeoutMs: 1 }).then(heard, heard);
     await started.promise;
   } catch (error) {

@@ -39,7 +39,7 @@ const PROTOCOL = [1, 1] as const;
 /** Timeout of requests that set none, in milliseconds. */
 const REQUEST_MS = 10_000;
 
-/** Left free beside a received snapshot and the state that is built from it. */
+/** Free space needed for a received snapshot and the state that is built from it, as a multiple of its size. */
 const RECEIVE_FACTOR = 3;
 
 const ALONE: Network = {
@@ -52,7 +52,7 @@ const ALONE: Network = {
   close: () => Promise.resolve(),
 };
 
-/** Rejects with the error of a listener, which names its address. */
+/** Opens the network. Rejects with the error of a listener, which names its address. */
 export async function openNetwork(given: NetworkOptions): Promise<Network> {
   const { options, keys, previousKeys, storage, log } = given;
   const canListen = options.raftAddr !== "" && options.forwardAddr !== "";
@@ -68,7 +68,7 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
     feat: 0,
     raftAddr: options.advertise,
     incarnation: randomBytes(8).toString("hex"),
-    /** A directory that was never part of a cluster is of no epoch. */
+    /** Recovery epoch; `undefined` for a directory that was never part of a cluster. */
     get epoch() {
       return storage.log.isBlank ? undefined : storage.log.identity.recoveryEpoch;
     },
@@ -90,7 +90,7 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
   });
   const judge = ({ nodeId: id, storageId: storage, raftAddr = "", joined = false }: Hello): string | undefined => {
     const peers = given.peers();
-    // A peer that connects before the directory exists would be missing from it while the connection lasts.
+    // A peer that connects before the member directory exists would be missing from it while the connection lasts.
     return peers === undefined ? "busy" : peers.judge({ nodeId: id, storageId: storage, raftAddr, hasJoined: joined });
   };
 
@@ -172,13 +172,16 @@ const OPERATIONS: ReadonlySet<string> = new Set<AskKind>([
   "status",
 ]);
 
-/** A node of a version that does not know a later kind says so; it would take another frame for a fault. */
+/**
+ * Returns the frame kind of a request. A node of an earlier version answers an unknown header with an error, but treats an
+ * unknown frame kind as a fault.
+ */
 function frameKind(kind: AskKind): Exclude<AskKind, "remove" | "transfer" | "read"> {
   if (kind === "read") return "status";
   return kind === "remove" || kind === "transfer" ? "prune" : kind;
 }
 
-/** The node that took the request has authorized its caller; no node has authorized a command line. */
+/** Returns whether this is a read by a node, which has authorized its caller. A command line has no such authorization. */
 function isReadOf(header: unknown, { kind }: Peer): header is Header {
   return kind === "node" && typeof header === "object" && header !== null && (header as Header)["op"] === "read";
 }

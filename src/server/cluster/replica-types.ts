@@ -1,4 +1,4 @@
-/** The faces of a running replica: to its thread, and to the network. */
+/** Interfaces of a running replica: to its thread, and to the network. */
 
 import type { Log } from "../../base/index.ts";
 import type { Message } from "../core/raft/index.ts";
@@ -12,15 +12,15 @@ import type { ClusterOptions, ClusterStatus } from "./types.ts";
 import type { SavedSnapshot } from "./worker-protocol.ts";
 
 export interface ReplicaEvents {
-  /** `now`: log time at `index`. */
+  /** Called after each applied batch. `now`: log time at `index`. */
   onApplied(mutations: readonly Mutation[], index: number, now: number): void;
   onReplaced(slices: Iterable<readonly Row[]>, index: number, now: number): void;
   onStatus(status: ClusterStatus): void;
-  /** Seconds of each durable write of the log. */
+  /** Called with the seconds of each durable write of the log. */
   onTiming(fsyncSeconds: readonly number[]): void;
-  /** Another member asks what this node has measured; undefined: no answer. */
+  /** Answers another member's query for this node's measurements; `undefined` if there is no answer. */
   onQuestion(question: unknown, timeoutMs: number): Promise<Uint8Array | undefined>;
-  /** The replica cannot go on. */
+  /** Called when the replica cannot continue. */
   onFault(error: unknown): void;
   readonly log: Log;
 }
@@ -33,7 +33,7 @@ export interface ReplicaParts {
   readonly state: State;
   /** This node as described to its peers. */
   readonly self: Member;
-  /** Known of members beyond the rows, by id: from an admission, or from their own words. Changed here. */
+  /** Facts about members that are not in the rows, by id: from an admission, or from the members' own reports. Modified here. */
   readonly learned: Map<string, Member>;
   readonly events: ReplicaEvents;
 }
@@ -49,10 +49,10 @@ export interface Replica {
   askMember(id: string, question: unknown, timeoutMs: number): Promise<Uint8Array | undefined>;
   /** Reports everything applied so far. */
   flush(): void;
-  /** Sends everything that `run` requests together, at its end, to the log and the peers. */
+  /** Runs `run` and then sends everything that it requested to the log and the peers together. */
   batch(run: () => void): void;
   handOver(): Promise<void>;
-  /** The storage and the network are the opener's to close. */
+  /** Stops the replica. The opener closes storage and network. */
   stop(): Promise<void>;
 
   /** Used by the network. */

@@ -1,6 +1,6 @@
 /**
- * A running replica: consensus joined with its disk, its network, its state and time. Who opens these and makes a blank
- * directory part of a cluster is `start-replica.ts`.
+ * Running replica: connects consensus with its disk, network, state and time. `start-replica.ts` opens these and makes a blank
+ * directory part of a cluster.
  */
 
 import { machineMonotonic } from "../../base/index.ts";
@@ -36,7 +36,7 @@ import type { ClusterStatus } from "./types.ts";
 
 const TICKS_A_SECOND = 1_000 / TICK_MS;
 
-/** Messages that a leader alone sends. */
+/** Messages that only a leader sends. */
 const OF_LEADER: ReadonlySet<string> = new Set(["MsgApp", "MsgHeartbeat", "MsgSnap"]);
 
 /** Ticks of silence after which a member no longer keeps the log from being compacted. */

@@ -1,6 +1,6 @@
 /**
- * Opens a replica: keys, storage, network, and where the directory is blank a place in a cluster; then runs it. What was
- * opened is closed in reverse.
+ * Opens a replica: keys, storage, network and, for a blank directory, a place in a cluster; then runs it. Closes everything in
+ * reverse order.
  */
 
 import { createReadStream } from "node:fs";
@@ -32,7 +32,7 @@ export interface StartedReplica {
 
 const PROTOCOL = [1, 1] as const;
 
-/** Rejects with a `StorageError`, a `JoinError`, a listener's error or the signal's reason. */
+/** Starts a replica. Rejects with a `StorageError`, a `JoinError`, a listener's error or the signal's reason. */
 export async function startReplica(
   options: ClusterOptions,
   events: ReplicaEvents,
@@ -112,7 +112,7 @@ function describeSelf(options: ClusterOptions, storage: Storage): Member {
   };
 }
 
-/** Begins with a directory that has never been part of a cluster. */
+/** Bootstraps or joins with a directory that has never been part of a cluster. */
 async function begin(
   options: ClusterOptions,
   storage: Storage,

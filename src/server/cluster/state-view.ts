@@ -1,5 +1,5 @@
 /**
- * The rows of the state on the main thread: a copy that the worker's stream of mutations keeps, and its watchers.
+ * Copy of the state's rows on the main thread, which the worker's stream of mutations updates, and its watchers.
  *
  * Rows that only the state machine reads (parts of documents, sessions of writers, idempotency records) are not copied.
  */
@@ -19,20 +19,20 @@ interface Watcher {
 
 export interface FollowedView {
   readonly view: StateView;
-  /** One applied batch, in order. */
+  /** Applies one batch, in order. */
   follow(mutations: readonly Mutation[], index: number): void;
-  /** Starts a replacement of all rows: they follow by `add`, then `endReplace`. */
+  /** Starts a replacement of all rows, which `add` provides and `endReplace` completes. */
   beginReplace(): void;
   add(rows: readonly (readonly [key: string, value: string])[]): void;
   endReplace(index: number): void;
 }
 
-/** `onFailure`: a watcher threw; the others are still told. */
+/** Creates an empty view. `onFailure`: called when a watcher throws; the others are still notified. */
 export function createView(onFailure: (error: unknown) => void): FollowedView {
   let rows = createRows();
-  /** Taking the place of `rows` when it is whole: readers see the one or the other. */
+  /** Rows of a replacement, which replace `rows` once complete, so that readers never see a mixture. */
   let next = createRows();
-  /** Versions only grow, also when the rows are others. */
+  /** Offset of versions, so that they also grow when all rows are replaced. */
   let versionBase = 0;
   const watchers = new Set<Watcher>();
   let appliedIndex = 0;

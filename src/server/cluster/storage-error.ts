@@ -1,5 +1,5 @@
 /**
- * Why a data directory cannot be used. The process ends with status 11 on one; the message names the directory, what is
+ * Error for a data directory that cannot be used. The process then exits with status 11; the message names the directory, what is
  * wrong with it, and what to do. Remedies: cluster reference, section 3.3.
  */
 
@@ -26,7 +26,7 @@ export type StorageErrorCode =
   | "superseded"
   /** Another process runs with a copy of it. */
   | "duplicate"
-  /** A write failed while running; what was being written may or may not be there after a restart. */
+  /** A write failed while running; its data may or may not exist after a restart. */
   | "write_failed";
 
 export class StorageError extends Error {
@@ -39,7 +39,10 @@ export class StorageError extends Error {
   }
 }
 
-/** Never "repair" and never "restore a copy": a node that forgets a vote or an entry can undo what others committed. */
+/**
+ * Remedy for a damaged directory. It must not suggest a repair or a restored copy: a node that forgets a vote or an entry can
+ * undo what others committed.
+ */
 const REPLACE =
   "Do not use it again: move it away and start this node with an empty one that joins its cluster (cluster.join); " +
   "when no majority of the cluster is left, run 'gateway cluster recover' on the survivor with the highest last term, " +
@@ -88,7 +91,7 @@ function isDiskFull(cause: unknown): boolean {
   return codeOf(cause) === "ENOSPC" || /no space left on device|disk quota exceeded/i.test(textOf(cause));
 }
 
-/** Returns the cause's own message; LevelDB's is in the cause of the binding's error. */
+/** Returns the message of the cause if there is one: the binding's error has LevelDB's error as its cause. */
 export function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message : error.message;

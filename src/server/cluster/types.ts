@@ -1,6 +1,6 @@
 /**
- * The cluster as the main thread uses it. Consensus, its disk and its network live in a worker thread; what it applies
- * arrives here in order, so that reads are local and a write answers after its effect can be read here.
+ * Interface of the cluster on the main thread. Consensus, its disk and its network are in a worker thread. Its changes arrive
+ * here in order, so reads are local, and a write is answered after its effect is readable here.
  */
 
 import type { Clock } from "../../base/index.ts";
@@ -11,18 +11,18 @@ export interface ClusterOptions {
   readonly nodeId: string;
   /** Absolute path. `undefined` keeps the state in memory, for a node without others. */
   readonly dataDir: string | undefined;
-  /** `undefined` only for a cluster of one that opens no listener. */
+  /** Cluster secret; `undefined` only for a cluster of one that opens no listener. */
   readonly secret: string | undefined;
-  /** `GATEWAY_CLUSTER_SECRET_PREVIOUS`, while the secret is being changed. */
+  /** Previous secret (`GATEWAY_CLUSTER_SECRET_PREVIOUS`), while the secret is being changed. */
   readonly previousSecret: string | undefined;
-  /** How a directory without state begins. */
+  /** How a node with an empty directory begins. */
   readonly start:
     | { readonly kind: "bootstrap" }
     | { readonly kind: "peers"; readonly peers: readonly PeerAddress[] }
     | { readonly kind: "join"; readonly addresses: readonly string[]; readonly bootstrapAfterMs: number | undefined };
-  /** The join list asked for re-admission after this long without a known leader; undefined without a list. */
+  /** Join list that is asked for re-admission after this time without a known leader; `undefined` if there is none. */
   readonly rejoin: { readonly addresses: readonly string[]; readonly afterMs: number } | undefined;
-  /** `undefined` if silent members are never removed. */
+  /** Time after which a silent member is removed; `undefined` if never. */
   readonly deadAfterMs: number | undefined;
   /** Address to listen on; empty in a cluster of one that accepts no members. */
   readonly raftAddr: string;
@@ -31,7 +31,7 @@ export interface ClusterOptions {
   readonly advertise: string;
   readonly forwardAdvertise: string;
   readonly version: string;
-  /** Writes are refused while less is free on the disk. */
+  /** Minimum free bytes on the disk; with less, writes are refused. */
   readonly minFreeBytes: number;
 }
 
@@ -42,30 +42,30 @@ export interface PeerAddress {
 }
 
 /**
- * The rows of the state on this thread. Values are without their schema character's meaning: read them with the row
- * parsers of core/state.
+ * Rows of the state on this thread. Values are raw, including their schema character: parse them with the row parsers of
+ * `core/state`.
  */
 export interface StateView {
   /** Log index up to which rows are applied here. */
   readonly appliedIndex: number;
   get(key: string): string | undefined;
-  /** In the order of their keys; only those behind the key `after`, if that is given. */
+  /** Returns rows in the order of their keys; with `after`, only those behind that key. */
   scan(prefix: string, after?: string): Iterable<readonly [key: string, value: string]>;
-  /** A growing number that changes whenever a row under the prefix (a whole table, such as `key/`) changes. */
+  /** Returns a growing number that changes whenever a row under the prefix (a whole table, such as `key/`) changes. */
   version(prefix: string): number;
   /**
-   * Called after rows under `prefix` have changed, once an applied batch; returns the way to end it. `undefined`
-   * mutations: everything may have changed (a restore, or an installed snapshot).
+   * Calls `onChange` after rows under `prefix` have changed, once per applied batch. `undefined` mutations mean that everything
+   * may have changed (a restore, or an installed snapshot). Returns a function that ends the watch.
    */
   watch(prefix: string, onChange: (mutations: readonly Mutation[] | undefined) => void): () => void;
 }
 
 export interface WriteOptions {
   readonly by: Actor;
-  /** Given up after this long; at most 60,000. */
+  /** Timeout in milliseconds, at most 60,000. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** `<principal>/<key>` and the digest of the request: the same again answers the first one's result. */
+  /** Idempotency key (`<principal>/<key>`) and digest of the request. An equal request gets the result of the first one. */
   readonly idempotency?: { readonly key: string; readonly digest: string };
 }
 
@@ -76,17 +76,17 @@ export interface MemberStatus {
   readonly raftAddr: string;
   readonly forwardAddr: string;
   /**
-   * State as the reporting node sees it: a leader judges by answers, another node by its connections. `snapshot`: the
-   * member is being sent one. `forgot`: it came with a log that ends before what it had acknowledged, and is refused.
+   * State as the reporting node sees it: a leader judges by answers, another node by its connections. `snapshot`: a snapshot is
+   * being sent to the member. `forgot`: it came with a log that ends before what it had acknowledged, and is refused.
    */
   readonly state: "reachable" | "silent" | "snapshot" | "forgot";
   readonly lastContactMs: number | undefined;
-  /** Last index known to be on its disk; undefined where this node cannot know. */
+  /** Last index known to be on its disk; `undefined` if this node cannot know it. */
   readonly applied: number | undefined;
-  /** Entries behind the leader's commit. */
+  /** Number of entries behind the leader's commit. */
   readonly lag: number | undefined;
   readonly version: string;
-  /** Its clock ahead of that of the node asked, negative behind; undefined while it is not known. */
+  /** Time by which its clock is ahead of the reporting node's, negative if behind; `undefined` if unknown. */
   readonly clockOffsetMs: number | undefined;
 }
 
@@ -95,7 +95,7 @@ export interface ClusterStatus {
   readonly storageId: string;
   readonly clusterId: string | undefined;
   /**
-   * The number that the cluster gave this process at its start; 0 before. A lower one in the node's row is of an earlier
+   * Number that the cluster gave this process at its start; 0 before. A lower number in the node's row belongs to an earlier
    * process.
    */
   readonly startedAs: number;
@@ -108,22 +108,22 @@ export interface ClusterStatus {
   readonly lastIndex: number;
   readonly snapshotIndex: number;
   readonly logBytes: number;
-  /** Too little is free on the disk of its data directory: it takes no writes as a leader. */
+  /** Whether too little is free on the disk of the data directory; the node then accepts no writes as a leader. */
   readonly isDiskLow: boolean;
   readonly isJoint: boolean;
-  /** A sentence, where acknowledged writes are lost or a majority has forgotten them: what is known, and what to do. */
+  /** Message if acknowledged writes are lost or a majority has forgotten them: what is known, and what to do. */
   readonly loss: string | undefined;
   readonly time: TimeStatus;
   readonly members: readonly MemberStatus[];
 }
 
-/** The time that the node goes by: its own clock, or the median of the members' where its own is far from that. */
+/** Time that the node uses: its own clock, or the median of the members' clocks if its own is far from that. */
 export interface TimeStatus {
-  /** This time less the monotonic clock of the machine (`machineMonotonic`), in milliseconds. */
+  /** Difference between this time and the monotonic clock of the machine (`machineMonotonic`), in milliseconds. */
   readonly originMs: number;
   /** Milliseconds by which the node's own clock is ahead of the median; negative behind. */
   readonly aheadMs: number;
-  /** Milliseconds by which the time of the log is ahead of the members' clocks; 0 within what clocks differ by. */
+  /** Milliseconds by which the time of the log is ahead of the members' clocks; 0 within the accepted difference. */
   readonly logAheadMs: number;
 }
 
@@ -134,7 +134,7 @@ export interface SnapshotArchiveInfo {
 }
 
 export interface RestoreOptions extends WriteOptions {
-  /** Leaves out everything that is sealed: secrets, certificates, ACME accounts and the data keys. */
+  /** Omits everything sealed: secrets, certificates, ACME accounts and data keys. */
   readonly withoutSecrets?: boolean;
 }
 
@@ -147,36 +147,36 @@ export interface RestoredArchive extends SnapshotArchiveInfo {
 }
 
 /**
- * Rejections are `GatewayError`s: `no_leader` (503; with `outcome: "unknown"` in `details` where the command may yet be
- * applied), `busy` (503), `disk_low` (507), `entry_too_large` (413), `conflict` (409), `invalid` (400),
- * `refused` (422), or the stable code of a refused command.
+ * Rejections are `GatewayError`s: `no_leader` (503; with `outcome: "unknown"` in `details` if the command may still be applied),
+ * `busy` (503), `disk_low` (507), `entry_too_large` (413), `conflict` (409), `invalid` (400), `refused` (422), or the stable code
+ * of a refused command.
  */
 export interface Cluster {
   readonly view: StateView;
   /**
-   * Time by which the last entry was decided that `view` has, in milliseconds since 1970: that of the log, or the
-   * members' where the log is ahead of them.
+   * Returns the time at which the last entry in `view` was decided, in milliseconds since 1970: the log's time, or the members'
+   * if the log is ahead of them.
    */
   logNow(): number;
-  /** The time that the cluster goes by, which no clock that is set or wrong moves on its own. */
+  /** Time of the cluster, which no single clock that is set or wrong can move. */
   readonly clock: Clock;
   status(): ClusterStatus;
-  /** Changes at most once a second, and at once on a change of leader or members, and once `startedAs` is known. */
+  /** Registers a listener. The status changes at most once a second, but at once when leader, members or `startedAs` change. */
   onStatus(listener: (status: ClusterStatus) => void): () => void;
-  /** Resolves once the command is committed and `view` holds its effect. A refused command resolves too. */
+  /** Proposes a command. Resolves once it is committed and `view` has its effect. A refused command resolves too. */
   write(command: { readonly t: string; readonly p: unknown }, options: WriteOptions): Promise<CommandResult>;
-  /** Resolves once `view` holds everything that was acknowledged anywhere before the call. */
+  /** Resolves once `view` has everything that was acknowledged anywhere before the call. */
   readBarrier(options: { readonly timeoutMs: number; readonly signal?: AbortSignal }): Promise<void>;
   prune(keep: readonly string[], options: WriteOptions): Promise<void>;
   remove(id: string, options: WriteOptions): Promise<void>;
-  /** To the most advanced voter when `to` is undefined; resolves with who leads then. */
+  /** Transfers leadership, to the most advanced voter if `to` is `undefined`. Resolves with the new leader. */
   transferLeader(to: string | undefined, options: WriteOptions): Promise<string>;
-  /** Forces a snapshot and gives the archive (gzipped tar) as it is made. `stale`: also when this node does not lead. */
+  /** Forces a snapshot and streams the archive (gzipped tar). `stale`: allowed even if this node does not lead. */
   saveSnapshot(options: { readonly stale: boolean; readonly signal: AbortSignal }): Promise<{
     readonly info: SnapshotArchiveInfo;
     readonly archive: AsyncIterable<Uint8Array>;
   }>;
-  /** Checks the archive whole before anything changes. Resolves once `view` holds the restored state. */
+  /** Restores an archive, after checking all of it. Resolves once `view` has the restored state. */
   restore(archive: AsyncIterable<Uint8Array>, options: RestoreOptions): Promise<RestoredArchive>;
   /**
    * Asks another member's `onQuestion`; resolves to `undefined` if it does not answer in time. `question` is JSON. Rejects
@@ -187,13 +187,16 @@ export interface Cluster {
     question: unknown,
     options: { readonly timeoutMs: number; readonly signal: AbortSignal },
   ): Promise<Uint8Array | undefined>;
-  /** Answers other members from here on: at most 2 MiB; undefined, or a rejection: no answer. The first of several that has one answers. */
+  /**
+   * Registers an answer to other members' queries, of at most 2 MiB. `undefined` or a rejection means no answer; the first of
+   * several that has one is used.
+   */
   onQuestion(answer: (question: unknown) => Promise<Uint8Array | undefined>): void;
-  /** Hands leadership over where this node leads and another can take it. */
+  /** Hands leadership over if this node leads and another can take it. */
   handOver(signal: AbortSignal): Promise<void>;
   /** Resolves once the raft worker has answered, which shows that its thread is alive. */
   ping(signal: AbortSignal): Promise<void>;
-  /** Resolves with what ended the worker: a storage fault, or undefined after `close`. */
+  /** Resolves with the error that ended the worker, or `undefined` after `close`. */
   readonly ended: Promise<Error | undefined>;
   close(): Promise<void>;
 }

@@ -7,7 +7,7 @@ import type { Mutation } from "../core/state/index.ts";
 import type { ArchiveMeta } from "./snapshots/archive.ts";
 import type { ClusterOptions, ClusterStatus, SnapshotArchiveInfo } from "./types.ts";
 
-/** A failure as it crosses the threads. */
+/** Failure in the form in which it crosses threads. */
 export interface Failure {
   readonly code: string;
   readonly message: string;
@@ -15,7 +15,7 @@ export interface Failure {
 }
 
 export type Ask =
-  /** An encoded command, client and sequence included. */
+  /** Encoded command, including client and sequence. */
   | { readonly kind: "write"; readonly command: Uint8Array; readonly timeoutMs: number }
   | { readonly kind: "read-barrier"; readonly timeoutMs: number }
   | { readonly kind: "prune"; readonly keep: readonly string[]; readonly timeoutMs: number }
@@ -28,19 +28,19 @@ export type Ask =
   | { readonly kind: "ping" }
   | { readonly kind: "close" };
 
-/** `worker` answers each ask once, under its id. */
+/** Messages to the worker, which answers each ask once, under its id. */
 export type ToWorker =
   | { readonly kind: "start"; readonly options: ClusterOptions }
   | { readonly kind: "ask"; readonly id: number; readonly ask: Ask }
-  /** Nobody waits for the answer any longer. */
+  /** The caller no longer waits for the answer. */
   | { readonly kind: "forget"; readonly id: number }
-  /** To a `question`; undefined: there is no answer. */
+  /** Reply to a `question`; `undefined` if there is none. */
   | { readonly kind: "reply"; readonly id: number; readonly body: Uint8Array | undefined }
-  /** A slice of the whole state is in the view, and there was time for other work since. */
+  /** The view has taken in a slice of the whole state, and other work had time to run since. */
   | { readonly kind: "took" };
 
 export type FromWorker =
-  /** The node has its storage and its listeners, and knows its state as far as it is on its disk. */
+  /** Storage and listeners are open, and the state on the disk is loaded. */
   | { readonly kind: "started"; readonly clusterId: string | undefined; readonly warnings: readonly string[] }
   /** `now`: time of the log at `index`. */
   | {
@@ -66,14 +66,14 @@ export type FromWorker =
     }
   /** Seconds of each durable write of the log. */
   | { readonly kind: "timing"; readonly fsyncSeconds: readonly number[] }
-  /** The end: nothing may be served from this disk any more. */
+  /** The worker ends; nothing may be served from this disk any more. */
   | { readonly kind: "fault"; readonly name: string; readonly failure: Failure };
 
-/** Answer to `save-snapshot`: a file that is not removed before the next snapshot is made. */
+/** Answer to `save-snapshot`: a file that exists until the next snapshot is made. */
 export interface SavedSnapshot {
   readonly info: SnapshotArchiveInfo;
   readonly path: string;
-  /** Hex, of the file. */
+  /** Hex digest of the file. */
   readonly sha256: string;
   readonly meta: Omit<ArchiveMeta, "created_at">;
 }

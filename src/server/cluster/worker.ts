@@ -1,6 +1,6 @@
 /**
- * The raft worker: a thread of its own, so that a busy data plane does not depose a leader. It says what
- * `worker-protocol.ts` lists, and nothing on stdout or stderr.
+ * Raft worker: a separate thread, so that a busy data plane does not depose a leader. It sends the messages of
+ * `worker-protocol.ts` and writes nothing to stdout or stderr.
  */
 
 import { type Log, type LogLevel, threadCaller } from "../../base/index.ts";
@@ -12,7 +12,7 @@ import type { Ask, Failure, FromWorker, ToWorker } from "./worker-protocol.ts";
 const main = threadCaller<readonly ToWorker[], readonly FromWorker[]>();
 const stop = new AbortController();
 let untold: FromWorker[] = [];
-/** Asks under way; false for those whose answer nobody waits for any longer. */
+/** Running asks; false if the caller no longer waits for the answer. */
 const asked = new Map<number, boolean>();
 let started: StartedReplica | undefined;
 
@@ -62,7 +62,7 @@ function tell(message: FromWorker): void {
   if (untold.length === 1) queueMicrotask(sendUntold);
 }
 
-/** True while a slice of a whole state is unacknowledged: the next slice, and all messages after it, wait for that. */
+/** Whether a slice of a whole state is unacknowledged. The next slice, and all messages after it, then wait. */
 let isHeldBack = false;
 
 function sendUntold(): void {
@@ -74,7 +74,7 @@ function sendUntold(): void {
   main.post(messages);
 }
 
-/** The last words: whatever still waits behind a slice goes with them. */
+/** Sends everything that is left, including messages that wait behind a slice, and closes the port. */
 function sendLast(): void {
   if (untold.length > 0) main.post(untold);
   untold = [];
@@ -106,7 +106,7 @@ async function start({ options }: Extract<ToWorker, { kind: "start" }>): Promise
   }
 }
 
-/** The main thread ends this one when it has read why. */
+/** Reports a fault. The main thread ends this thread after reading it. */
 function fail(error: unknown): void {
   const name = error instanceof Error ? error.name : "Error";
   tell({ kind: "fault", name, failure: failureOf(error) });
@@ -176,7 +176,7 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
-/** Errors lose their fields when they cross threads. */
+/** Replaces errors by their messages, since errors lose their fields when they cross threads. */
 function plain(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(fields).map(([key, value]) => [key, value instanceof Error ? value.message : value]),

@@ -1,6 +1,6 @@
 /**
- * The state machine of this node between the log and everyone who reads it: applies entries, carries what they changed
- * to the disk and to the main thread, and is replaced whole by a snapshot or a restore.
+ * State machine of this node: applies entries of the log, passes the changes to the disk and to the main thread, and is replaced
+ * as a whole by a snapshot or a restore.
  */
 
 import { createReadStream } from "node:fs";
@@ -23,14 +23,14 @@ const SLICE_ROWS = 2_000;
 export type Row = readonly [key: string, value: string];
 
 export interface MachineEvents {
-  /** `now`: time by which the entry at `index` was decided. */
+  /** Called after applying. `now`: time at which the entry at `index` was decided. */
   onApplied(mutations: readonly Mutation[], index: number, now: number): void;
   onReplaced(slices: Iterable<readonly Row[]>, index: number, now: number): void;
-  /** The configuration, or everything, is another. */
+  /** Called when the configuration changed, or the whole state was replaced. */
   onConfiguration(configuration: Configuration, index: number): void;
-  /** Rows were replaced by a restore: the log before it is of no use to anyone. */
+  /** Called when a restore replaced the rows; the log before it is no longer needed. */
   onRestored(): void;
-  /** The rows of this node are not those of the leader. */
+  /** Called when the rows of this node differ from the leader's. */
   onDiverged(index: number): void;
   onFault(error: unknown): void;
 }
@@ -43,9 +43,9 @@ export interface Machine {
     entry: Entry,
     change: { readonly change: ConfChange; readonly configuration: Configuration } | undefined,
   ): CommandResult | undefined;
-  /** Makes a received file the state and the begin of the log. */
+  /** Replaces state and log by a received snapshot file. */
   install(record: SnapshotRecord, path: string, hardState: HardState): Promise<void>;
-  /** Everything, for a reader that begins. */
+  /** Reports the whole state, for a reader that begins. */
   announce(): void;
   /** Reports applied changes now instead of at the end of this turn of the event loop. */
   flush(): void;
@@ -99,7 +99,7 @@ export function createMachine(options: MachineOptions): Machine {
     events.onReplaced(slicesOf(state), state.applied.index, state.decidedAt);
   };
 
-  /** The rows in memory as a generation of their own on the disk. */
+  /** Writes the rows in memory as a new generation on the disk. */
   const writeGeneration = async (
     of: State,
     at: WrittenPosition,
@@ -127,7 +127,7 @@ export function createMachine(options: MachineOptions): Machine {
           : state.applyConfiguration({ ...committed, data: EMPTY }, change.change.context, idsOf(configuration));
       if (outcome.replaced) {
         const at = standing();
-        // A copy, since entries that follow change the rows while they are written.
+        // Uses a copy, since following entries change the rows while they are written.
         const copy = loadState({ applied: at.applied, rows: state.scan("") });
         writer.replace(() => writeGeneration(copy, at)).then(events.onRestored, events.onFault);
         announce();
@@ -198,13 +198,13 @@ function* slicesOf(state: State, mayTell: (key: string) => boolean = isPublicRow
   if (slice.length > 0) yield slice;
 }
 
-/** The answer of `state.check` on a node whose rows are others than the leader's. */
+/** Returns whether `state.check` found rows that differ from the leader's. */
 function isUnequal(result: CommandResult | undefined): boolean {
   if (result?.kind !== "ok" || typeof result.value !== "object" || result.value === null) return false;
   return "equal" in result.value && result.value.equal === false;
 }
 
-/** A snapshot's place in maps of received and sent files. */
+/** Returns the key of a snapshot in maps of received and sent files. */
 export function nameOf({ term, index }: Pick<SnapshotMeta, "term" | "index">): string {
   return `${term}-${index}`;
 }

@@ -1,7 +1,7 @@
 /**
- * The driver between the consensus core and the world: it orders what a `Ready` asks for (persist, then send, then
- * apply), keeps one write in flight and gathers what comes meanwhile into the next, and answers proposals and reads.
- * Synchronous; it learns of ended writes by callbacks. The same code runs over a real disk and in the simulator.
+ * Driver of the consensus core: carries out a `Ready` in order (persist, then send, then apply), keeps one write in flight and
+ * combines later ones into the next, and answers proposals and reads. It is synchronous; callbacks report ended writes. The same
+ * code runs over a real disk and in the simulator.
  */
 
 import type {
@@ -16,7 +16,7 @@ import type {
 import type { CommandResult } from "../../core/state/index.ts";
 import type { LogWrite } from "../storage/types.ts";
 
-/** How a proposal ended. `unknown`: it may or may not be applied, now or later; ask again under the same sequence. */
+/** Outcome of a proposal. `unknown`: it may be applied now, later or never; repeat it with the same sequence number. */
 export type WriteOutcome =
   | { readonly kind: "applied"; readonly index: number; readonly result: CommandResult | undefined }
   | { readonly kind: "not-leader"; readonly lead: string | undefined }
@@ -25,11 +25,13 @@ export type WriteOutcome =
 
 export type ReadOutcome =
   | { readonly kind: "readable"; readonly index: number }
-  /** The leader is unknown, changed or silent: ask again. */
+  /** The leader is unknown, changed or silent; repeat the read. */
   | { readonly kind: "unknown" };
 
 export interface DriverPorts {
-  /** Starts one write; `done` once durable. Never called again before. A failed write ends the process instead. */
+  /**
+   * Starts one write and calls `done` once it is durable. Not called again before that. A failed write ends the process instead.
+   */
   write(write: LogWrite, done: () => void): void;
   /**
    * Begins to install a received snapshot as state and log; calls `done` once it is durable and loaded. A write and an
@@ -41,16 +43,16 @@ export interface DriverPorts {
     done: () => void,
   ): void;
   send(message: Message): void;
-  /** A MsgSnap is a transfer: the port sends the file and reports by `reportSnapshot`. */
+  /** Starts the transfer of a MsgSnap: sends the file, and reports by `reportSnapshot`. */
   sendSnapshot(message: Message): void;
-  /** Applies one committed entry; for a change of configuration with the configuration that it made. */
+  /** Applies one committed entry; `change`: a change of configuration and the configuration after it. */
   apply(
     entry: Entry,
     change: { readonly change: ConfChange; readonly configuration: Configuration } | undefined,
   ): CommandResult | undefined;
   /** Returns false while the state's disk is too far behind; call `resume()` afterwards. */
   mayApply(): boolean;
-  /** Role, leader or term changed. */
+  /** Called when role, leader or term changed. */
   onStatus(status: RaftStatus): void;
 }
 
@@ -64,7 +66,7 @@ export interface DriverOptions extends Omit<RaftOptions, "id"> {
 export interface Driver {
   receive(message: Message): void;
   tick(): void;
-  /** `done` is called once, maybe at once. `data` is an encoded proposal. */
+  /** Proposes an encoded entry. `done` is called once, possibly at once. */
   propose(data: Uint8Array, done: (outcome: WriteOutcome) => void): void;
   /**
    * Proposes a configuration change. `applied` is reported once it is applied, or for an automatic joint change once it was
@@ -78,9 +80,9 @@ export interface Driver {
   setReluctant(isReluctant: boolean): void;
   reportUnreachable(id: string): void;
   reportSnapshot(id: string, isInstalled: boolean): void;
-  /** Several inputs at once: what they ask for is done once, at the end. */
+  /** Runs several inputs and carries out what they require once, at the end. */
   batch(run: () => void): void;
-  /** A compaction or a snapshot happened, or `mayApply` became true. */
+  /** Continues after a compaction or a snapshot, or after `mayApply` became true. */
   resume(): void;
   status(): RaftStatus;
   /** Ends all waiting requests as `unknown`. Nothing is called afterwards. */

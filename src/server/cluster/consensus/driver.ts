@@ -55,7 +55,7 @@ interface Reading {
   readonly expiresAtTick: number;
 }
 
-/** A read whose leader does not answer is given up after this many election timeouts; its caller asks again. */
+/** Number of election timeouts after which a read without an answer is given up; its caller asks again. */
 const READ_ELECTION_TIMEOUTS = 2;
 
 /** Context of a read: nonce of this process and number of the read. */
@@ -66,7 +66,7 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
   const queue: (Append | Install)[] = [];
   const committed: Entry[] = [];
   const waiting = new Map<number, Waiting>();
-  /** Changes that are applied and whose joint configuration is not left yet. */
+  /** Applied changes whose joint configuration has not been left yet. */
   const leaving: { readonly index: number; readonly done: (outcome: WriteOutcome) => void }[] = [];
   const reading = new Map<number, Reading>();
   const readable: { readonly index: number; readonly done: (outcome: ReadOutcome) => void }[] = [];
@@ -76,7 +76,7 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
   let isStopped = false;
   let applied = options.applied;
   let lastRead = 0;
-  // An answer may arrive after a restart of the process, and must not be taken for that of a later read.
+  // An answer may arrive after a restart of the process and must not be taken for the answer to a later read.
   const nonce = Math.floor(options.random() * 2 ** 32);
   let tickCount = 0;
   let seen = { term: -1, role: "", lead: undefined as string | number | undefined };
@@ -117,7 +117,7 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
   };
 
   const addToAppend = (ready: Appending): void => {
-    // The first of the queue is on its way to the disk while `isBusy`, and must not change any more.
+    // While `isBusy`, the first of the queue is being written and must not change.
     const last = isBusy && queue.length === 1 ? undefined : queue.at(-1);
     const bytes = ready.entries.reduce((sum, { data }) => sum + data.length, 0);
     const canJoin =
@@ -130,7 +130,7 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
     if (!canJoin) queue.push(append);
     const first = ready.entries[0];
     if (first !== undefined) {
-      // An entry replaces everything at its index and above, also what has been gathered and not written yet.
+      // An entry replaces everything at its index and above, including collected entries that are not written yet.
       while ((append.entries.at(-1)?.index ?? 0) >= first.index) append.bytes -= append.entries.pop()?.data.length ?? 0;
       append.entries.push(...ready.entries);
       append.bytes += bytes;
@@ -142,14 +142,17 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
   };
 
   /**
-   * A change of members that is applied must not be forgotten by the one node that knows of it: after a power failure
-   * of all it would ask those who are gone for their votes.
+   * Makes the commit index durable. An applied change of members must not be forgotten by the only node that knows of it: after a
+   * power failure of all nodes, it would ask removed members for their votes.
    */
   const pinCommit = (): void => {
     addToAppend({ entries: [], hardState: hardStateNow(), mustSync: true, messagesAfterAppend: [], ack: undefined });
   };
 
-  /** A changed commit index alone waits for the next write or tick: it can be learnt again, so it costs no write. */
+  /**
+   * Returns whether an append needs its own write. A changed commit index alone waits for the next write or tick, since it can be
+   * learned again.
+   */
   const isWorthAWrite = (append: Append): boolean =>
     append.isSynced || append.entries.length > 0 || append.after.length > 0;
 
@@ -167,7 +170,7 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
     }
     if (queue.length === 1 && !isWorthAWrite(job) && !isTick) return;
     if (job.entries.length === 0 && job.hardState === undefined) {
-      // There is nothing to write: the messages only had to wait for earlier writes.
+      // Nothing has to be written: the messages only had to wait for earlier writes.
       isBusy = true;
       ended(job);
       return;
@@ -262,7 +265,10 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
     }
   };
 
-  /** A node that no longer leads, or leads another term, cannot know the outcome of what it accepted. */
+  /**
+   * Ends pending requests as `unknown` after a change of role or term: a node that no longer leads that term cannot know their
+   * outcome.
+   */
   const noticeRole = (): void => {
     const { role, term } = core.status();
     if (role === "leader" && term === seen.term) return;

@@ -1,10 +1,10 @@
-/** The log as consensus reads it at a start. */
+/** Raises the commit index of the log at a start. */
 
 import type { LogReader } from "../../core/raft/index.ts";
 
 /**
- * The commit index is written lazily and the applied rows are not synced with it, so after a crash the rows may be
- * ahead: what was applied was committed.
+ * Returns the log with a commit index of at least `applied`. The commit index is written lazily and the applied rows are not
+ * synced with it, so after a crash the rows may be ahead. Everything applied was committed.
  */
 export function liftCommit(log: LogReader, applied: number): LogReader {
   return {

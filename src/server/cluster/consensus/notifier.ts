@@ -1,4 +1,4 @@
-/** Something changed: wakes everyone who waits for it, or for time to pass. */
+/** Wakes everyone who waits for a change, or for time to pass. */
 
 export interface Notifier {
   wake(): void;

@@ -1,4 +1,4 @@
-/** Commands that a node proposes by itself, with a client id of its own. */
+/** Proposes commands of the node itself, under its own client id. */
 
 import { randomBytes } from "node:crypto";
 import type { Log } from "../../../base/index.ts";
@@ -8,9 +8,9 @@ import { type SubmitPorts, submit } from "./submit.ts";
 
 export interface OwnCommands {
   submit(t: string, p: unknown): Promise<CommandResult | undefined>;
-  /** Reports to the cluster that this process has started, and its addresses; repeats until it is heard. */
+  /** Reports the start of this process and its addresses to the cluster; repeats until the report is applied. */
   reportStart(): Promise<void>;
-  /** The number that the cluster gave the start; 0 before. */
+  /** Returns the number that the cluster gave this start; 0 before. */
   startedAs(): number;
 }
 
@@ -19,7 +19,7 @@ export interface OwnCommandsOptions {
   readonly ports: SubmitPorts;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** `startedAs` is another. */
+  /** Called when `startedAs` changed. */
   readonly onStarted: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** Bounds and timing of consensus. Source: cluster reference, sections 2.4 and 2.5. */
+/** Limits and timing of consensus. Source: cluster reference, sections 2.4 and 2.5. */
 
 import { ELECTION_TICKS, HEARTBEAT_TICKS } from "./ticker.ts";
 

@@ -10,7 +10,7 @@ import type { Configuration } from "../../core/raft/index.ts";
 import type { Applied, Mutation } from "../../core/state/index.ts";
 import type { StateStore } from "../storage/types.ts";
 
-/** Bytes of mutations that may wait before applying pauses (cluster reference, 2.5). */
+/** Maximum bytes of waiting mutations before applying pauses (cluster reference, 2.5). */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -20,7 +20,7 @@ const MAX_PENDING_BYTES = 16 * 1024 * 1024;
 const GATHER_MS = 20;
 const GATHER_BYTES = 1024 * 1024;
 
-/** Position at the end of a batch. */
+/** Position of the state after a batch. */
 export interface WrittenPosition {
   readonly applied: Applied;
   readonly digest: string;
@@ -33,14 +33,14 @@ export interface StateWriter {
   add(mutations: readonly Mutation[], standing: WrittenPosition): void;
   /** Position of the rows on disk. */
   standing(): WrittenPosition;
-  /** Runs `work` with the store while no write is in flight and none begins; what is applied meanwhile waits. */
+  /** Runs `work` with the store while no write is in flight and none begins; changes applied meanwhile wait. */
   between(work: (store: StateStore) => Promise<void>): Promise<void>;
   /**
    * Handles the replacement of all rows in memory: drops pending changes, and `work` returns the store of the new rows and its
    * position. Changes applied meanwhile wait for it.
    */
   replace(work: () => Promise<{ readonly store: StateStore; readonly standing: WrittenPosition }>): Promise<void>;
-  /** Waits for what is pending. */
+  /** Waits until all pending changes are written. */
   flush(): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export interface StateWriterOptions {
   readonly store: StateStore;
   readonly standing: WrittenPosition;
   readonly onDrained: () => void;
-  /** A write failed; nothing is written any more. */
+  /** Called when a write failed; nothing is written any more. */
   readonly onFault: (error: unknown) => void;
 }
 

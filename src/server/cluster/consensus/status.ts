@@ -17,12 +17,12 @@ export interface StatusSources {
   readonly isRemoved: boolean;
   /** Latest time of the log, in milliseconds since 1970. */
   readonly logNow: number;
-  /** On a leader: ticks since it heard of the member. */
+  /** Returns, on a leader, the ticks since it heard from the member. */
   silentTicks(id: string): number;
-  /** Members to which this node has a connection: all that one knows of the others which does not lead. */
+  /** Members that this node is connected to: the only knowledge of other members on a node that does not lead. */
   readonly connected: ReadonlySet<string>;
   readonly peers: Pick<OwnPeers, "clocks" | "forgotten" | "safeIndexOf">;
-  /** A blank node that joins knows itself before the cluster's rows reach it. */
+  /** This node, which the cluster's rows may not contain yet. */
   readonly self: Member;
   readonly startedAs: number;
   readonly isDiskLow: boolean;
@@ -78,7 +78,7 @@ function lossOf({ raft, peers }: StatusSources): string | undefined {
   return `a majority has forgotten what it acknowledged (${forgetful.join(", ")}), and is refused by ${self}, which has it. ${CHOOSE}`;
 }
 
-/** Names both parties, since either may have lost entries: each may have what the other lacks. */
+/** Names both parties, since either may have lost entries that the other still has. */
 function partiesOf({ id: self, lead }: RaftStatus, { heldBy }: Loss): string {
   const leader = lead === undefined ? "its leader" : lead === self ? "this leader" : `the leader ${lead}`;
   if (heldBy === self) return `this node and ${leader}`;

@@ -12,20 +12,20 @@ import type { ReadOutcome, WriteOutcome } from "./driver-types.ts";
 
 export interface SubmitPorts {
   status(): Pick<RaftStatus, "role" | "lead">;
-  /** On this node, which leads; stamps the time. */
+  /** Proposes on this node, which leads, and stamps the time. */
   propose(command: Uint8Array): Promise<WriteOutcome>;
   read(): Promise<ReadOutcome>;
-  /** On the leader, by its forward address. Never rejects: `unreachable` was certainly not sent. */
+  /** Forwards to the leader by its forward address. Never rejects; `unreachable` means that it was certainly not sent. */
   forward(leader: string, command: Uint8Array, timeoutMs: number): Promise<WriteOutcome | { kind: "unreachable" }>;
-  /** Resolves once this much is applied here, or after `ms`, whichever is first. */
+  /** Resolves once `index` is applied here, or after `ms`. */
   applied(index: number, ms: number): Promise<boolean>;
   /** Resolves at the next change of role, leader or configuration, or after `ms`. */
   nextChange(ms: number): Promise<void>;
-  /** Calls once after `ms`, unless the function given back is called first. */
+  /** Calls `run` once after `ms`, unless the returned function is called first. */
   after(ms: number, run: () => void): () => void;
   isRemoved(): boolean;
   isDiskLow(): boolean;
-  /** Milliseconds, monotonic. */
+  /** Returns monotonic milliseconds. */
   now(): number;
 }
 
@@ -33,12 +33,12 @@ const RETRY_MS = 50;
 const LEADERLESS_WAIT_MS = 250;
 
 /**
- * Nobody waits longer than this for a leader to take what is asked; an election takes two seconds. Whatever a leader has
- * taken may go on for as long as its caller waits.
+ * Maximum wait for a leader to accept a request; an election takes two seconds. An accepted request may run for as long as its
+ * caller waits.
  */
 export const LEADER_WAIT_MS = 5_000;
 
-/** Time left to find a leader, in milliseconds. `found` starts it again: a leader took the request. */
+/** Measures the time left to find a leader, in milliseconds. `found` restarts it when a leader has accepted the request. */
 export function createLeaderWait(now: () => number): { left(): number; found(): void } {
   let since = now();
   return {
@@ -55,7 +55,7 @@ export interface Submitted {
   readonly result: CommandResult | undefined;
 }
 
-/** `isReadHere`: answered once its effect can be read on this node. */
+/** Submits a command. `isReadHere`: whether to wait until its effect is readable on this node. */
 export async function submit(
   command: Uint8Array,
   timeoutMs: number,
@@ -109,7 +109,7 @@ async function tryOnce(command: Uint8Array, leftMs: number, ports: SubmitPorts):
   return await ports.forward(String(lead), command, Math.max(1, leftMs));
 }
 
-/** The leader's commit as of now, or later, applied here. Resolves with the index. */
+/** Waits until the leader's current commit is applied here. Resolves with its index. */
 export async function readBarrier(timeoutMs: number, ports: SubmitPorts): Promise<number> {
   const until = ports.now() + Math.min(timeoutMs, LEADER_WAIT_MS);
   for (;;) {
@@ -126,7 +126,7 @@ export async function readBarrier(timeoutMs: number, ports: SubmitPorts): Promis
   }
 }
 
-/** `late` where the work takes longer; what it comes to then is not looked at. */
+/** Resolves with `late` if the work takes longer than `ms`; its later result is ignored. */
 function within<Value>(ms: number, work: Promise<Value>, late: Value, ports: SubmitPorts): Promise<Value> {
   return new Promise((resolve, reject) => {
     const cancel = ports.after(Math.max(1, ms), () => resolve(late));

@@ -1,18 +1,18 @@
 /**
- * The ticks of consensus. Source: cluster reference, section 2.4.
+ * Ticks of consensus. Source: cluster reference, section 2.4.
  *
- * A process that was stopped (SIGSTOP, a long pause of the collector, a sleeping machine) must first read what its
- * peers sent meanwhile before it may decide that its leader is silent. So ticks that were missed are not made up for.
+ * A process that was stopped (SIGSTOP, a long garbage collection, a sleeping machine) must first read what its peers sent
+ * meanwhile before it decides that its leader is silent. So missed ticks are not made up for.
  */
 
 export const TICK_MS = 50;
 export const HEARTBEAT_TICKS = 2;
 export const ELECTION_TICKS = 20;
 
-/** At most half an election timeout at once. */
+/** Maximum ticks at once: half an election timeout. */
 const MAX_TICKS_AT_ONCE = ELECTION_TICKS / 2;
 
-/** `now`: monotonic milliseconds. Returns the way to stop. */
+/** Starts the ticks. `now`: monotonic milliseconds. Returns a function that stops them. */
 export function startTicker(onTick: () => void, now: () => number): () => void {
   let last = now();
   const timer = setInterval(() => {

@@ -1,9 +1,9 @@
 /**
- * Asks nodes over their forward listeners: one link an address, kept while it is used, with many exchanges at once.
- * Source: cluster reference, section 4.
+ * Client for the forward listeners of nodes: one link per address, kept while it is used, with many exchanges at once. Source:
+ * cluster reference, section 4.
  *
- * What matters most is what a failure means. Until a request is handed to an open link nothing of it has left, so it
- * ends as `unreachable` or `busy` and may be asked of another node; from then on it ends as `unknown`.
+ * A request that was not yet handed to an open link has certainly not been sent, so it fails as `unreachable` or `busy` and may
+ * be sent to another node. After that it fails as `unknown`.
  */
 
 import type { Identity } from "../identity/index.ts";
@@ -35,7 +35,7 @@ interface Exchange {
   readonly payload: readonly Uint8Array[];
   isSent: boolean;
   id: number;
-  /** Ends it; does nothing once it has ended. */
+  /** Ends the exchange; has no effect if it has ended. */
   settle(reply: ForwardReply): void;
 }
 
@@ -178,7 +178,7 @@ function start(of: Pooled, link: Link, exchange: Exchange): void {
   link.send(encodeFrame({ kind, id, isLast: true }, ...payload));
 }
 
-/** Tells the peer that nobody waits for the answer, if it has the request. */
+/** Tells the peer, if it has the request, that the caller no longer waits for the answer. */
 function giveUp(of: Pooled, exchange: Exchange): void {
   if (!exchange.isSent) return;
   const header = { code: "cancelled", message: "nobody waits for the answer" };

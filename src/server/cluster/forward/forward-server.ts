@@ -1,5 +1,5 @@
 /**
- * Forward listener: many exchanges at once on a link, each answered once. Source: cluster reference, section 4.
+ * Forward listener with many concurrent exchanges per link, each answered once. Source: cluster reference, section 4.
  *
  * A command line knows the secret but is no member: it may only ask for the members and rename them.
  */
@@ -16,11 +16,11 @@ import {
 import { decodePayload, encodePayload, kindName, MAX_OUTSTANDING } from "./payload.ts";
 import type { ForwardAnswer, ForwardOptions, ForwardRequest, ForwardServer, RequestKind } from "./types.ts";
 
-/** A node has one client and one link to an address; more are left over from restarts. */
+/** Maximum number of links per peer. A node needs one; others are left over from restarts. */
 const LINKS_PER_PEER = 8;
 const CLI_KINDS: ReadonlySet<RequestKind> = new Set<RequestKind>(["prune", "status"]);
 
-/** Rejects when the address cannot be listened on; the system's error is the cause. */
+/** Opens the listener. Rejects if the address cannot be listened on; the system's error is the cause. */
 export async function startForward(options: ForwardOptions): Promise<ForwardServer> {
   const { listen, identity, self, judge, onRequest, log, timing } = options;
 

@@ -8,7 +8,7 @@ import type { RequestKind } from "./types.ts";
 
 export const MAX_HEADER_BYTES = 64 * 1024;
 export const MAX_BODY_BYTES = 2 * 1024 * 1024;
-/** Requests under way on one link. */
+/** Maximum number of outstanding requests on one link. */
 export const MAX_OUTSTANDING = 1_024;
 
 const REQUEST_KINDS = {
@@ -33,7 +33,7 @@ export function kindName(kind: number): RequestKind | undefined {
 
 const NO_BYTES = new Uint8Array(0);
 
-/** Throws `RangeError` for what is too large, `TypeError` for a header that JSON cannot write. */
+/** Encodes a payload. Throws `RangeError` if it is too large, `TypeError` for a header that JSON cannot represent. */
 export function encodePayload(header: unknown, body: Uint8Array = NO_BYTES): readonly Uint8Array[] {
   if (header === undefined) throw new TypeError("a header is a JSON value");
   const text = encodeJson(header);
@@ -44,7 +44,7 @@ export function encodePayload(header: unknown, body: Uint8Array = NO_BYTES): rea
   return [length, text, body];
 }
 
-/** Throws `WireError`. */
+/** Decodes a payload. Throws `WireError`. */
 export function decodePayload(payload: Uint8Array): { readonly header: unknown; readonly body: Uint8Array } {
   const source = readBytes(payload);
   const length = source.u32();

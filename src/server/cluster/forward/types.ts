@@ -27,8 +27,8 @@ export interface ForwardOptions {
   readonly self: Self;
   judge(hello: Hello, peer: Peer): string | undefined;
   /**
-   * `signal` aborts when nobody waits for the answer any more. A rejection is logged and answered as `internal`, without its
-   * text.
+   * Answers a request. `signal` aborts when the caller no longer waits. A rejection is logged and answered as `internal`, without
+   * its text.
    */
   onRequest(request: ForwardRequest, signal: AbortSignal): Promise<ForwardAnswer>;
   readonly log: Log;
@@ -39,23 +39,23 @@ export interface ForwardServer {
   /** `host:port` as bound. */
   readonly address: string;
   stats(): ListenerStats;
-  /** Aborts what is under way. */
+  /** Aborts running requests and closes the listener. */
   close(): Promise<void>;
 }
 
 export type ForwardReply =
   | { readonly kind: "result"; readonly header: unknown; readonly body: Uint8Array }
   | { readonly kind: "error"; readonly code: string; readonly message: string; readonly details: unknown }
-  /** Certainly not sent: there is no link, for the reason in `failure` and `code`. */
+  /** The request was certainly not sent: there is no link, for the reason in `failure` and `code`. */
   | {
       readonly kind: "unreachable";
       readonly failure: DialFailure;
       readonly code: string;
       readonly message: string;
     }
-  /** Certainly not sent: too much is outstanding on the link. */
+  /** The request was certainly not sent: too many are outstanding on the link. */
   | { readonly kind: "busy" }
-  /** Sent, and not answered: it may have been done. */
+  /** The request was sent but not answered, so it may have taken effect. */
   | { readonly kind: "unknown"; readonly message: string };
 
 export interface Outgoing {
@@ -67,7 +67,7 @@ export interface Outgoing {
 }
 
 export interface ForwardClient {
-  /** Rejects with the signal's reason, and with a `RangeError` for what is too large; everything else is a reply. */
+  /** Sends a request. Rejects with the signal's reason, or with a `RangeError` if it is too large; everything else is a reply. */
   request(
     address: string,
     outgoing: Outgoing,

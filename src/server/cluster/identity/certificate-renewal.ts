@@ -3,18 +3,18 @@
 import type { Identity } from "./identity.ts";
 
 const RENEW_AFTER_MS = 30 * 24 * 60 * 60 * 1000;
-/** A timer cannot wait for 30 days, and an interval does not count while a machine sleeps. */
+/** Interval of checks. A timer cannot wait for 30 days, and an interval does not count while a machine sleeps. */
 const LOOK_EVERY_MS = 60 * 60 * 1000;
 
 export interface RenewalOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly onFailure: (error: unknown) => void;
-  /** Calls `look` now and then until the returned function is called. */
+  /** Calls `look` repeatedly until the returned function is called. */
   readonly every?: (ms: number, look: () => void) => () => void;
 }
 
-/** Returns the way to end it. */
+/** Starts the renewal. Returns a function that ends it. */
 export function keepFresh(identity: Identity, { now, onFailure, every = interval }: RenewalOptions): () => void {
   return every(LOOK_EVERY_MS, () => {
     if (now() - identity.issuedAt < RENEW_AFTER_MS) return;

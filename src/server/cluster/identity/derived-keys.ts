@@ -11,25 +11,25 @@ import { createHash, createPrivateKey, hkdfSync, type KeyObject, scrypt } from "
 export interface ClusterKeys {
   /** 16 hex digits. */
   readonly clusterId: string;
-  /** Ed25519, private: signs the certificates of this cluster. */
+  /** Private Ed25519 key that signs the certificates of this cluster. */
   readonly caKey: KeyObject;
-  /** 32 bytes: wraps the data keys of sealed values. */
+  /** Key of 32 bytes that wraps the data keys of sealed values. */
   readonly kek: Uint8Array;
-  /** `s:` and 8 hex digits. Says which key made a wrap, and nothing about the key. */
+  /** Id of `kek`: `s:` and 8 hex digits, which name the key of a wrap and reveal nothing about it. */
   readonly kekId: string;
 }
 
-/** In UTF-16 code units; the node file's schema has the same limit. */
+/** Minimum length of the secret, in UTF-16 code units; the node file's schema has the same limit. */
 export const MIN_SECRET_LENGTH = 16;
 
 const SALT = "gateway/cluster/v1";
-/** N = 2^15, r = 8: 32 MiB, which is also Node's default limit and would be refused at exactly that. */
+/** Cost of scrypt: N = 2^15 and r = 8 need 32 MiB. Node's default limit refuses exactly that, so it is raised. */
 const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 
 /** PKCS#8 prefix of the 32 bytes of an Ed25519 seed (RFC 8410 section 7). */
 const PKCS8_ED25519 = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/** Rejects with a `RangeError` when the secret is too short. */
+/** Derives the keys. Rejects with a `RangeError` if the secret is too short. */
 export async function deriveKeys(secret: string): Promise<ClusterKeys> {
   if (secret.length < MIN_SECRET_LENGTH) {
     throw new RangeError(`the cluster secret has fewer than ${MIN_SECRET_LENGTH} characters`);

@@ -1,12 +1,12 @@
 /**
- * Identity of this process and verification of peers: TLS 1.3 with certificates of an authority that only holders of the
- * cluster secret can derive. Source: cluster reference, section 5.
+ * Identity of this process and verification of peers: TLS 1.3 with certificates of an authority that only holders of the cluster
+ * secret can derive. Source: cluster reference, section 5.
  *
  * Sessions are never resumed: a resumed session skips the check of the chain, and a changed secret must cut off old peers.
  *
  * While the secret is being changed, a process has two authorities and trusts both. A process with only one of them cannot say
- * which, so a dialing process tries two faces: the present secret's certificate under the usual server name, then the previous
- * one's (or its only one) under a name that asks the server for the same.
+ * which, so a dialing process tries two faces: first the current secret's certificate under the usual server name, then the
+ * previous one's (or its only one) under a name that asks the server for its previous certificate.
  */
 
 import { constants, type X509Certificate } from "node:crypto";
@@ -37,7 +37,7 @@ export interface Face {
   readonly options: ConnectionOptions;
 }
 
-/** The certificate passed the chain's check and is not one of a peer. Never carries text of the certificate. */
+/** Refusal of a certificate that is trusted but not a peer's. Never carries text of the certificate. */
 export interface PeerRefusal {
   readonly kind: "refused";
   readonly reason: string;
@@ -45,24 +45,24 @@ export interface PeerRefusal {
 
 export interface Identity {
   readonly subject: Subject;
-  /** Ids of the present secret, then of the previous one. */
+  /** Cluster ids of the current secret, then of the previous one. */
   readonly clusterIds: readonly string[];
-  /** PEM; the same bytes wherever the secret is the same. */
+  /** PEM of the authority's certificate; the same secret produces the same bytes. */
   readonly caCertificate: string;
-  /** Creation time of the present certificates, in milliseconds since the epoch. */
+  /** Creation time of the current certificates, in milliseconds since the epoch. */
   readonly issuedAt: number;
   /** Faces in the order in which they are tried. */
   faces(): readonly Face[];
   serverOptions(): TlsOptions;
-  /** Call after the handshake. */
+  /** Returns the peer that the certificate names. Call it after the handshake. */
   checkPeer(socket: TLSSocket): Peer | PeerRefusal;
-  /** Fresh keys and certificates for connections made from now on. */
+  /** Creates new keys and certificates for future connections. */
   refresh(): Promise<void>;
-  /** Called after each `refresh`; returns the way to end it. */
+  /** Registers a listener that is called after each `refresh`. Returns a function that removes it. */
   onRefresh(listener: () => void): () => void;
 }
 
-/** A certificate, its key and what it takes to use them. */
+/** Certificate with its key and TLS context. */
 interface Credential {
   readonly clusterId: string;
   readonly leaf: Leaf;
@@ -133,7 +133,7 @@ function faceOf({ clusterId, context }: Credential, servername: string): Face {
       minVersion: "TLSv1.3",
       servername,
       rejectUnauthorized: true,
-      // Every certificate carries the one name, whichever name was asked for.
+      // Every certificate has the one name, whichever name was requested.
       checkServerIdentity: (_, certificate) => checkServerIdentity(PEER_NAME, certificate),
     },
   };
@@ -157,8 +157,8 @@ function isIssuedBy(certificate: X509Certificate, authority: X509Certificate): b
 }
 
 /**
- * Node writes names that contain a comma or a quote as JSON text, so a split cannot be deceived; such a name is never valid
- * here.
+ * Returns the peer that a certificate names. Node.js writes names that contain a comma or a quote as JSON text, so a split cannot
+ * be deceived; such a name is never valid here.
  */
 function namedBy({ subjectAltName }: X509Certificate): Peer | undefined {
   const uris = (subjectAltName ?? "").split(", ").filter((name) => name.startsWith("URI:"));

@@ -1,6 +1,6 @@
 /**
- * The certificates of a cluster: its authority, the same bytes on every node (Ed25519 signatures are deterministic and
- * everything else is fixed), and leaves signed by it. Source: cluster reference, section 5.
+ * Creates the certificates of a cluster: its authority, which has the same bytes on every node (Ed25519 signatures are
+ * deterministic and everything else is fixed), and leaves signed by it. Source: cluster reference, section 5.
  *
  * The X.509 library costs 80 ms to load, so it is loaded when the first certificate is made.
  */
@@ -23,7 +23,7 @@ export interface Leaf {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Clocks that lag by a day still accept a certificate that was made now. */
+/** Age of a new certificate, so that clocks that lag by up to a day accept it. */
 const SKEW_MS = DAY_MS;
 const LEAF_LIFE_MS = 365 * DAY_MS;
 
@@ -67,7 +67,7 @@ export async function makeAuthority(keys: ClusterKeys): Promise<Authority> {
   return { clusterId: keys.clusterId, pem, certificate: new X509Certificate(pem), keys };
 }
 
-/** A fresh key and its certificate. `now` is in milliseconds since the epoch. */
+/** Creates a key and its certificate. `now`: milliseconds since 1970. */
 export async function issueLeaf(authority: Authority, subject: Subject, now: number): Promise<Leaf> {
   const x509 = await loadLibrary();
   const { signing, verifying: authorityKey } = await webKeys(authority.keys.caKey);
@@ -104,7 +104,7 @@ function authorityName(clusterId: string) {
   return [{ CN: [`gw-cluster-${clusterId}`] }];
 }
 
-/** 16 bytes that are a positive number in as many bytes (RFC 5280 section 4.1.2.2). */
+/** Returns 16 bytes that are a positive number of that length (RFC 5280 section 4.1.2.2). */
 function serialNumber(): string {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;

@@ -15,10 +15,10 @@ export interface Peer extends Subject {
 
 /** Server name used when dialing, so that certificates need not contain addresses. */
 export const PEER_NAME = "peer.gateway.internal";
-/** Asks for the certificate under the previous secret, while the secret is being changed. */
+/** Server name that asks for the certificate of the previous secret, while the secret is being changed. */
 export const PREVIOUS_PEER_NAME = "peer-prev.gateway.internal";
 
-/** Matches the node file's schema: every character may be in a URI unescaped. */
+/** Form of a URI. It matches the node file's schema: no character of an id needs escaping. */
 const URI = /^gateway:\/\/([0-9a-f]{16})\/(node|cli)\/([A-Za-z0-9][A-Za-z0-9._-]{0,127})$/;
 
 export function uriOf({ clusterId, kind, id }: Peer): string {

@@ -1,6 +1,6 @@
 /**
- * How a blank data directory becomes part of a cluster, and how a member that lost its cluster asks back in. Source:
- * specification document 1 (cluster membership).
+ * Makes a blank data directory part of a cluster, and re-admits a member that lost its cluster. Source: specification document 1
+ * (cluster membership).
  */
 
 import type { Log } from "../../../base/index.ts";
@@ -12,14 +12,14 @@ import type { ClusterOptions } from "../types.ts";
 import { type JoinAnswer, type JoinOutcome, join } from "./joining.ts";
 import type { JoinRequest } from "./membership.ts";
 
-/** A follower names its leader, which may have changed by then. */
+/** Maximum number of redirects. A follower names its leader, which may have changed by then. */
 const MAX_HOPS = 4;
 
 const FIRST = { index: 1, term: 1, now: 0 } as const;
 
 /**
- * Writes the first configuration: the same bytes on every node that is given the same peers. A crash between the two
- * writes leaves a blank log, and the next start does both again.
+ * Writes the first configuration, with the same bytes on every node that has the same peers. A crash between the two writes
+ * leaves a blank log, and the next start repeats both.
  */
 export async function found(storage: Storage, members: readonly Member[]): Promise<State> {
   const ids = members.map(({ id }) => id).sort();
@@ -39,7 +39,7 @@ export async function found(storage: Storage, members: readonly Member[]): Promi
   return state;
 }
 
-/** The members that a node's own file names: itself alone, or its peers. */
+/** Returns the members that a node's own file names: itself alone, or its peers. */
 export function firstMembers(self: Member, start: ClusterOptions["start"]): readonly Member[] {
   if (start.kind !== "peers") return [self];
   // Only addresses are written, so that every bootstrapping node writes the same rows.
@@ -58,7 +58,7 @@ export interface AskIn {
   now(): number;
 }
 
-/** The way of a blank node with a join list. */
+/** Joins a cluster with a blank directory and a join list. */
 export async function joinCluster(
   addresses: readonly string[],
   bootstrapAfterMs: number | undefined,
@@ -134,15 +134,15 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
 export interface RejoinPorts extends AskIn {
   readonly addresses: readonly string[];
   readonly afterTicks: number;
-  /** Whether this node knows a leader, or need not ask. */
+  /** Returns whether this node knows a leader, or need not ask. */
   isSettled(): boolean;
   /** Called with the members named in the answer. */
   onAdmitted(members: readonly Member[]): void;
 }
 
 /**
- * Call at every tick. A member that has known no leader for the whole time asks its join list, once per period. If the cluster
- * lost its quorum, no leader can answer, and nothing changes.
+ * Returns a function to call at every tick. A member that has known no leader for the whole time asks its join list, once per
+ * period. If the cluster lost its quorum, no leader can answer, and nothing changes.
  */
 export function rejoinWhenAlone(ports: RejoinPorts): () => void {
   let alone = 0;

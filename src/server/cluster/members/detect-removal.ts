@@ -1,8 +1,8 @@
 /**
  * Finds out whether the cluster has removed this node. The leader tells a member that it removes, but not one that was stopped,
- * cut off or restarted on its old directory. So a node that hears no leader asks the members that it knows, and they answer by
- * a confirmed read (`requests.ts`). The result is stored in the data directory, and withdrawn once a later entry makes the node
- * a member again.
+ * cut off or restarted on its old directory. So a node that hears no leader asks the members that it knows, and they answer by a
+ * confirmed read (`cluster-requests.ts`). The result is stored in the data directory, and withdrawn once a later entry makes the
+ * node a member again.
  */
 
 import type { Log } from "../../../base/index.ts";
@@ -26,15 +26,15 @@ export interface RemovalPorts {
 }
 
 export interface Removal {
-  /** The node was removed, and is not a member again. */
+  /** Returns whether the node was removed and is not a member again. */
   isKnown(): boolean;
-  /** Whether the removal is final: the node takes no part in consensus until it is restarted. */
+  /** Returns whether the removal is final: the node takes no part in consensus until it is restarted. */
   isFinal(): boolean;
   /** Notes that the leader reported the removal while this process ran. */
   told(index: number): void;
   /** Notes that a member reported the removal when it was asked. */
   found(index: number): void;
-  /** The configuration at `index` is applied. */
+  /** Notes that the configuration at `index` is applied. */
   adopted(configuration: Configuration, index: number): void;
 }
 
@@ -97,10 +97,10 @@ const STOP =
   "Stop it; to bring it back, start it with an empty data directory and `cluster.join`, or with `cluster.join` alone";
 const REJOINS = "It asks the addresses of `cluster.join` to be admitted again";
 
-/** Between two rounds of questions. */
+/** Interval between two rounds of questions. */
 const ASK_TICKS = 2 * ELECTION_TICKS;
 const ASK_MS = 6_000;
-/** Members that are asked in a round, and that answer as of a read that a leader confirms. */
+/** Maximum number of members asked in a round. They answer after a read that a leader confirms. */
 const MAX_ASKED = 16;
 
 export interface RemovalCheckPorts {
@@ -109,12 +109,12 @@ export interface RemovalCheckPorts {
   ask: Network["ask"];
   /** Forward addresses of members, as far as this node knows them. */
   addresses(): readonly string[];
-  /** Whether no leader is heard of and no removal is known. */
+  /** Returns whether no leader is heard and no removal is known. */
   isInDoubt(): boolean;
   onRemoved(index: number): void;
 }
 
-/** Call at every tick. */
+/** Returns a function to call at every tick. */
 export function createRemovalCheck(ports: RemovalCheckPorts): () => void {
   let doubtful = 0;
   let isAsking = false;

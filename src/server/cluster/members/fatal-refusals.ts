@@ -1,4 +1,4 @@
-/** Refusals by a peer after which a node must not go on: what it has on its disk would do harm. */
+/** Refusals by a peer after which a node must stop, because its outdated data would do harm. */
 
 import { forgot, StorageError } from "../storage-error.ts";
 
@@ -11,7 +11,7 @@ export interface Refused {
   readonly lastIndex: number;
 }
 
-/** Returns the error that ends the process, with status 11; `undefined` for a refusal that may pass. */
+/** Returns the error that ends the process with status 11; `undefined` for a refusal that may be temporary. */
 export function endOf(code: string, { path, peerId, lastIndex }: Refused): StorageError | undefined {
   switch (code) {
     case "stale_recovery_epoch":

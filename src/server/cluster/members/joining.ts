@@ -15,10 +15,10 @@ export type JoinAnswer =
   | { readonly kind: "refused"; readonly why: string };
 
 export interface JoinPorts {
-  /** Asks one address, following a follower's word of its leader. Never rejects but with the signal's reason. */
+  /** Asks one address, and follows a follower's hint to its leader. Rejects only with the signal's reason. */
   ask(address: string, timeoutMs: number): Promise<JoinAnswer>;
   pause(ms: number): Promise<void>;
-  /** Milliseconds, monotonic. */
+  /** Returns monotonic milliseconds. */
   now(): number;
   onAnswer(address: string, answer: JoinAnswer): void;
 }
@@ -43,7 +43,7 @@ export const JOIN_LIMIT_MS = 60_000;
 
 const PAUSE_MS = 500;
 
-/** A leader may first have to commit a removal and an addition. */
+/** Timeout of one request, in milliseconds. A leader may first have to commit a removal and an addition. */
 const ASK_LIMIT_MS = 10_000;
 
 export async function join(

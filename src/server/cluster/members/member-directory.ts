@@ -3,8 +3,8 @@
  * themselves. It decides which peers to connect to, which to accept, and whose answers count.
  *
  * A member is a node id together with the identity of its data directory. Another directory under a known id has none of the
- * votes and entries of the first, so its answers do not count. Its connection is kept all the same, since this node's knowledge
- * may be outdated.
+ * votes and entries of the first, so its answers do not count. Its connection is still kept, since this node's knowledge may be
+ * outdated.
  */
 
 import type { Configuration, Message } from "../../core/raft/index.ts";
@@ -19,29 +19,32 @@ export interface MemberDirectoryOptions {
   /** Members learned from admissions and peers, by id; modified here. */
   readonly learned: Map<string, Member>;
   readonly self: Member;
-  /** The configuration at this start, and how far it is applied. */
+  /** Configuration at this start, and the index up to which it is applied. */
   readonly configuration: Configuration;
   readonly applied: number;
 }
 
 export interface MemberDirectory {
-  /** Ids of the present configuration, sorted. */
+  /** Returns the ids of the current configuration, sorted. */
   ids(): readonly string[];
   members(): readonly Member[];
   find(id: string): Member | undefined;
-  /** Takes a configuration over; gives the ids that are gone. */
+  /** Adopts a configuration and returns the ids that it no longer contains. */
   adopt(configuration: Configuration, index: number): readonly string[];
   learn(members: readonly Member[]): void;
-  /** Index from which a snapshot knows the member as it is now. */
+  /** Returns the index from which a snapshot knows the current member of this id. */
   knownSince(id: string): number;
   /** Returns the forward addresses of other members, as far as they are known. */
   forwardAddresses(): readonly string[];
-  /** A code to refuse a raft connection with. `hearsLeader`: whether this node is not itself the one left behind. */
+  /**
+   * Returns a code to refuse a raft connection, or `undefined`. `hearsLeader`: whether this node hears a leader, so its knowledge
+   * is current.
+   */
   judge(peer: PeerHello, hearsLeader: boolean): string | undefined;
   isFrom(message: Message): boolean;
-  /** The directory whose answers count for the member; undefined while none is known. */
+  /** Returns the directory whose answers count for the member; `undefined` if none is known. */
   storageOf(id: string): string | undefined;
-  /** Whether the directory is that one. */
+  /** Returns whether the directory may be the member's. */
   isOf(id: string, storageId: string): boolean;
   connect(): void;
 }
@@ -54,7 +57,7 @@ export interface PeerHello {
   readonly hasJoined: boolean;
 }
 
-/** Answers, which depend on what is on the sender's disk. */
+/** Messages that answer, whose content depends on the sender's disk. */
 const ANSWERS: ReadonlySet<Message["type"]> = new Set([
   "MsgAppResp",
   "MsgVoteResp",
@@ -65,7 +68,7 @@ const ANSWERS: ReadonlySet<Message["type"]> = new Set([
 export function createMemberDirectory(options: MemberDirectoryOptions): MemberDirectory {
   const { nodeId, network, learned } = options;
   const storages = new Map<string, string>();
-  /** Members by whose word their directory is not the first one under their id, or need not be. */
+  /** Members that reported that their directory may not be the first one under their id. */
   const joined = new Set<string>();
   const since = new Map<string, number>();
   let ids = idsOf(options.configuration);
@@ -130,8 +133,8 @@ export function createMemberDirectory(options: MemberDirectoryOptions): MemberDi
     isFrom({ from, type }) {
       if (!ANSWERS.has(type)) return true;
       const known = find(String(from))?.storage ?? "";
-      // Only a founder of the cluster is heard before it has reported its directory. A node that joined got its row by its
-      // admission, and a member that has not applied that may know the id from an earlier member.
+      // Only a founding member counts before it has reported its directory. A joined node got its row by its admission, and a
+      // member that has not applied that may know the id from an earlier member.
       return known === "" ? !joined.has(String(from)) : storages.get(String(from)) === known;
     },
     storageOf: (id) => find(id)?.storage || storages.get(id),

@@ -2,7 +2,7 @@
  * Membership on the leader: admits, promotes, removes, prunes, and reaps silent members. Source: specification document 1
  * (cluster membership), cluster reference, section 2.6.
  *
- * One change at a time. A change that would leave no reachable majority is refused, since nothing could undo it.
+ * One change runs at a time. A change that would leave no reachable majority is refused, since nothing could undo it.
  */
 
 import { createSemaphore } from "../../../base/index.ts";
@@ -26,9 +26,9 @@ export interface MembershipPorts {
   status(): RaftStatus;
   members(): readonly Member[];
   featureLevel(): number;
-  /** Ticks since this leader last heard of the member, or since it leads. */
+  /** Returns the ticks since this leader last heard from the member, or since it leads. */
   silentTicks(id: string): number;
-  /** Asks a member over another way whether it lives; never rejects. */
+  /** Returns whether a member answers over its forward address. Never rejects. */
   probe(id: string): Promise<boolean>;
   proposeConf(change: ConfChange): Promise<WriteOutcome>;
   transferLeader(to: string): void;
@@ -43,18 +43,20 @@ export interface MembershipPorts {
 }
 
 export interface Membership {
-  /** Resolves once the asker is a member: a learner that catches up and then votes. */
+  /** Admits a node. Resolves once it is a member: a learner, which becomes a voter when it has caught up. */
   admit(request: JoinRequest, deadline: Deadline): Promise<void>;
-  /** Members become exactly `keep`. Rejects with `no_leader` when leadership was handed over first: ask again. */
+  /**
+   * Reduces the members to exactly `keep`. Rejects with `no_leader` if leadership was handed over first; then repeat the request.
+   */
   prune(keep: readonly string[], deadline: Deadline): Promise<void>;
-  /** Promotes learners that caught up, removes the dead; called at every tick, does nothing unless this node leads. */
+  /** Promotes learners that caught up and removes silent members. Call it at every tick; has no effect unless this node leads. */
   tick(): void;
 }
 
-/** Milliseconds left. */
+/** Returns the milliseconds left. */
 export type Deadline = () => number;
 
-/** A learner that fell behind in this many rounds is reported; it is tried further. */
+/** Number of rounds without catching up after which a learner is reported; it is still tried again. */
 const REPORT_AFTER_ROUNDS = 10;
 
 interface CatchUp {
@@ -175,7 +177,9 @@ export function createMembership(ports: MembershipPorts): Membership {
     }
   };
 
-  /** Rounds of catching up (dissertation, 4.2.1): a round ends at the last index seen at its begin. */
+  /**
+   * Promotes learners that caught up within a round (Raft dissertation, 4.2.1). A round ends at the last index at its beginning.
+   */
   const promoteCaughtUp = (status: RaftStatus): void => {
     for (const id of textsOf(status.configuration.learners)) {
       const progress = status.progress.get(id);
@@ -202,7 +206,7 @@ export function createMembership(ports: MembershipPorts): Membership {
     ports.log.info("a member caught up and votes", { member: id });
   };
 
-  /** Learners first; at most one at a time. */
+  /** Removes silent members, learners first and one at a time. */
   const reapSilent = (status: RaftStatus, deadAfterTicks: number): void => {
     const { learners, voters } = status.configuration;
     const dead = textsOf([...learners, ...voters]).find(
@@ -238,7 +242,7 @@ export function createMembership(ports: MembershipPorts): Membership {
     prune: (keep, deadline) => changes.run(() => prune(keep, deadline)),
     tick() {
       ticks += 1;
-      // Progress of all members is gathered for this, so not at every tick.
+      // The status gathers the progress of all members, so it is not read at every tick.
       if (changes.inUse > 0 || ticks % 4 !== 0) return;
       const status = ports.status();
       if (status.role !== "leader" || status.term !== term) catchUps.clear();
@@ -261,7 +265,7 @@ function lostLeadership(): ClusterError {
   });
 }
 
-/** Every member of either half, once, sorted. */
+/** Returns the ids of all members of both configurations, without duplicates, sorted. */
 export function idsOf(configuration: Configuration): readonly string[] {
   const { voters, votersOutgoing, learners, learnersNext } = configuration;
   return [...new Set(textsOf([...voters, ...votersOutgoing, ...learners, ...learnersNext]))].sort();

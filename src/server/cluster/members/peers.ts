@@ -12,19 +12,21 @@ import { endOf } from "./fatal-refusals.ts";
 import type { MemberDirectory, PeerHello } from "./member-directory.ts";
 import { createRollbackDetector, type Forgotten, type PeerLogEnd } from "./rollback-detection.ts";
 
-/** The network's side of a replica. */
+/** Interface of a replica to the network. */
 export interface Peers {
-  /** A code to refuse a peer's raft connection with, for what the members tell of it. */
+  /** Returns a code to refuse a peer's raft connection by the member directory, or `undefined`. */
   judge(words: PeerHello): string | undefined;
-  /** The same for what is known of its disk; asked once of each new connection for messages. */
+  /**
+   * Returns a code to refuse a peer that has lost log entries, or `undefined`. Called once for each new connection for messages.
+   */
   recall(words: PeerLogEnd): string | undefined;
-  /** Whether this node's word on two processes of one node id is final. */
+  /** Returns whether this node's decision between two processes of one node id is final. */
   arbitrates(nodeId: string): boolean;
-  /** A peer refuses this node. */
+  /** Called when a peer refuses this node. */
   onRefused(code: string, peerId: string): void;
-  /** This node refuses a peer. */
+  /** Called when this node refuses a peer. */
   onRefusing(code: string, peerId: string): void;
-  /** Returns where this node's log ends on its disk, and its term. */
+  /** Returns the last index of this node's log on its disk, and its term. */
   position(): { readonly lastIndex: number; readonly term: number };
   /** Returns this node's last entry that is both committed and on its disk. */
   safeIndex(): number;
@@ -38,9 +40,9 @@ export interface PeersOptions {
   readonly store: Pick<LogStore, "lastIndex">;
   readonly book: Pick<MemberDirectory, "ids" | "isOf" | "judge" | "storageOf">;
   status(): RaftStatus;
-  /** Milliseconds. */
+  /** Returns monotonic milliseconds. */
   monotonic(): number;
-  /** This node must not go on. */
+  /** Called when this node must stop. */
   onEnd(error: Error): void;
 }
 
@@ -50,9 +52,9 @@ export interface OwnPeers extends Peers {
   forgotten(): ReadonlyMap<string, Forgotten>;
   /** Returns the safe index of a member, as reported by itself or to this leader; `undefined` if none is known. */
   safeIndexOf(nodeId: string): number | undefined;
-  /** Call once a second. */
+  /** Notes the safe index of each member if this node leads. Call it once a second. */
   look(): void;
-  /** The members are others. */
+  /** Forgets everything about nodes that are no longer members. */
   keepOnly(nodeIds: readonly string[]): void;
 }
 
@@ -109,7 +111,7 @@ export function createPeers({ path, log, store, book, status, monotonic, onEnd }
       const end = endOf("stale_recovery_epoch", { path, peerId, lastIndex: store.lastIndex() });
       if (end !== undefined) onEnd(end);
     },
-    // The term may be ahead of the disk's, never behind: who reads it then concludes less.
+    // The term may be ahead of the disk's but never behind; a reader then only concludes less.
     position: () => ({ lastIndex: store.lastIndex(), term: status().term }),
     safeIndex: () => Math.min(store.lastIndex(), status().commit),
     onSafeIndex({ nodeId, storageId }, index) {

@@ -1,12 +1,11 @@
 /**
- * Detects members that came back with an old copy of their data directory, by what they are known to have had on their disks.
+ * Detects members that came back with an old copy of their data directory, by comparing it with what was on their disks before.
  * Such a member must not take part: its votes would count for entries that it has lost, and with a majority of such nodes,
  * acknowledged entries are lost.
  *
- * Two facts about a healthy member stay true whatever happens to the leaders. An entry that is committed and on its disk is
- * never replaced. An entry that it acknowledged to the leader of the present term is not replaced either, until the member
- * has reached a later term.
- * So a log that ends before either has been rolled back, and no healthy one has (the simulator checks this at every
+ * Two facts about a healthy member stay true whatever happens to the leaders. An entry that is committed and on its disk is never
+ * replaced. An entry that it acknowledged to the leader of the present term is not replaced either, until the member has reached
+ * a later term. So a log that ends before either has been rolled back, and no healthy one has (the simulator checks this at every
  * reconnection of every run).
  */
 
@@ -19,7 +18,7 @@ export interface PeerLogEnd {
 
 export interface Forgotten {
   readonly storageId: string;
-  /** End of its log, and an entry that it had. */
+  /** Last index of its log; `hadIndex`: index of an entry that it had. */
   readonly lastIndex: number;
   readonly hadIndex: number;
 }
@@ -36,9 +35,9 @@ export interface RollbackDetector {
   /** Returns what the member has lost; `undefined` if nothing shows a loss. `acknowledged`: set if this node leads. */
   judge(words: PeerLogEnd, acknowledged: Acknowledged | undefined): Forgotten | undefined;
   safeIndexOf(nodeId: string, storageId: string | undefined): number | undefined;
-  /** Members found rolled back when they last connected, by node id. */
+  /** Returns the members that were found rolled back when they last connected, by node id. */
   forgotten(): ReadonlyMap<string, Forgotten>;
-  /** Members that are none any more. */
+  /** Forgets nodes that are no longer members. */
   keepOnly(nodeIds: readonly string[]): void;
 }
 

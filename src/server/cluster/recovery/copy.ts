@@ -20,10 +20,10 @@ export interface DirectoryCopy {
   remove(): Promise<void>;
 }
 
-/** LevelDB's own log of what it did, and the lock. */
+/** LevelDB's own log file, and the lock. */
 const NOT_COPIED: ReadonlySet<string> = new Set(["LOCK", "LOG", "LOG.old"]);
 
-/** Rejects with a `StorageError`: `missing`, `locked`, or a fault of the disk that the copy is written to. */
+/** Copies the directory. Rejects with a `StorageError`: `missing`, `locked`, or a fault of the disk that receives the copy. */
 export async function copyDirectory(path: string): Promise<DirectoryCopy> {
   if (!(await isDirectory(join(path, RAFT)))) {
     throw new StorageError("missing", `there is no data directory of a node at ${path}: check data_dir`);
@@ -48,7 +48,7 @@ export async function copyDirectory(path: string): Promise<DirectoryCopy> {
 
 async function lock(path: string, location: string): Promise<() => Promise<void>> {
   const file = join(path, RAFT, "LOCK");
-  // Without the file nobody has a lock on it, and a dangling link would create it.
+  // Without the file there can be no lock on it, and a dangling link would create it.
   if (!(await isThere(file))) return () => Promise.resolve();
   await mkdir(location, { mode: 0o700 });
   await symlink(file, join(location, "LOCK"));

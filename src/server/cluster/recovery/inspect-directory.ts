@@ -1,4 +1,4 @@
-/** Looks at the data directory of a stopped node without changing a byte of it. */
+/** Inspects the data directory of a stopped node without changing it. */
 
 import { resolve } from "node:path";
 import { openExisting } from "../storage/index.ts";
@@ -6,8 +6,8 @@ import { copyDirectory } from "./copy.ts";
 import { factsOf, readState, type StorageFacts } from "./storage-facts.ts";
 
 /**
- * Checks everything that the node would check at its start. Rejects with a `StorageError`: `locked` while the node
- * runs; `damaged` or `forgot` for a directory that is no survivor.
+ * Checks everything that the node would check at its start. Rejects with a `StorageError`: `locked` while the node runs;
+ * `damaged` or `forgot` for a directory that cannot be used for a recovery.
  */
 export async function inspectStorage(dir: string): Promise<StorageFacts> {
   const path = resolve(dir);

@@ -2,11 +2,11 @@
  * Rewrites a stopped node to a smaller membership, so that it can continue without the lost majority. Its whole log counts as
  * committed, since the lost members may have acknowledged any of it.
  *
- * The state with the whole log applied becomes a new generation and a snapshot, one index after the log and in a new term, as
- * if an entry there had changed the members. So no other node's log can have an entry of that index and term, and the present
+ * The state with the whole log applied becomes a new generation and a snapshot, one index after the log and in a new term, as if
+ * an entry there had changed the members. So no other node's log can have an entry of that index and term, and the existing
  * snapshot is not touched. One synced batch switches to it: the snapshot's record, the emptied log, a term without a vote, the
- * generation, and a higher recovery epoch, by which a dropped member that returns with its old log is recognized. A crash
- * before that changes nothing; the next start removes what was prepared. Source: cluster reference, section 2.7.
+ * generation, and a higher recovery epoch, by which a dropped member that returns with its old log is recognized. A crash before
+ * that changes nothing; the next start removes what was prepared. Source: cluster reference, section 2.7.
  */
 
 import { resolve } from "node:path";
@@ -25,7 +25,7 @@ import { writeFailed } from "../storage-error.ts";
 import { planRecovery } from "./recovery-plan.ts";
 import { factsOf, type Row, readState } from "./storage-facts.ts";
 
-/** The membership asked for is not one that can be written. Nothing has changed. */
+/** The requested membership is invalid. Nothing was changed. */
 export class RecoveryRefused extends Error {
   override readonly name = "RecoveryRefused";
 }
@@ -51,7 +51,7 @@ const SLICE_ROWS = 2_000;
 const SLICE_BYTES = 4 << 20;
 const NOTHING = new Uint8Array(0);
 
-/** Rejects with a `StorageError`, `RecoveryRefused`, or the state machine's `UpgradeRequired`. */
+/** Rewrites the membership. Rejects with a `StorageError`, `RecoveryRefused`, or the state machine's `UpgradeRequired`. */
 export async function recoverMembership({ dir, nodeId, keep }: RecoveryOptions): Promise<RecoveredMembership> {
   const path = resolve(dir);
   const storage = await openExisting({ path, shown: path, nodeId, warnings: [] });
@@ -91,7 +91,7 @@ async function recover(path: string, storage: OpenedStorage, keep: readonly stri
   });
   await storage.reopenState();
   await storage.removeOldSnapshots();
-  // The node is a member of the new membership, whatever its former cluster had decided.
+  // The node is a member of the new membership, whatever its former cluster decided.
   await storage.setRemovedAt(undefined);
   const { voters, learners } = configuration;
   return { voters: voters.map(String), learners: learners.map(String), dropped, recoveryEpoch, ...position };

@@ -6,7 +6,7 @@ import type { StorageFacts } from "./storage-facts.ts";
 
 export type RecoveryPlan =
   | { readonly kind: "change"; readonly configuration: Configuration; readonly dropped: readonly string[] }
-  /** The members are these already. */
+  /** The cluster already has exactly these members. */
   | { readonly kind: "nothing"; readonly members: readonly string[] }
   | { readonly kind: "refused"; readonly why: string };
 
@@ -30,7 +30,8 @@ export function planRecovery(facts: Known, keep: readonly string[]): RecoveryPla
 }
 
 /**
- * Voters stay voters and learners stay learners, except that this node votes, since it is the only one known to have the state.
+ * Returns the smaller configuration. Voters stay voters and learners stay learners, except that this node votes, since it is the
+ * only one known to have the state.
  */
 function reduced(before: Configuration, nodeId: string, keep: readonly string[]): Configuration {
   const isLearner = (id: string) => id !== nodeId && (before.learners.includes(id) || before.learnersNext.includes(id));

@@ -18,10 +18,10 @@ export interface StorageFacts {
   readonly applied: number;
   readonly firstIndex: number;
   readonly lastIndex: number;
-  /** Term of the last entry. It decides before the index which survivor has most. */
+  /** Term of the last entry. To find the most complete survivor, it is compared before the index. */
   readonly lastTerm: number;
   readonly snapshotIndex: number;
-  /** Entries that no majority is known to hold. A recovery counts them as committed. */
+  /** Number of entries that no majority is known to have. A recovery counts them as committed. */
   readonly uncommitted: number;
   /** Configuration at the commit index. */
   readonly configuration: Configuration;

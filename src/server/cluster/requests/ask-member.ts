@@ -1,4 +1,4 @@
-/** Questions to one member over its forward address. Both settle with a value, whatever becomes of the question. */
+/** Queries one member over its forward address. Both functions resolve with a value even if the query fails. */
 
 import type { Member } from "../../core/state/index.ts";
 import { type Network, NO_BODY } from "../network.ts";

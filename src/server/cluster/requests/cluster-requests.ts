@@ -1,7 +1,7 @@
 /**
- * Requests between nodes about the cluster itself: who answers them, and how they find the leader. Source: cluster
- * reference, section 4.3. A follower relays what only a leader can do; a join is redirected, so that the asker learns
- * the leader's address.
+ * Answers requests between nodes about the cluster itself, and finds the leader for them. Source: cluster reference, section 4.3.
+ * A follower relays requests that only a leader can carry out. A join is redirected, so that the new node learns the leader's
+ * address.
  */
 
 import type { RaftStatus } from "../../core/raft/index.ts";
@@ -30,27 +30,27 @@ export interface RequestPorts {
   members(): readonly Member[];
   readonly membership: Membership;
   silentTicks(id: string): number;
-  /** Whether the member's clock is near enough to the others' for it to lead. */
+  /** Returns whether the member's clock is close enough to the others' for it to lead. */
   maySetTime(id: string): boolean;
   readonly electionTicks: number;
   propose(command: Uint8Array): Promise<WriteOutcome>;
   transferLeader(to: string): void;
   ask(address: string, asked: Asked, timeoutMs: number): Promise<NetworkReply>;
   nextChange(ms: number): Promise<void>;
-  /** Milliseconds, monotonic. */
+  /** Returns monotonic milliseconds. */
   now(): number;
 }
 
 export interface Requests {
   /** Answers a peer. Never rejects: a failure is a header with `code` and `message`. */
   answer(asked: Asked, timeoutMs: number): Promise<Header>;
-  /** Asks the leader, possibly this node, until it is done or out of time. Rejects with a `ClusterError`. */
+  /** Asks the leader, possibly this node, until the request is done or timed out. Rejects with a `ClusterError`. */
   askLeader(kind: LeaderKind, header: Header, timeoutMs: number): Promise<Header>;
 }
 
 const MAX_HOPS = 4;
 
-/** The node that was asked led, but does not any more. */
+/** The node that was asked no longer leads. */
 const ELSEWHERE = Symbol("elsewhere");
 
 export function createRequests(ports: RequestPorts): Requests {
@@ -64,7 +64,7 @@ export function createRequests(ports: RequestPorts): Requests {
     return () => until - ports.now();
   };
 
-  /** The leader's part. */
+  /** Carries out a request on the leader. */
   const lead = async (kind: LeaderKind, header: Header, deadline: Deadline): Promise<Header> => {
     switch (kind) {
       case "prune":
@@ -116,7 +116,7 @@ export function createRequests(ports: RequestPorts): Requests {
     }
   };
 
-  /** Makes one attempt at the presumed leader; `undefined` if there was none, so look again. */
+  /** Makes one attempt at the presumed leader. Returns `undefined` if there was none, so that the leader is determined again. */
   const tryLeader = async (
     kind: LeaderKind,
     header: Header,
@@ -284,7 +284,7 @@ function readJoinRequest(header: Header): JoinRequest {
   };
 }
 
-/** `undefined` if the question is not asked. */
+/** Parses the question about a member; `undefined` if it is not asked. */
 function readMemberQuestion(value: unknown): { readonly id: string; readonly storage: string } | undefined {
   if (!isRecord(value)) return undefined;
   const { id, storage } = value;

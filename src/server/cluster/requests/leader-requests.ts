@@ -1,4 +1,4 @@
-/** Requests of the main thread to a replica that its leader carries out. */
+/** Passes requests of the main thread to the leader, which carries them out. */
 
 import type { Log } from "../../../base/index.ts";
 import type { RaftStatus } from "../../core/raft/index.ts";

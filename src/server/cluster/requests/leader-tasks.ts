@@ -5,9 +5,9 @@
 
 import type { Member } from "../../core/state/index.ts";
 
-/** Ticks of 50 ms. */
+/** Interval of comparisons, in ticks of 50 ms. */
 const CHECK_EVERY_TICKS = 1_200;
-/** Between two tries. */
+/** Interval between two attempts to raise the feature level. */
 const LEVEL_EVERY_TICKS = 20;
 const CHECK_EVERY_ENTRIES = 1_000;
 
@@ -17,11 +17,11 @@ export interface LeaderTaskPorts {
   digest(): string;
   members(): readonly Member[];
   featureLevel(): number;
-  /** Best effort; never rejects. */
+  /** Proposes a command, as best effort; never rejects. */
   propose(t: string, p: unknown): Promise<void>;
 }
 
-/** Call at every tick. */
+/** Returns a function to call at every tick. */
 export function createLeaderTasks(ports: LeaderTaskPorts): () => void {
   let ticks = 0;
   let checkedAt = 0;

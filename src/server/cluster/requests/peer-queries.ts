@@ -1,6 +1,6 @@
 /**
- * Questions of other members to the main thread of this node, where its measurements are: each with a limit, and a bounded
- * number at once. Who has no answer by then has none.
+ * Passes queries of other members to the main thread of this node, which has its measurements. Each query has a timeout, after
+ * which there is no answer, and their number is limited.
  */
 
 export interface PeerQueries {

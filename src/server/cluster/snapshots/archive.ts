@@ -1,9 +1,9 @@
 /**
- * The snapshot archive: a gzipped tar of `meta.json`, `state.bin` and `SHA256SUMS`, in that order. Source: specification
- * document 1 (snapshot archive), cluster reference, section 6.4.
+ * Writes and reads the snapshot archive: a gzipped tar of `meta.json`, `state.bin` and `SHA256SUMS`, in that order. Source:
+ * specification document 1 (snapshot archive), cluster reference, section 6.4.
  *
- * Reading trusts nothing: another member, another order, a missing or wrong sum, a size over its bound or a state that
- * does not decode to its own digest is refused, and nothing of the archive is used before all of it was checked.
+ * The reader trusts nothing. It refuses another member, another order, a missing or wrong checksum, an excessive size, and a
+ * state that does not match its digest. Nothing of the archive is used before all of it was checked.
  */
 
 import { createHash } from "node:crypto";
@@ -43,17 +43,17 @@ const MAX_STATE_BYTES = 4 * 1024 ** 3;
 const MEMBERS = ["meta.json", "state.bin", "SHA256SUMS"] as const;
 
 /**
- * Streams the archive of a state file. `sha256`: of the file, hex. Nothing is opened before the first chunk is requested, and a
- * reader that leaves closes everything.
+ * Streams the archive of a state file. `sha256`: of the file, hex. Nothing is opened before the first chunk is requested, and
+ * everything is closed when the reader stops.
  */
 export async function* writeArchive(meta: ArchiveMeta, statePath: string, sha256: string): AsyncGenerator<Uint8Array> {
   const tar = pack();
   const gzip = createGzip();
   const stop = new AbortController();
-  // A reader that leaves is an error for both streams; write failures reach the reader through the iteration below.
+  // A reader that stops early causes an error on both streams; write failures reach the reader through the iteration below.
   for (const stream of [tar, gzip]) stream.on("error", () => undefined);
   tar.pipe(gzip);
-  // A failure anywhere ends `gzip` with the error, which is what the reader sees.
+  // A failure anywhere ends `gzip` with the error, which reaches the reader.
   const filled = fill(tar, meta, statePath, sha256, stop.signal).catch((error: Error) => {
     gzip.destroy(error);
     tar.destroy();
@@ -73,7 +73,7 @@ async function fill(
   sha256: string,
   signal: AbortSignal,
 ): Promise<void> {
-  // Fixed times: the same state gives the same members.
+  // Fixed times make the members depend only on the state.
   const header = { mode: 0o600, mtime: new Date(0) };
   const metaText = `${JSON.stringify(meta, null, 2)}\n`;
   tar.entry({ ...header, name: "meta.json" }, metaText);
@@ -84,7 +84,7 @@ async function fill(
     size += chunk.length;
     if (size <= meta.size && !entry.write(chunk)) await once(entry, "drain", { signal });
   }
-  // The tar would wait for the rest for ever.
+  // Without the missing bytes the tar stream would wait forever.
   if (size !== meta.size) throw new Error(`the snapshot ${path} has ${size} bytes, not the ${meta.size} of its record`);
   entry.end(undefined);
   const metaSum = createHash("sha256").update(metaText).digest("hex");
@@ -97,7 +97,7 @@ export interface ReadArchive {
   readonly state: WrittenState;
 }
 
-/** State file that was written. */
+/** State file that was written from an archive. */
 export interface WrittenState {
   /** Digest of the file, hex. */
   readonly sha256: string;
@@ -126,7 +126,7 @@ export async function readArchive(
   const stop = new AbortController();
   const fed = feed(source, gunzip, tar, anySignal([signal, stop.signal]));
   const reading = readMembers(tar, { path: statePath, visit, isLeftOut });
-  // A failure of the bytes matters more than what it makes of the members.
+  // A failure of the input takes precedence over the errors that it causes in the members.
   const failed = fed.then(() => new Promise<never>(() => undefined));
   failed.catch(() => undefined);
   try {
@@ -142,7 +142,7 @@ export async function readArchive(
       throw refused("it is not a whole tar archive", error);
     throw error;
   } finally {
-    // The source is read no further, and nothing writes to the file any more.
+    // Stops reading the source, so that nothing writes to the file any more.
     stop.abort();
     tar.destroy(new Error("the archive is read no further"));
     await reading.catch(() => undefined);
@@ -235,7 +235,7 @@ async function collect(entry: AsyncIterable<Uint8Array>, limit: number, name: st
   return Buffer.concat(chunks);
 }
 
-/** `sha256` is of the member as it is in the archive. */
+/** Reads the state member. `sha256`: of the member as it is in the archive. */
 async function readState(
   entry: AsyncIterable<Uint8Array>,
   meta: ArchiveMeta,
@@ -264,7 +264,7 @@ async function readState(
   }
 }
 
-/** Writes some of the rows of a state as a state of their own. */
+/** Writes a subset of the rows of a state as a separate state. */
 function partialState(file: FileHandle): {
   write(rows: readonly (readonly [key: string, value: string])[]): Promise<void>;
   end(): Promise<WrittenState>;

@@ -6,13 +6,13 @@ import { mapWithLimit } from "../../../base/index.ts";
 import { ClusterError } from "../cluster-error.ts";
 import type { Cluster, WriteOptions } from "../types.ts";
 
-/** Bytes of a restored state per command, before base64 makes it a third larger. */
+/** Size of a part in bytes, before base64 makes it a third larger. */
 const BLOB_PART_BYTES = 512 * 1024;
 
-/** Parts of a document under way at once. */
+/** Maximum number of concurrent parts. */
 const BLOB_PARALLEL = 4;
 
-/** Puts a file into the log in parts, a few at a time. Resolves with their number. */
+/** Puts a file into the log in parts, a few at a time. Resolves with the number of parts. */
 export async function writeParts(
   path: string,
   sha256: string,
@@ -36,7 +36,10 @@ export async function writeParts(
   }
 }
 
-/** A document too large for one command, as parts of at most 512 KiB that a later command names by the digest. */
+/**
+ * Puts a document that is too large for one command into the log, in parts of at most 512 KiB. A later command names them by the
+ * digest.
+ */
 export async function putBlob(
   cluster: Pick<Cluster, "write">,
   bytes: Uint8Array,

@@ -1,5 +1,5 @@
 /**
- * Replaces the state of the cluster by that of an archive. Source: specification document 1 (snapshot restore); design
+ * Replaces the state of the cluster by the state of an archive. Source: specification document 1 (snapshot restore); design
  * decisions, section 20 (restoring into a cluster of another secret).
  */
 
@@ -18,10 +18,10 @@ const OTHER_SECRET =
   "sealed and lists the names to seal again";
 
 export interface RestorePorts {
-  /** Throws where the node keeps its state in memory. */
+  /** Returns the data directory. Throws if the node keeps its state in memory. */
   dataDir(): string;
   readonly write: Cluster["write"];
-  /** Whether this node can open a data key of the keyring row. */
+  /** Returns whether this node can open a data key of the keyring row. */
   readonly canOpenRing: ((row: string) => boolean) | undefined;
 }
 
@@ -82,7 +82,7 @@ function collectSealed() {
     has: (key: string): boolean => keys.has(key),
     /** Returns the key of a sealed row that cannot be read, if there is one. */
     malformed: (): string | undefined => malformed,
-    /** Whether a data key that seals something cannot be opened, or none of those that seal nothing can. */
+    /** Returns whether a used data key cannot be opened, or none of the unused ones can. */
     isLocked(canOpen: (row: string) => boolean): boolean {
       const used = new Set(values.map(({ dataKey }) => dataKey));
       const locked = [...dataKeys].filter(([, row]) => !canOpen(row)).map(([id]) => id);

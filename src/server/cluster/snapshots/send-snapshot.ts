@@ -1,8 +1,8 @@
 /**
  * Sends the newest snapshot to a member whose log ends before this one begins.
  *
- * The first configuration has no file. And a snapshot from before the member was added may know another member of its
- * id, whose place the receiver would take itself for. In both cases one is made now, and the next message names it.
+ * A new snapshot is made first in two cases, and the next message names it. The first configuration has no file. And a snapshot
+ * from before the member was added may contain an earlier member with its id, which the receiver would take for itself.
  */
 
 import type { Log } from "../../../base/index.ts";
@@ -15,14 +15,14 @@ export interface SnapshotSenderOptions {
   readonly storage: Storage;
   readonly network: Network;
   readonly snapshots: Snapshots;
-  /** Index from which a snapshot knows the member as it is now. */
+  /** Returns the index from which a snapshot knows the current member of this id. */
   knownSince(id: string): number;
   report(to: string, isInstalled: boolean): void;
   readonly log: Log;
   readonly signal: AbortSignal;
 }
 
-/** Takes a MsgSnap; never rejects. */
+/** Returns a function that carries out a MsgSnap and never rejects. */
 export function createSnapshotSender(options: SnapshotSenderOptions): (message: Message) => Promise<void> {
   const { storage, network, snapshots, log, signal } = options;
   return async (message) => {

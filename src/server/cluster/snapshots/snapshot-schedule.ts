@@ -1,4 +1,4 @@
-/** Decides when a snapshot is made, and which part of the log is dropped with it. Source: cluster reference, section 2.9. */
+/** Decides when to make a snapshot, and which part of the log to drop afterwards. Source: cluster reference, section 2.9. */
 
 import type { Member } from "../../core/state/index.ts";
 import { ClusterError } from "../cluster-error.ts";
@@ -7,14 +7,14 @@ import type { SnapshotRecord, Storage } from "../storage/types.ts";
 import type { SavedSnapshot } from "../worker-protocol.ts";
 import type { ArchiveMeta } from "./archive.ts";
 
-/** Applied entries since the last one. */
+/** Number of applied entries after which a snapshot is made. */
 const EVERY_ENTRIES = 8_192;
 const EVERY_BYTES = 64 * 1024 * 1024;
 
-/** Entries kept behind a snapshot, so that a member that was away shortly needs none. */
+/** Number of entries kept before a snapshot, so that a member that was away shortly needs no snapshot. */
 const TRAILING_ENTRIES = 10_240;
 
-/** A member further behind than this gets a snapshot instead. */
+/** Maximum number of entries kept for a member; one further behind gets a snapshot. */
 const MAX_KEPT_FOR_MEMBER = 100_000;
 
 export interface SnapshotPorts {
@@ -22,18 +22,18 @@ export interface SnapshotPorts {
   readonly writer: StateWriter;
   /** Returns the lowest index that a reachable member has; the highest number if there is none. */
   lowestMatch(): number;
-  /** A received file waits to be installed, and no record names it yet. */
+  /** Returns whether a received file waits to be installed, while no record names it yet. */
   isInstalling(): boolean;
-  /** The log begins later than before. */
+  /** Called when the beginning of the log moved. */
   onCompacted(): void;
   onFault(error: unknown): void;
   readonly signal: AbortSignal;
 }
 
 export interface Snapshots {
-  /** Begins one when it is due; cheap. */
+  /** Begins a snapshot if one is due. Cheap to call. */
   consider(): void;
-  /** Makes a snapshot of everything applied until now. `isWhole`: keeps nothing of the log before it. */
+  /** Makes a snapshot of everything applied until now. `isWhole`: keeps no part of the log before it. */
   make(options?: { readonly isWhole: boolean }): Promise<SnapshotRecord>;
 }
 
@@ -52,7 +52,7 @@ export function createSnapshots(ports: SnapshotPorts): Snapshots {
         return;
       }
       if (applied.index === 0) throw new ClusterError("no_leader", "this node has no state yet");
-      // The rows are those of this moment: they are taken before the call returns.
+      // `writeSnapshot` takes the rows of this moment before it returns.
       writing = store.writeSnapshot({ index: applied.index, term: applied.term, configuration }, signal);
       writing.catch(() => undefined);
     });
@@ -116,7 +116,7 @@ export interface SnapshotSurroundings {
   readonly leads: boolean;
 }
 
-/** `meta.json` of the archive, without the time at which it is made. */
+/** Returns `meta.json` of the archive, without its creation time. */
 export function describeSnapshot(record: SnapshotRecord, of: SnapshotSurroundings): Omit<ArchiveMeta, "created_at"> {
   const { voters, learners } = record.configuration;
   return {

@@ -19,7 +19,7 @@ export interface Guarded {
   readonly hardState: HardState;
 }
 
-/** The serial of the slot that counts, 0 when the file is to be begun. Throws a `StorageError`. */
+/** Returns the serial of the valid slot, or 0 if the file has to be created. Throws a `StorageError`. */
 export function checkGuard(reading: GuardReading, guarded: Guarded): number {
   const { path, identity, tail } = guarded;
   if (reading.kind !== "read") {

@@ -1,10 +1,9 @@
 /**
- * A LevelDB database with the safety that LevelDB lacks. LevelDB creates a new database over one whose CURRENT file is lost, so
- * an existing one is opened without permission to create. It drops unreadable data with only a line in its file LOG, so LOG is
+ * LevelDB database with the safety checks that LevelDB lacks. LevelDB creates a new database over one whose CURRENT file is lost,
+ * so an existing one is opened without permission to create. It drops unreadable data with only a line in its file LOG, so LOG is
  * read after each opening; and it reads tables without checks, so they are checked before. Concurrent writes have no order, so
- * writes run one after another. It acknowledges writes after a failed one and loses them, and a second fsync succeeds without
- * the data of a failed one, so a handle ends with its first error. `repair` is never called, since it drops what it cannot
- * read.
+ * writes run one after another. It acknowledges writes after a failed one and loses them, and a second fsync succeeds without the
+ * data of a failed one, so a handle ends with its first error. `repair` is never called, since it drops what it cannot read.
  *
  * Opening is a write: tables and manifest are rewritten. Source: cluster reference, sections 3.1, 3.3 and 3.4.
  */
@@ -23,17 +22,17 @@ export type Operation =
   | { readonly type: "del"; readonly key: Uint8Array };
 
 export interface Database {
-  /** For reading only. */
+  /** Underlying database; use it only for reading. */
   readonly level: Level;
   /** Error that ended this handle. */
   readonly fault: StorageError | undefined;
-  /** Runs tasks one at a time, in the order of the calls. Rejects once the handle is at its end. */
+  /** Runs tasks one at a time, in the order of the calls. Rejects after the handle has failed. */
   exclusive<Result>(task: () => Promise<Result>): Promise<Result>;
-  /** Call within `exclusive`. */
+  /** Writes a batch. Call it within `exclusive`. */
   write(operations: readonly Operation[], sync: boolean): Promise<void>;
-  /** Makes this the end of the handle. */
+  /** Marks the handle as failed. */
   fail(cause: unknown): StorageError;
-  /** Moves what is in memory to tables, which are synced: a synced write alone makes only its own log file durable. */
+  /** Writes memory to tables, which are synced. A synced write alone only makes its own log file durable. */
   flush(): Promise<void>;
   /** Closes after the current task. Rejects if LevelDB cannot close. */
   close(): Promise<void>;
@@ -45,7 +44,7 @@ export interface Database {
  */
 const MAX_LOG_BYTES = 1024 * 1024;
 
-/** The wordings with which LevelDB passes over what it could not read (db_impl.cc, log_reader.cc). */
+/** Messages by which LevelDB reports data that it skipped as unreadable (db_impl.cc, log_reader.cc). */
 const LOSS = /dropping \d|ignoring error|corruption/i;
 
 export interface OpenDatabase {
@@ -116,7 +115,7 @@ function guarded(level: Level, path: string): Database {
     exclusive,
     async write(operations, sync) {
       try {
-        // A chained batch costs a third of what an array of operations does.
+        // A chained batch costs a third of an array of operations.
         const batch = level.batch();
         for (const operation of operations) {
           if (operation.type === "put") batch.put(operation.key, operation.value);
@@ -130,7 +129,7 @@ function guarded(level: Level, path: string): Database {
     fail,
     async flush() {
       try {
-        // A range without keys: nothing is compacted, but the table in memory is written first.
+        // The range has no keys, so nothing is compacted, but the table in memory is written first.
         await level.compactRange(Uint8Array.of(0), Uint8Array.of(0));
       } catch (cause) {
         throw fail(cause);
@@ -154,7 +153,7 @@ function openFailed(path: string, error: unknown): StorageError {
     );
   }
   const text = textOf(error);
-  // An existing database without its CURRENT file looks to LevelDB like none at all.
+  // LevelDB treats an existing database without its CURRENT file as missing.
   if (code === "LEVEL_CORRUPTION" || /does not exist|no such file/i.test(text)) {
     return damaged(path, text === "" ? "the database does not open" : text, error);
   }

@@ -32,11 +32,11 @@ export function text(key: string, value: string): Operation {
 export interface ExpectedIdentity {
   /** The data directory, as messages name it. */
   readonly path: string;
-  /** `undefined` accepts any, for inspection. */
+  /** Expected node id; `undefined` accepts any, for inspection. */
   readonly nodeId: string | undefined;
 }
 
-/** Refuses a newer format, another node and what is missing. Of format 1 what it lacks is drawn. */
+/** Reads the identity. Refuses a newer format, another node and missing records. For format 1, missing values are generated. */
 export async function readIdentity(level: Level, { path, nodeId }: ExpectedIdentity): Promise<StoredIdentity> {
   const keys = ["m/format", "m/node", "m/storage", "m/epoch", "m/cluster", "m/joined"].map((key) => Buffer.from(key));
   let values: readonly (string | undefined)[];
@@ -72,13 +72,13 @@ export async function readIdentity(level: Level, { path, nodeId }: ExpectedIdent
 
 export interface ExpectedCluster {
   readonly path: string;
-  /** `undefined` if it is not checked. */
+  /** Expected cluster id; `undefined` if it is not checked. */
   readonly clusterId: string | undefined;
-  /** Id of the secret before the present one, while it is being changed. */
+  /** Cluster id of the previous secret, while the secret is being changed. */
   readonly previousClusterId: string | undefined;
 }
 
-/** Returns the records that make the directory part of this cluster; none if it is already. */
+/** Returns the records that make the directory part of this cluster, if it is not already. */
 export function clusterChange(
   { clusterId: stored }: StorageIdentity,
   { path, clusterId, previousClusterId }: ExpectedCluster,
@@ -101,8 +101,8 @@ export interface NewDatabase {
 }
 
 /**
- * Each process builds a database beside the final name. The rename decides between several, since it fails if the name is a
- * directory that is not empty. The second process then finds the first one's database locked.
+ * Creates the log database. Each process builds it under a temporary name. The rename decides between several processes, since it
+ * fails if the name is a directory that is not empty. The second process then finds the first one's database locked.
  */
 export async function createDatabase({ path, nodeId }: NewDatabase): Promise<void> {
   const location = join(path, RAFT);

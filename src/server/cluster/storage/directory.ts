@@ -1,8 +1,8 @@
 /**
- * The data directory as files: created for its owner alone, made durable, cleared of what was not finished.
+ * Files of the data directory: creates it for its owner only, makes changes durable, and removes unfinished files.
  *
- * Ours are `raft/`, `state-<generation>/`, `raft-guard`, `removed` and `snap-<term>-<index>.bin`, and these names with the
- * ending of something unfinished. Others (the audit key) are left alone.
+ * The gateway's files are `raft/`, `state-<generation>/`, `raft-guard`, `removed` and `snap-<term>-<index>.bin`, and these names
+ * with a suffix for unfinished ones. Others (the audit key) are left alone.
  */
 
 import { mkdir, open, readdir, rm, stat, statfs } from "node:fs/promises";
@@ -23,7 +23,7 @@ export function snapshotName({ index, term }: { readonly index: number; readonly
   return `snap-${term}-${index}.bin`;
 }
 
-/** Creates what is missing of the path, for the owner alone; what exists is left as it is, and warned about. */
+/** Creates the missing parts of the path, for the owner only. Existing parts stay unchanged; returns warnings about them. */
 export async function prepareDirectory(path: string): Promise<readonly string[]> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
@@ -53,7 +53,7 @@ export async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** A created or renamed file is durable only once its directory is synced. */
+/** Syncs a directory, which makes created and renamed files in it durable. */
 export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, "r");
   try {
@@ -70,8 +70,8 @@ export interface Kept {
 }
 
 /**
- * Removes what processes left that were ended in the middle: databases being created, generations that were not made
- * the one in use, files being written or received, snapshots that were not recorded. Called with the lock held.
+ * Removes leftovers of interrupted processes: databases being created, generations that were not adopted, files being written or
+ * received, unrecorded snapshots. Call it with the lock held.
  */
 export async function removeLeftovers(path: string, { generation, snapshot }: Kept): Promise<void> {
   try {
@@ -87,7 +87,7 @@ export async function removeLeftovers(path: string, { generation, snapshot }: Ke
   }
 }
 
-/** Removes snapshot files that are not newer than the recorded one: newer ones may be being received. */
+/** Removes snapshot files that are not newer than the recorded one: newer ones may still be arriving. */
 export async function removeOldSnapshotFiles(
   path: string,
   recorded: { readonly index: number; readonly term: number },
@@ -113,7 +113,7 @@ export async function freeBytes(path: string): Promise<number> {
   }
 }
 
-/** Generations but the one in use, and older than it: a newer one is being built. */
+/** Removes generations older than the one in use. A newer one is being built. */
 export async function removeOldStates(path: string, generation: number): Promise<void> {
   try {
     for (const name of await readdir(path)) {
@@ -134,7 +134,7 @@ export async function hasRemains(path: string): Promise<boolean> {
   }
 }
 
-/** Returns `undefined` if the file is missing. */
+/** Returns the size of a file in bytes; `undefined` if it is missing. */
 export async function sizeOf(file: string): Promise<number | undefined> {
   try {
     return (await stat(file)).size;

@@ -38,7 +38,7 @@ export interface GuardIdentity {
 }
 
 export interface GuardFile {
-  /** Durable once resolved. One call at a time. */
+  /** Writes the facts, which are durable once resolved. One call may run at a time. */
   write(facts: GuardFacts): Promise<void>;
   close(): Promise<void>;
 }
@@ -69,7 +69,7 @@ const SLOT_BYTES = 512;
 const PAGE_BYTES = 4096;
 const DIGEST_BYTES = 16;
 
-/** 32 hex digits; zeros for none. */
+/** Returns the digest of a text as 32 hex digits; zeros for `undefined`. */
 export function guardDigest(text: string | undefined): string {
   if (text === undefined) return "0".repeat(2 * DIGEST_BYTES);
   return createHash("sha256")
@@ -101,8 +101,8 @@ export async function readGuard(file: string): Promise<GuardReading> {
 }
 
 /**
- * Opens the guard for writing after it was read, or creates it. `serial`: that of the slot read, 0 for none. The caller syncs
- * the directory after a creation.
+ * Opens the guard for writing after it was read, or creates it. `serial`: serial of the slot that was read, 0 for none. The
+ * caller syncs the directory after a creation.
  */
 export async function openGuard(file: string, identity: GuardIdentity, serial: number): Promise<GuardFile> {
   const handle = await open(file, serial === 0 ? "w+" : "r+", 0o600);
@@ -110,7 +110,7 @@ export async function openGuard(file: string, identity: GuardIdentity, serial: n
   return {
     async write(facts) {
       const slot = encodeSlot(facts, identity, next);
-      // Whole pages: a slot's page is never written but with what the slot is to hold.
+      // Writes whole pages, so that a slot's page never contains anything but the slot.
       const page = Buffer.alloc(PAGE_BYTES);
       slot.copy(page);
       await handle.write(page, 0, PAGE_BYTES, (next % 2) * PAGE_BYTES);

@@ -1,8 +1,8 @@
 /**
- * Reads the log database whole, once, at the start, and refuses it unless it is exactly what was written: every record
- * matches its checksum, entries are contiguous between the stated bounds, each continues the chain, terms never
- * decrease, and hard state and snapshot agree with them. A bad entry is never cut off to carry on behind it: a node
- * that forgets acknowledged entries can be elected and erase committed data (Alagappan et al., FAST '18).
+ * Reads the whole log database at the start and refuses it unless it is exactly what was written: every record matches its
+ * checksum, entries are contiguous between the stated bounds, each continues the chain, terms never decrease, and hard state and
+ * snapshot agree with them. A bad entry is never dropped to continue without it: a node that forgets acknowledged entries can be
+ * elected and erase committed data (Alagappan et al., FAST '18).
  */
 
 import type { HardState } from "../../core/raft/index.ts";
@@ -39,13 +39,13 @@ export const TAIL_KEY = Buffer.from("t");
 export const SNAPSHOT_KEY = Buffer.from("s");
 export const GENERATION_KEY = Buffer.from("g");
 
-/** Enough for the entries that followers ask for; older ones are read from the disk. */
+/** Maximum bytes of cached entries, enough for those that followers ask for. Older ones are read from the disk. */
 const MAX_CACHED_BYTES = 16 << 20;
 
 /** Entries read at a time. */
 const SLICE = 512;
 
-/** Throws `BadRecord`; what LevelDB itself finds is thrown as it is. */
+/** Loads the log. Throws `BadRecord`; errors of LevelDB are thrown unchanged. */
 export async function loadLog(level: Level): Promise<LoadedLog> {
   const [hard, bounds, snapshotBytes, generationBytes] = await level.getMany([
     HARD_STATE_KEY,

@@ -6,21 +6,21 @@
 import type { Entry } from "../../core/raft/index.ts";
 
 export interface LogIndex {
-  /** The last index that is not kept. */
+  /** Last index before the log, which is not kept. */
   readonly baseIndex: number;
   readonly lastIndex: number;
   /** Total size of the records. */
   readonly byteLength: number;
   /** Returns the term of an entry; `undefined` outside of the log. */
   term(index: number): number | undefined;
-  /** Length of the data of an entry kept. */
+  /** Returns the length of the data of a kept entry. */
   dataLength(index: number): number;
   cached(index: number): Entry | undefined;
-  /** Forgets what is at `entry.index` and above, then adds it; at most one beyond the last. */
+  /** Removes everything at `entry.index` and above, then adds the entry, which is at most one beyond the last. */
   append(entry: Entry, recordBytes: number): void;
-  /** Forgets entries up to and with `index`. */
+  /** Removes entries up to and including `index`. */
   compact(index: number): void;
-  /** Forgets everything; the log begins behind `index`. */
+  /** Removes everything; the log then begins after `index`. */
   reset(index: number): void;
 }
 
@@ -42,7 +42,7 @@ export function createLogIndex(options: {
   let sizes: number[] = [];
   const cache = new Map<number, Entry>();
   let cachedBytes = 0;
-  /** The lowest index that may be cached. */
+  /** Lowest index that may be cached. */
   let cachedFrom = baseIndex + 1;
 
   const lastIndex = () => baseIndex + sizes.length;

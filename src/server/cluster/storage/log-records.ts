@@ -22,7 +22,7 @@ import type { SnapshotRecord } from "./types.ts";
 /** Error for a record that was altered. The message says which and how; the reader adds the directory. */
 export class BadRecord extends Error {}
 
-/** An index of the log with the chain up to and with it. */
+/** Position in the log: an index, with the chain up to and including it. */
 export interface Position {
   readonly index: number;
   readonly term: number;
@@ -33,9 +33,9 @@ export interface Position {
 export interface Tail {
   /** Number of synced batches. */
   readonly sequence: number;
-  /** The last index that is not in the log any more. */
+  /** Last position that is no longer in the log. */
   readonly base: Position;
-  /** `base` when the log is empty. */
+  /** Last position of the log; `base` if it is empty. */
   readonly last: Position;
 }
 
@@ -48,7 +48,7 @@ export const RECORD_OVERHEAD_BYTES = ENTRY_HEAD_BYTES + 4;
 const POSITION_BYTES = 8 + 8 + CHAIN_BYTES;
 const NO_VOTE = 0xffff;
 
-/** Position before the first entry; after an installed snapshot the chain begins with it again. */
+/** Returns the position before the first entry. After an installed snapshot the chain begins again. */
 export function origin(index: number, term: number): Position {
   return { index, term, chain: new Uint8Array(CHAIN_BYTES) };
 }
@@ -76,7 +76,7 @@ export function indexOfKey(key: Uint8Array): number {
   return readU64(Buffer.from(key.buffer, key.byteOffset, key.byteLength), 1);
 }
 
-/** Bytes of an entry's record. */
+/** Returns the size of an entry's record, in bytes. */
 export function entryBytes(entry: Entry): number {
   return ENTRY_HEAD_BYTES + entry.data.length + 4;
 }
@@ -98,7 +98,7 @@ export interface StoredEntry {
   readonly chain: Uint8Array;
 }
 
-/** `data` and `chain` are views of `bytes`. */
+/** Decodes an entry. `data` and `chain` are views of `bytes`. */
 export function decodeEntry(bytes: Uint8Array, index: number): StoredEntry {
   const record = unseal(bytes, `entry ${index}`, ENTRY_HEAD_BYTES);
   const kind = KINDS[record[1] ?? 255];
@@ -131,7 +131,7 @@ export function decodeHardState(bytes: Uint8Array): HardState {
   return { term: readU64(record, 1), vote, commit: readU64(record, 9) };
 }
 
-/** Nodes that have a disk have texts as ids. */
+/** Returns the vote as text. Nodes with a disk have text ids. */
 export function voteText(vote: NodeId): string {
   if (typeof vote !== "string") throw new TypeError("a stored vote is not a text");
   return vote;
@@ -233,14 +233,14 @@ export function readU64(from: Buffer, at: number): number {
   return value;
 }
 
-/** Puts the checksum into the last four bytes. */
+/** Writes the checksum into the last four bytes. */
 function seal(record: Buffer): Uint8Array {
   const end = record.length - 4;
   record.writeUInt32BE(crc32(record.subarray(0, end)), end);
   return record;
 }
 
-/** The record without its checksum; `least` is the smallest length that has the fields. */
+/** Returns the record without its checksum. `least`: minimum length that contains the fields. */
 function unseal(bytes: Uint8Array, what: string, least: number): Buffer {
   const end = bytes.length - 4;
   if (end < least) throw new BadRecord(`${what} is too short`);

@@ -1,9 +1,9 @@
 /**
- * The log on disk: entries, hard state, snapshot record. What it is asked is answered from what is durable; memory
- * follows a write when it has ended. `append` is refused while another is under way; everything else waits its turn.
+ * Log on disk: entries, hard state, snapshot record. Reads return only what is durable, since memory changes after a write has
+ * ended. `append` is refused while another one runs; other calls wait for each other.
  *
- * Misuse by this process throws a plain `Error`: it is a bug, and nothing has been written. Source: cluster reference,
- * sections 2.9 and 3.2 to 3.4.
+ * Misuse by this process throws a plain `Error`: it is a bug, and nothing has been written. Source: cluster reference, sections
+ * 2.9 and 3.2 to 3.4.
  */
 
 import type { Configuration, Entry, HardState } from "../../core/raft/index.ts";
@@ -26,7 +26,7 @@ import { createLogWriter, type LogFacts } from "./log-writer.ts";
 import { configurationOf } from "./stored-configuration.ts";
 import type { LogStore, LogWrite, SnapshotRecord, StateStore, StorageIdentity } from "./types.ts";
 
-/** Keys a batch of a compaction deletes: a batch is a pause for everything behind it. */
+/** Number of keys that one batch of a compaction deletes. Everything behind a batch waits for it. */
 const COMPACTION_SLICE = 4096;
 
 export interface LogStoreOptions {
@@ -37,9 +37,9 @@ export interface LogStoreOptions {
   readonly guard: GuardFile;
   readonly facts: LogFacts;
   readonly index: LogIndex;
-  /** Position of the state. */
+  /** Returns the position of the state. */
   applied(): StateStore["applied"];
-  /** Makes durable what the state's rows hold; entries are dropped only behind that. */
+  /** Makes the state's rows durable. Only entries before that position are dropped. */
   flushState(): Promise<void>;
 }
 
@@ -156,7 +156,7 @@ export function createLogStore(options: LogStoreOptions): OpenLogStore {
         return next;
       });
     }
-    // A compaction that fails is LevelDB's last word on this handle, which the next write hears.
+    // A failed compaction also makes the next write fail, which reports it.
     background = background
       .then(() => database.level.compactRange(entryKey(from), entryKey(to)))
       .catch(() => undefined);
@@ -212,7 +212,7 @@ export function createLogStore(options: LogStoreOptions): OpenLogStore {
         if (!store.isBlank) throw new Error("the log is not blank");
         const { index: at, term, now, digest } = options.applied();
         if (at !== 1 || term !== 1) throw new Error("the state does not hold the first rows yet");
-        // The log would not have what a power failure took of them.
+        // The rows must be durable first: the log could not restore what a power failure takes of them.
         await options.flushState();
         const { hardState, generation } = writer.facts;
         await replace(
@@ -225,7 +225,7 @@ export function createLogStore(options: LogStoreOptions): OpenLogStore {
     async recordSnapshot(record, compactTo) {
       await exclusive(async () => {
         const { hardState, snapshot } = writer.facts;
-        // A received snapshot was installed while this one was written.
+        // A received snapshot was installed while this one was being written.
         if (record.index < (snapshot?.index ?? 0)) return;
         if (record.term !== store.term(record.index)) throw new Error("the snapshot is not of this log");
         if (compactTo > record.index) throw new Error("entries that no snapshot holds are kept");
@@ -254,7 +254,7 @@ export function createLogStore(options: LogStoreOptions): OpenLogStore {
     },
   };
 
-  /** Both handles are closed in any case; the first failure is reported. */
+  /** Closes both handles in any case, and reports the first failure. */
   async function close(): Promise<void> {
     const settled = exclusive(() => writer.settle());
     const outcomes = await Promise.allSettled([settled, writer.settle(), background]);

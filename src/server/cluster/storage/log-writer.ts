@@ -1,7 +1,6 @@
 /**
- * The one way in which the log database is changed: a synced batch that carries the new bounds of the log under the next
- * sequence number, and the guard file behind it (see `guard.ts` for the order of the two). What is held in memory
- * changes only after the batch is durable.
+ * Writes all changes of the log database: a synced batch with the new bounds of the log under the next sequence number, then the
+ * guard file (`guard-file.ts` describes their order). Memory changes only after the batch is durable.
  */
 
 import type { HardState } from "../../core/raft/index.ts";
@@ -19,7 +18,7 @@ import {
 } from "./log-records.ts";
 import type { SnapshotRecord } from "./types.ts";
 
-/** Everything of the log database but the entries. */
+/** All facts of the log database except the entries. */
 export interface LogFacts {
   readonly tail: Tail;
   readonly hardState: HardState;
@@ -35,32 +34,34 @@ export interface LogChange {
   readonly hardState?: HardState;
   readonly snapshot?: SnapshotRecord;
   readonly generation?: number;
-  /** Raised by recovery alone, with its record in `operations`. */
+  /** Recovery epoch. Only a recovery raises it, with its record in `operations`. */
   readonly epoch?: number;
-  /** Entries put and deleted, and other records. */
+  /** Writes and deletions of entries, and other records. */
   readonly operations: readonly Operation[];
-  /** Called when the batch is durable, in one step with the change of `facts`. */
+  /** Called when the batch is durable, together with the change of `facts`. */
   readonly onWritten?: () => void;
 }
 
 export interface LogWriter {
   readonly facts: LogFacts;
-  /** Within `database.exclusive`. Entries alone are acknowledged before the guard is durable. */
+  /**
+   * Writes a change. Call it within `database.exclusive`. A batch of entries alone is acknowledged before the guard is durable.
+   */
   commit(change: LogChange, isEntriesAlone: boolean): Promise<void>;
-  /** The commit index alone: not synced, and nothing that the guard knows of. */
+  /** Stores only the commit index. It is not synced, and the guard does not contain it. */
   note(hardState: HardState): Promise<void>;
   /**
-   * Entries dropped from the front. Nothing that the guard knows of, and synced all the same: LevelDB's log files can
-   * become durable out of order, and then the new bounds would be there without the deletions.
+   * Drops entries from the front. The guard does not contain this, but it is synced: LevelDB's log files can become durable out
+   * of order, and then the new bounds could exist without the deletions.
    */
   drop(base: Position, operations: readonly Operation[], onWritten: () => void): Promise<void>;
-  /** The guard file has caught up. */
+  /** Resolves once the guard file has caught up. */
   settle(): Promise<void>;
 }
 
 export function createLogWriter(database: Database, guard: GuardFile, initial: LogFacts): LogWriter {
   let facts = initial;
-  /** The write under way, and those before it. Its failure is the end of the database's handle, too. */
+  /** The running write and those before it. If it fails, the database's handle has failed too. */
   let guarded: Promise<void> = Promise.resolve();
   let later: NodeJS.Immediate | undefined;
   let isGuarding = false;
@@ -84,7 +85,7 @@ export function createLogWriter(database: Database, guard: GuardFile, initial: L
       });
   }
 
-  /** The facts as they are when the write before has ended. */
+  /** Writes the current facts once the previous write has ended. */
   function guardNow(): Promise<void> {
     clearImmediate(later);
     later = undefined;
@@ -93,7 +94,10 @@ export function createLogWriter(database: Database, guard: GuardFile, initial: L
     return guarded;
   }
 
-  /** Written beside the next batches, which do not wait for it: one write at a time, with what is durable when it begins. */
+  /**
+   * Writes the guard soon. Following batches do not wait for it: one write runs at a time, with the facts that are durable when
+   * it begins.
+   */
   function guardSoon(): void {
     if (isGuarding) isOutdated = true;
     else later ??= setImmediate(guardMeanwhile);

@@ -1,6 +1,6 @@
 /**
- * Storage of a single node that keeps nothing: everything is lost with the process. The state machine has the state; this has
- * its log and the position of its rows. Snapshots have no file; they only allow the log to be short.
+ * Storage of a single node that keeps nothing: everything is lost with the process. The state machine keeps the state, and this
+ * storage keeps its log and the position of its rows. Snapshots have no file; they only allow the log to be short.
  */
 
 import { randomBytes } from "node:crypto";
@@ -9,7 +9,7 @@ import type { Applied } from "../../core/state/index.ts";
 import { configurationOf } from "./stored-configuration.ts";
 import type { LogStore, SnapshotRecord, StateStore, Storage, StorageIdentity } from "./types.ts";
 
-/** Size of an entry beside its data. */
+/** Size of an entry beyond its data. */
 const ENTRY_BYTES = 64;
 
 const NOBODY: Configuration = { voters: [], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
@@ -27,7 +27,7 @@ export function openMemoryStorage(nodeId: string, clusterId: string | undefined)
   const state: StateStore = {
     generation: 1,
     async *load() {
-      // A node that keeps nothing never finds anything.
+      // A node without a disk never finds earlier data.
     },
     get applied() {
       return position;
@@ -57,7 +57,7 @@ export function openMemoryStorage(nodeId: string, clusterId: string | undefined)
   };
 }
 
-/** Calls that concern other members or archives, which do not exist here. */
+/** Rejects calls that concern other members or archives, which do not exist here. */
 async function alone(): Promise<never> {
   throw new Error("a node that keeps its state in memory takes none from elsewhere");
 }

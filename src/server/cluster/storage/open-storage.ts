@@ -1,9 +1,9 @@
 /**
- * Opens the data directory of a node: created for its owner alone, locked against a second process, checked whole,
- * cleared of what was not finished. Whatever is not exactly what was written is refused, and nothing is repaired.
+ * Opens the data directory of a node: creates it for its owner only, locks it against a second process, checks all of it, and
+ * removes unfinished files. Content that is not exactly what was written is refused; nothing is repaired.
  *
- * Order of creation: the log database under another name, renamed when complete; then the first generation of the
- * state; then the record that names it; then the guard file. Each step is finished by the next start.
+ * Order of creation: the log database under another name, renamed when complete; then the first generation of the state; then the
+ * record that names it; then the guard file. If a step was interrupted, the next start completes it.
  */
 
 import { join, resolve } from "node:path";
@@ -44,22 +44,22 @@ import type { StateBuild, StateStore, Storage, StorageIdentity } from "./types.t
 export interface StorageOptions {
   readonly dir: string;
   readonly nodeId: string;
-  /** 16 hex digits derived from the cluster secret. Undefined: not looked at. */
+  /** Cluster id: 16 hex digits derived from the cluster secret; `undefined` if it is not checked. */
   readonly clusterId?: string | undefined;
-  /** Id of the former secret: a directory with it is taken over. */
+  /** Cluster id of the previous secret; a directory with it is accepted. */
   readonly previousClusterId?: string | undefined;
-  /** Looked at between steps; a step of a database cannot be interrupted. */
+  /** Checked between steps; a step of a database cannot be interrupted. */
   readonly signal?: AbortSignal;
-  /** Less is warned about. */
+  /** Minimum free bytes; with less, a warning is added. */
   readonly minFreeBytes?: number;
 }
 
-/** Storage with what recovery needs beyond the interface. */
+/** Storage with the parts that only recovery needs. */
 export interface OpenedStorage extends Storage {
   readonly log: OpenLogStore;
 }
 
-/** Rejects with a `StorageError`, or with the signal's reason. */
+/** Opens or creates the storage. Rejects with a `StorageError`, or with the signal's reason. */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { dir, nodeId, signal, minFreeBytes = 0 } = options;
   signal?.throwIfAborted();
@@ -86,12 +86,12 @@ export interface ExistingStorage extends Pick<StorageOptions, "clusterId" | "pre
   readonly path: string;
   /** Name in messages. */
   readonly shown: string;
-  /** `undefined` accepts any, for inspection. */
+  /** Expected node id; `undefined` accepts any, for inspection. */
   readonly nodeId: string | undefined;
   readonly warnings: readonly string[];
 }
 
-/** `openStorage` for a directory that has its log database; that one's lock is taken first. */
+/** Same as `openStorage`, for a directory that has its log database, whose lock is taken first. */
 export async function openExisting(options: ExistingStorage): Promise<OpenedStorage> {
   const { path, shown, signal } = options;
   const database = await openDatabase({ path: shown, location: join(path, RAFT), create: false });
@@ -118,7 +118,7 @@ export async function openExisting(options: ExistingStorage): Promise<OpenedStor
       facts: factsOf(loaded, identity, state.applied.index),
       index: loaded.index,
       applied: () => state.applied,
-      // A generation that is made the one in use is durable already; its closed predecessor cannot be flushed.
+      // A generation that is adopted is already durable, and its closed predecessor cannot be flushed.
       flushState: async () => (await reopened).flush(),
     });
     return createStorage(options, log, await readRemoval(path, shown), {
@@ -145,7 +145,7 @@ interface ReadDatabase {
   readonly serial: number;
 }
 
-/** Writes nothing before all checks of log database and guard file have passed. */
+/** Reads and checks the log database and the guard file. Writes nothing before all checks have passed. */
 async function readDatabase(
   database: Database,
   { path, shown, nodeId, clusterId, previousClusterId }: ExistingStorage,
@@ -173,7 +173,7 @@ async function load({ level }: Database, shown: string): Promise<LoadedLog> {
   }
 }
 
-/** A new directory, or one of format 1: a state to begin with, and the records that were missing. */
+/** Completes a new directory, or one of format 1: creates a first state and the missing records. */
 async function complete(
   database: Database,
   { storageId }: StoredIdentity,
@@ -196,7 +196,7 @@ async function complete(
   return generation;
 }
 
-/** Begun, in a new directory, before the first batch that it has to know of. */
+/** Opens the guard. In a new directory it is created before the first batch that it has to know. */
 async function takeUpGuard(
   path: string,
   identity: StorageIdentity,
@@ -224,7 +224,7 @@ function factsOf(
 ): LogFacts {
   return {
     tail,
-    // The commit index is not synced, and what is applied was committed.
+    // The commit index is not synced, and everything applied was committed.
     hardState: { ...hardState, commit: Math.max(hardState.commit, applied) },
     snapshot,
     generation,
@@ -232,7 +232,9 @@ function factsOf(
   };
 }
 
-/** State that lags is normal: it is not synced, and what it lacks is in the log. */
+/**
+ * Throws if log and state contradict each other. A state that lags is normal: it is not synced, and the log has what it lacks.
+ */
 function refuseContradictions(shown: string, { tail, index }: LoadedLog, { applied }: OpenStateStore): void {
   const { base, last } = tail;
   if (applied.index > last.index) {
@@ -315,7 +317,7 @@ function mebibytes(bytes: number): string {
   return `${Math.floor(bytes / (1 << 20))} MiB`;
 }
 
-/** Both are closed in any case; the lock goes last, with the log. */
+/** Closes both in any case. The log goes last, with the lock. */
 async function closeAll(state: OpenStateStore, log: OpenLogStore): Promise<void> {
   const [closed] = await Promise.allSettled([state.close()]);
   await log.close();

@@ -1,6 +1,6 @@
 /**
- * Writes the rows of a LevelDB snapshot as a snapshot file: to `snap-<term>-<index>.tmp`, synced, renamed, the directory
- * synced. Rows are read in slices, so that writes go on meanwhile; what is written is the state as it was at the call.
+ * Writes the rows of a LevelDB snapshot as a snapshot file: to `snap-<term>-<index>.tmp`, synced, renamed, the directory synced.
+ * Rows are read in slices, so that writes continue meanwhile; the file has the state at the time of the call.
  */
 
 import { createHash } from "node:crypto";
@@ -14,7 +14,7 @@ import { decodeRow, MARKER } from "./state-rows.ts";
 
 /** Rows read at a time. */
 const SLICE = 256;
-/** Gathered before a write. */
+/** Bytes collected before a write. */
 const CHUNK_BYTES = 256 * 1024;
 
 export interface SnapshotFile {
@@ -25,7 +25,7 @@ export interface SnapshotFile {
   readonly sha256: string;
 }
 
-/** Rows come in the order of their keys, which is that of their bytes. Rejects with the signal's reason. */
+/** Writes the file. `rows`: in the byte order of their keys. Rejects with the signal's reason. */
 export async function writeSnapshotFile(
   path: string,
   position: { readonly index: number; readonly term: number },

@@ -55,7 +55,7 @@ function encodeValue(key: Uint8Array, value: string): Uint8Array {
   return bytes;
 }
 
-/** Keys of rows name what they hold, not its content, so they may appear in errors. */
+/** Checks and decodes a value. Keys of rows contain no secret content, so errors may name them. */
 function decodeValue(key: Uint8Array, value: Uint8Array, name: string): string {
   const bytes = viewOf(value);
   if (bytes.length < 4 || bytes.readUInt32BE(0) !== checksum(key, bytes.subarray(4))) {

@@ -1,6 +1,6 @@
 /**
- * The applied state on disk, one generation of it. Writes are not synced: rows can be rebuilt from the newest snapshot and the
- * log, so a power failure costs only time.
+ * One generation of the applied state on disk. Writes are not synced: rows can be rebuilt from the newest snapshot and the log,
+ * so a power failure costs only time.
  */
 
 import { mkdir, rm } from "node:fs/promises";
@@ -32,7 +32,7 @@ export interface OpenStateStore extends StateStore {
 
 const UNWRITTEN: Marker = { index: 0, term: 0, now: 0, digest: EMPTY_DIGEST };
 
-/** A state takes many small writes; a larger table in memory takes them with fewer files. */
+/** Size of the table in memory. A state gets many small writes, and a larger table needs fewer files. */
 const WRITE_BUFFER_BYTES = 8 << 20;
 
 export async function openState(location: StateLocation): Promise<OpenStateStore> {
@@ -146,7 +146,7 @@ function recordOf(
   return { index, term, configuration, now, ...file };
 }
 
-/** A generation beside the one in use. It is nothing until the log database names it. */
+/** Builds a generation beside the one in use. It has no effect until the log database names it. */
 export async function buildState({ path, shown, generation }: StateLocation): Promise<StateBuild> {
   const location = join(path, stateName(generation));
   let database: Database;
@@ -187,7 +187,7 @@ export async function buildState({ path, shown, generation }: StateLocation): Pr
   };
 }
 
-/** Read error: what LevelDB reports is damage, too. */
+/** Returns the error for a failed read. Errors that LevelDB reports count as damage. */
 function readFailed(shown: string, cause: unknown): StorageError {
   if (cause instanceof StorageError) return cause;
   const what = cause instanceof BadRecord ? cause.message : "its state cannot be read";

@@ -1,8 +1,8 @@
-/** The configuration at an index: that of the snapshot, then each change of the log behind it. */
+/** Computes the configuration at an index: the snapshot's, then each later change of the log. */
 
 import { applyChange, type Configuration, decodeConfChange, type LogReader } from "../../core/raft/index.ts";
 
-/** Entries looked at in one reading. */
+/** Bytes of entries read at a time. */
 const SLICE_BYTES = 1 << 20;
 
 /** Returns the configuration up to and including `index`, or that of the snapshot if it is not older. */

@@ -1,9 +1,9 @@
 /**
- * The tables of a LevelDB database, read block by block before LevelDB does. It checks a block only where a reader asks for
- * that, which no binding for Node can, and a key that a flipped bit made too short ends the process by an assertion: an
- * operator would see that line at each start, and no word of what to do.
+ * Checks the tables of a LevelDB database block by block before LevelDB reads them. LevelDB checks a block only if its reader
+ * asks for that, which no binding for Node.js can do. And a key that a flipped bit made too short fails an assertion that ends
+ * the process, so an operator would see only that line at each start.
  *
- * A file that does not end as a table does is left to LevelDB: a crash leaves unfinished ones, which are not of the database.
+ * A file without the footer of a table is left to LevelDB: a crash leaves unfinished files, which do not belong to the database.
  *
  * Source: LevelDB, doc/table_format.md; blocks and indexes may be compressed, snappy's format_description.txt.
  */
@@ -12,13 +12,13 @@ import { type FileHandle, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../storage-error.ts";
 
-/** Two handles, padded, and the magic number. */
+/** Size of the footer: two padded handles and the magic number. */
 const FOOTER_BYTES = 48;
 const MAGIC = 0xdb4775248b80fb57n;
-/** Behind each block: its compression, and the masked CRC-32C of both. */
+/** Size of the trailer of a block: its compression, and the masked CRC-32C of both. */
 const TRAILER_BYTES = 5;
 const SNAPPY = 1;
-/** A block is 4 KiB, or one value and its key; an index has some twenty bytes a block. */
+/** Maximum size of a block. Data blocks have 4 KiB, or one key and value; an index has about twenty bytes per block. */
 const MAX_BLOCK_BYTES = 256 << 20;
 
 interface Handle {
@@ -48,7 +48,7 @@ async function faultOf(file: FileHandle): Promise<string | undefined> {
   const footer = await bytesAt(file, { offset: size - FOOTER_BYTES, size: FOOTER_BYTES });
   if (footer?.readBigUInt64LE(FOOTER_BYTES - 8) !== MAGIC) return undefined;
   const reader = { at: 0 };
-  // The first handle refers to metadata: a damaged filter hides keys that exist.
+  // The first handle refers to metadata, which is checked too: a damaged filter hides existing keys.
   for (const index of [handleIn(footer, reader), handleIn(footer, reader)]) {
     const isRead = index !== undefined && (await isSound(file, index, size));
     const blocks = isRead ? await blocksOf(file, index) : undefined;
@@ -67,7 +67,7 @@ async function isSound(file: FileHandle, { offset, size }: Handle, fileBytes: nu
   return bytes.readUInt32LE(size + 1) === masked(crc32c(bytes.subarray(0, size + 1)));
 }
 
-/** An index is a block whose values are handles, and whose trailer has been checked. */
+/** Returns the handles in an index, a block whose trailer has been checked. */
 async function blocksOf(file: FileHandle, { offset, size }: Handle): Promise<readonly Handle[] | undefined> {
   const stored = await bytesAt(file, { offset, size: size + 1 });
   if (stored === undefined) return undefined;
@@ -77,7 +77,7 @@ async function blocksOf(file: FileHandle, { offset, size }: Handle): Promise<rea
   const handles: Handle[] = [];
   const reader = { at: 0 };
   while (reader.at < end) {
-    varint(block, reader); // of the key, what it shares with the one before
+    varint(block, reader); // bytes that the key shares with the previous one
     const keyBytes = varint(block, reader);
     const valueBytes = varint(block, reader);
     if (keyBytes === undefined || valueBytes === undefined) return undefined;
@@ -91,7 +91,7 @@ async function blocksOf(file: FileHandle, { offset, size }: Handle): Promise<rea
   return handles;
 }
 
-/** Returns `undefined` if the file ends before. */
+/** Reads bytes; `undefined` if the file ends before. */
 async function bytesAt(file: FileHandle, { offset, size }: Handle): Promise<Buffer | undefined> {
   const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(size), 0, size, offset);
   return bytesRead === size ? buffer : undefined;
@@ -116,7 +116,7 @@ function varint(bytes: Buffer, reader: { at: number }): number | undefined {
   return undefined;
 }
 
-/** A block that snappy packed; undefined where it is none. */
+/** Decompresses a snappy block; `undefined` if it is malformed. */
 function unpacked(bytes: Buffer): Buffer | undefined {
   const reader = { at: 0 };
   const length = varint(bytes, reader);
@@ -145,13 +145,13 @@ function unpacked(bytes: Buffer): Buffer | undefined {
     const count = kind === 1 ? ((tag >> 2) & 7) + 4 : (tag >> 2) + 1;
     reader.at += width;
     if (back === 0 || back > made || made + count > length) return undefined;
-    // A copy may reach into what it writes itself.
+    // A copy may overlap the bytes that it writes.
     for (let at = 0; at < count; at += 1, made += 1) block[made] = block[made - back] as number;
   }
   return made === length ? block : undefined;
 }
 
-/** CRC-32C (RFC 3720 appendix B.4), which Node does not have: its own is the other polynomial's. */
+/** Table of CRC-32C (RFC 3720 appendix B.4). The CRC-32 of Node.js uses another polynomial. */
 const CASTAGNOLI = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit += 1) crc = crc & 1 ? (crc >>> 1) ^ 0x82f63b78 : crc >>> 1;

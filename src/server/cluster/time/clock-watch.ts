@@ -17,31 +17,31 @@ export interface ClockWatchPorts {
   logNow(): number;
   featureLevel(): number;
   status(): Pick<RaftStatus, "role" | "configuration">;
-  /** Whether the member was heard of lately. */
+  /** Returns whether the member was heard recently. */
   isHeard(nodeId: string): boolean;
   setReluctant(isReluctant: boolean): void;
-  /** Gives leadership to one of these. */
+  /** Hands leadership over to one of these nodes. */
   handOverTo(nodeIds: readonly string[]): void;
 }
 
-/** Among the names of members, of which none is empty. */
+/** Key for the log among the member names, none of which is empty. */
 const LOG = "";
 
-/** Looks between two attempts to give leadership away. */
+/** Number of checks between two attempts to hand over leadership. */
 const HAND_OVER_EVERY = 5;
 /** The difference has ended once it is within this fraction of the reported limit. */
 const ENDED = 0.5;
 
 /**
- * Returns by how many milliseconds the time of the log is ahead of the members' clocks; 0 within what two leaders may
- * stamp apart.
+ * Returns the milliseconds by which the time of the log is ahead of the members' clocks; 0 within the difference that two leaders
+ * may cause.
  */
 export function logAheadOf(clocks: Pick<Clocks, "now">, logNow: number): number {
   const ahead = logNow - clocks.now();
   return ahead > MAX_STAMP_LAG_MS ? ahead : 0;
 }
 
-/** Whether a member's clock is near enough to the median; one that is not known is. */
+/** Returns whether a member's clock is close enough to the median to lead; true if the clock is unknown. */
 export function maySetTime(clocks: Clocks, nodeId: string): boolean {
   return Math.abs(clocks.aheadOf(nodeId) ?? 0) <= MAX_LEADER_OFFSET_MS;
 }

@@ -9,12 +9,12 @@ import type { ClockReading } from "../transport/index.ts";
 
 /** Offset from the median, in either direction, beyond which a node uses the median, in milliseconds. */
 export const MAX_LEAD_MS = 2_000;
-/** A node whose clock is further from the median, either way, leaves leading to others. */
+/** Offset from the median, in either direction, beyond which a node leaves leadership to others, in milliseconds. */
 export const MAX_LEADER_OFFSET_MS = 30_000;
 /** Offset above which a warning is logged, in milliseconds. */
 export const TOLD_OFFSET_MS = 1_000;
 
-/** Readings of a peer that are looked at, of which the quickest counts: it is off by half its round trip at most. */
+/** Number of readings kept per peer. The one with the shortest round trip is used; its error is at most half of that. */
 const KEPT = 4;
 /**
  * Lifetime of a reading, in milliseconds. Peers are asked every 2.5 seconds. A clock runs on while its node is away, so its
@@ -23,15 +23,17 @@ const KEPT = 4;
 const FRESH_MS = 600_000;
 /** Difference that two round trips cannot explain, so the clock was set, in milliseconds. */
 const SET_MS = 100;
-/** Between two looks a wall clock that is slewed moves by microseconds against the monotonic clock. */
+/**
+ * Difference between two readings beyond which the wall clock was stepped, in milliseconds. A slewed clock moves by microseconds.
+ */
 const STEP_MS = 500;
 /** Duration after which a step counts as the right time, if no other member can tell, in milliseconds. */
 const SETTLE_MS = 10_000;
 
 export interface ClockPorts {
-  /** Milliseconds since 1970, by the clock of this machine, which may be set. */
+  /** Returns milliseconds since 1970 by the clock of this machine, which may be set. */
   wall(): number;
-  /** Milliseconds of a clock that is never set. */
+  /** Returns milliseconds of a clock that is never set. */
   monotonic(): number;
   /** Called when the wall clock was set by `byMs` milliseconds, before that is accepted. */
   onStep?(byMs: number): void;
@@ -39,21 +41,21 @@ export interface ClockPorts {
 
 export interface Clocks {
   note(nodeId: string, reading: ClockReading): void;
-  /** Milliseconds by which its clock is ahead of this node's; undefined while it is not known. */
+  /** Returns the milliseconds by which a member's clock is ahead of this node's; `undefined` if unknown. */
   offsetOf(nodeId: string): number | undefined;
-  /** Milliseconds by which this node's clock, as it is now, is ahead of the median of all that are known. */
+  /** Returns the milliseconds by which this node's clock is ahead of the median of all known clocks. */
   lead(): number;
   /** Returns milliseconds between this node's time and its monotonic clock; changes when a clock is read. */
   origin(): number;
   /** Returns this node's time in whole milliseconds since 1970, which a leader stamps. */
   now(): number;
-  /** Milliseconds by which a member's clock is ahead of the median; undefined while it is not known. */
+  /** Returns the milliseconds by which a member's clock is ahead of the median; `undefined` if unknown. */
   aheadOf(nodeId: string): number | undefined;
-  /** Members that are none any more. */
+  /** Forgets nodes that are no longer members. */
   keepOnly(nodeIds: readonly string[]): void;
 }
 
-/** An origin, as of when it was read. */
+/** Origin of a clock, at the time when it was read. */
 interface Kept {
   readonly originMs: number;
   readonly roundTripMs: number;
@@ -91,7 +93,7 @@ export function createClocks({ wall, monotonic, onStep }: ClockPorts): Clocks {
 
   const median = (): number => {
     const origins = [own, ...[...readings.keys()].flatMap((id) => originOf(id) ?? [])].sort((a, b) => a - b);
-    // The lower of two: a log that is behind harms less than one that is ahead, and catches up.
+    // Uses the lower of two middle values: a log that is behind does less harm than one that is ahead, and catches up.
     return origins[Math.floor((origins.length - 1) / 2)] ?? own;
   };
 

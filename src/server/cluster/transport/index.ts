@@ -1,4 +1,4 @@
-/** The network between replicas. */
+/** Network between replicas. */
 
 export type { ClockReading, PulsePeer, PulsePorts } from "./pulse.ts";
 export { SnapshotRefused } from "./snapshot-send.ts";

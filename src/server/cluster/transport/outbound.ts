@@ -34,7 +34,7 @@ export interface OutboundOptions {
   readonly log: Log;
   readonly timing: Timing;
   onUnreachable(peerId: string): void;
-  /** The peer refuses this node, with a code. */
+  /** Called when the peer refuses this node, with a code. */
   onRefused(code: string, peerId: string): void;
   readonly pulse: Pulse;
 }
@@ -44,7 +44,7 @@ export interface Outbound {
   send(message: Message): void;
   sendRemoved(index: number): void;
   connection(): PeerConnection;
-  /** After what is queued, where the connection is up. */
+  /** Closes the connection, after sending what is queued if it is up. */
   close(): void;
 }
 
@@ -152,7 +152,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     raftAddr,
     send(message) {
       if (link === undefined && !isDialling) return drop();
-      // Judged before it is encoded: what is dropped costs no copy, and a peer may not read for long.
+      // The queue is checked before encoding, so that dropped messages cost no copy; a peer may not read for a long time.
       const queued = messageBytes + (link?.queuedBytes() ?? 0);
       if (queued + entriesBytes(message) > MAX_QUEUE_BYTES) return drop();
       const encoded = encodeMessage(message);
@@ -176,7 +176,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 }
 
-/** In order; consecutive messages share a frame as far as its bound goes. */
+/** Encodes messages as frames, in order. Consecutive messages share a frame up to its maximum size. */
 function batches(messages: readonly Buffer[]): Buffer[] {
   const frames: Buffer[] = [];
   let batch: Buffer[] = [];

@@ -1,6 +1,6 @@
 /**
- * A snapshot file while it is received: `snap-<term>-<index>.recv` beside its final name, hashed as it grows, so that a
- * transfer that was cut goes on where it stopped. What a process leaves behind the next one overwrites.
+ * Snapshot file that is being received: `snap-<term>-<index>.recv` beside its final name. It is hashed as it grows, so that an
+ * interrupted transfer continues where it stopped. A later process overwrites what an earlier one left.
  */
 
 import { createHash } from "node:crypto";
@@ -9,14 +9,14 @@ import { dirname, join } from "node:path";
 import type { SnapshotRecord } from "../storage/types.ts";
 
 export interface PartialFile {
-  /** Bytes that are in it and in the hash. */
+  /** Returns the number of bytes in the file and in the hash. */
   received(): number;
   isOf(record: SnapshotRecord): boolean;
-  /** Between a transfer's begin and its end or cut. */
+  /** Opens the file for a transfer; `close` ends it. */
   open(): Promise<void>;
   close(): Promise<void>;
   append(bytes: Uint8Array): Promise<void>;
-  /** Durable under its final name, closed; or false when it is not the file that was announced. */
+  /** Closes the file and makes it durable under its final name. Returns false if its content is not what was announced. */
   finish(): Promise<boolean>;
   discard(): Promise<void>;
 }

@@ -5,7 +5,7 @@
 
 import { isRecord, type Pulse } from "../wire/index.ts";
 
-/** The clock of a peer, as of a moment of this node's monotonic clock. Off by half the round trip at most. */
+/** Clock of a peer at a moment of this node's monotonic clock. Its error is at most half the round trip. */
 export interface ClockReading {
   /** Milliseconds since 1970. */
   readonly atMs: number;
@@ -14,17 +14,17 @@ export interface ClockReading {
 }
 
 export interface PulsePorts {
-  /** Milliseconds since 1970, by this node's clock. */
+  /** Returns milliseconds since 1970 by this node's clock. */
   now(): number;
-  /** Milliseconds. */
+  /** Returns monotonic milliseconds. */
   monotonic(): number;
-  /** The last entry that is both committed and on this node's disk: no later leader may replace it. */
+  /** Returns the last entry that is both committed and on this node's disk, which no later leader may replace. */
   safeIndex(): number;
   onSafeIndex(peer: PulsePeer, index: number): void;
   onClock(peerId: string, reading: ClockReading): void;
 }
 
-/** Identity from the peer's hello on the link. */
+/** Identity of the peer on the link, from its hello. */
 export interface PulsePeer {
   readonly nodeId: string;
   /** `undefined` on a link that this node dialed. */
@@ -65,7 +65,7 @@ const MAX_BYTES = 1_024;
 
 const encode = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
-/** Returns `undefined` for a payload that is not a JSON object within the bound. */
+/** Parses a payload; `undefined` if it is not a JSON object within the size limit. */
 function decode(bytes: Uint8Array): Readonly<Record<string, unknown>> | undefined {
   if (bytes.length === 0 || bytes.length > MAX_BYTES) return undefined;
   try {

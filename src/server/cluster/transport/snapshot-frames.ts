@@ -58,7 +58,7 @@ export function encodeAck(ack: SnapshotAck): Buffer {
   return encodeFrame({ kind: KIND.snapAck }, encodeJson(ack));
 }
 
-/** Throws `WireError`. */
+/** Decodes a snapshot frame. Throws `WireError`. */
 export function decodeSnapshotFrame(payload: Uint8Array): SnapshotFrame {
   const source = readBytes(payload);
   const part = source.u8();
@@ -79,7 +79,7 @@ export function decodeSnapshotFrame(payload: Uint8Array): SnapshotFrame {
   return { kind: "chunk", offset, isIntact: crc32(bytes) === sum, bytes };
 }
 
-/** Throws `WireError`. */
+/** Decodes an acknowledgement. Throws `WireError`. */
 export function decodeAck(payload: Uint8Array): SnapshotAck {
   const value = readBytes(payload).json(payload.length);
   if (isRecord(value)) {

@@ -1,6 +1,6 @@
 /**
- * Receives snapshots, one at a time: a newer one, or the same from another leader, takes the place of the one under way.
- * Source: cluster reference, section 2.9.
+ * Receives one snapshot at a time. A newer one, or the same from another leader, replaces the current transfer. Source: cluster
+ * reference, section 2.9.
  *
  * Frames of all links are handled one after the other, so a file is never written by two at once.
  */
@@ -21,7 +21,7 @@ import type { TransportOptions } from "./types.ts";
 
 export interface SnapshotReceiver {
   handlers(link: Link): LinkHandlers;
-  /** Ends the transfer under way and removes what it received. */
+  /** Ends the current transfer and removes the bytes that it received. */
   close(): Promise<void>;
 }
 
@@ -41,11 +41,14 @@ export function createSnapshotReceiver(options: SnapshotReceiverOptions): Snapsh
   const { snapshotPath, mayReceive, onSnapshotReceived, log, nodeId } = options;
   const turns = createSemaphore({ permits: 1 });
   let current: Transfer | undefined;
-  /** Also after its transfer was cut. */
+  /** The received part, kept even after its transfer was interrupted. */
   let partial: PartialFile | undefined;
   let isClosed = false;
 
-  /** A fault of the disk ends the transfer, not the node: whether the disk can still be used is its owner's to find. */
+  /**
+   * Runs one action after another. A fault of the disk ends the transfer, not the node; the storage itself detects an unusable
+   * disk.
+   */
   function enqueue(link: Link, action: () => Promise<void>): void {
     void turns.run(async () => {
       try {
@@ -161,7 +164,7 @@ export function createSnapshotReceiver(options: SnapshotReceiverOptions): Snapsh
   };
 }
 
-/** A later leader's snapshot counts, whatever its index. */
+/** Returns whether `message` is older. A later leader's snapshot is newer, whatever its index. */
 function isOlder(message: Message, than: Message): boolean {
   if (message.term !== than.term) return message.term < than.term;
   const [a, b] = [message.snapshot, than.snapshot];

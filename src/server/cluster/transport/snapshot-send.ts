@@ -1,4 +1,4 @@
-/** Sends one snapshot file over a connection of its own. Source: cluster reference, sections 2.9 and 4.1. */
+/** Sends one snapshot file over a separate connection. Source: cluster reference, sections 2.9 and 4.1. */
 
 import { type FileHandle, open } from "node:fs/promises";
 import type { Message } from "../../core/raft/index.ts";
@@ -15,7 +15,7 @@ import {
   WINDOW_CHUNKS,
 } from "./snapshot-frames.ts";
 
-/** The peer does not take the snapshot. */
+/** The peer refused the snapshot. */
 export class SnapshotRefused extends Error {
   override readonly name = "SnapshotRefused";
   readonly code: string;
@@ -38,7 +38,7 @@ export interface SnapshotSending {
   readonly signal: AbortSignal;
 }
 
-/** A disk that takes longer than this for two megabytes is as good as gone. */
+/** Timeout without progress. A peer whose disk takes longer for two megabytes is unusable. */
 const PROGRESS_LIMIT_MS = 60_000;
 
 export async function sendSnapshotFile(sending: SnapshotSending): Promise<void> {
@@ -106,7 +106,7 @@ async function readChunk(file: FileHandle, position: number, length: number): Pr
   return chunk;
 }
 
-/** Answers in order, and whatever ends the waiting for them: the link's end, the signal, a peer that makes no progress. */
+/** Queue of answers. Waiting for one also ends with the link, the signal, or a peer that makes no progress. */
 function createInbox(timing: Timing) {
   const arrived: SnapshotAck[] = [];
   let failure: Error | undefined;

@@ -1,6 +1,6 @@
 /**
- * The network between replicas: a listener, a connection to each peer for messages, and one to a peer for a snapshot.
- * Source: cluster reference, section 4.1.
+ * Network between replicas: a listener, a connection to each peer for messages, and one per snapshot transfer. Source: cluster
+ * reference, section 4.1.
  */
 
 import { anySignal } from "../../../base/index.ts";
@@ -25,7 +25,7 @@ import { createSnapshotReceiver } from "./snapshot-receive.ts";
 import { sendSnapshotFile } from "./snapshot-send.ts";
 import type { Transport, TransportOptions } from "./types.ts";
 
-/** Rejects when the address cannot be listened on; the system's error is the cause. */
+/** Opens the listener. Rejects if the address cannot be listened on; the system's error is the cause. */
 export async function startTransport(options: TransportOptions): Promise<Transport> {
   const { listen, identity, self, judge, log, timing = systemTiming } = options;
   const { onMessage, onRemoved, onUnreachable } = options;

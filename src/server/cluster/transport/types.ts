@@ -1,4 +1,4 @@
-/** The network between replicas, as the driver of consensus uses it. */
+/** Interface of the network between replicas. */
 
 import type { Log } from "../../../base/index.ts";
 import type { Message } from "../../core/raft/index.ts";
@@ -23,48 +23,50 @@ export interface TransportOptions {
   recall(hello: Hello): string | undefined;
   /** See `RivalsOptions`. */
   arbitrates(nodeId: string): boolean;
-  /** A peer refuses this node, with a code. */
+  /** Called when a peer refuses this node, with a code. */
   onRefused(code: string, peerId: string): void;
-  /** This node refuses a peer, with a code. */
+  /** Called when this node refuses a peer, with a code. */
   onRefusing(code: string, peerId: string): void;
   readonly pulse: PulsePorts;
-  /** From the peer that the message names, to this node. Never a MsgSnap. */
+  /** Called for a message from the peer that it names, to this node. Never a MsgSnap. */
   onMessage(message: Message): void;
-  /** Messages to the peer were dropped: its queue was full, or its connection broke or could not be made. */
+  /** Called when messages to the peer were dropped: its queue was full, or its connection broke or could not be made. */
   onUnreachable(peerId: string): void;
-  /** A leader says that this node was removed by the entry at `index`. */
+  /** Called when a leader reports that this node was removed by the entry at `index`. */
   onRemoved(index: number, from: string): void;
-  /** Returns the final path of a snapshot; it is received beside it as `snap-<term>-<index>.recv`. */
+  /** Returns the final path of a snapshot. It is received beside this path, as `snap-<term>-<index>.recv`. */
   snapshotPath(meta: { readonly index: number; readonly term: number }): string;
-  /** Whether there is room for so many bytes. */
+  /** Returns whether there is room for `size` bytes. */
   mayReceive(size: number): boolean | Promise<boolean>;
-  /** The file is complete, checked, durable and under its final name. `message` is the MsgSnap to be stepped. */
+  /** Called when the file is complete, checked, durable and under its final name. `message`: the MsgSnap to pass to consensus. */
   onSnapshotReceived(message: Message, record: SnapshotRecord): void;
   readonly log: Log;
   readonly timing?: Timing;
 }
 
-/** The connection on which this node sends to a peer. */
+/** Connection on which this node sends to a peer. */
 export interface PeerConnection {
   readonly id: string;
   readonly state: "connecting" | "up" | "down";
-  /** Why it is or was last down; undefined once it is up. */
+  /** Reason why it is or was last down; `undefined` once it is up. */
   readonly error: { readonly code: string; readonly message: string } | undefined;
 }
 
 export interface Transport {
   /** `host:port` as bound. */
   readonly address: string;
-  /** May drop: for an unknown peer silently, else with `onUnreachable`. Throws for a MsgSnap. */
+  /** Sends a message. It may be dropped: silently for an unknown peer, otherwise with `onUnreachable`. Throws for a MsgSnap. */
   send(message: Message): void;
-  /** Peers without this node. Who is not in it any more is let go after what was sent to it has left. */
+  /** Sets the peers, without this node. A peer that is no longer included is disconnected after what was sent to it has left. */
   setPeers(peers: ReadonlyMap<string, { readonly raftAddr: string }>): void;
   /**
-   * Resolves when the peer has the file durably. Rejects with a `SnapshotRefused`, a `DialError`, what broke the link,
-   * or the signal's reason; the same call again goes on where the peer stopped.
+   * Sends a snapshot. Resolves when the peer has stored the file durably. Rejects with a `SnapshotRefused`, a `DialError`, the
+   * error of the link, or the signal's reason; the same call again continues where the peer stopped.
    */
   sendSnapshot(to: string, message: Message, record: SnapshotRecord, path: string, signal: AbortSignal): Promise<void>;
-  /** Tells a peer that it is no member from `index` on. One way; before `setPeers` without it. */
+  /**
+   * Tells a peer that it is no longer a member from `index` on, without an answer. Call it before `setPeers` without the peer.
+   */
   sendRemoved(to: string, index: number): void;
   connections(): readonly PeerConnection[];
   stats(): ListenerStats;

@@ -1,6 +1,6 @@
 /**
- * Fixed big-endian fields, read and written. A reader throws `WireError` for whatever is not there or out of range, and
- * never allocates for a length that the bytes at hand do not have.
+ * Reads and writes fixed big-endian fields. A reader throws `WireError` for missing or invalid values, and never allocates more
+ * than the available bytes for a stated length.
  */
 
 import { WireError } from "./wire-error.ts";
@@ -12,15 +12,15 @@ export interface ByteReader {
   u8(): number;
   u16(): number;
   u32(): number;
-  /** Up to 2^53 - 1. */
+  /** Reads a number of at most 2^53 - 1. */
   u64(): number;
-  /** A view of the bytes read from, not a copy. */
+  /** Returns a view of the source, not a copy. */
   bytes(length: number): Buffer;
-  /** UTF-8. */
+  /** Reads UTF-8 text. */
   text(length: number): string;
-  /** UTF-8 JSON. */
+  /** Reads UTF-8 JSON. */
   json(length: number): unknown;
-  /** Throws when bytes are left. */
+  /** Throws if bytes are left. */
   end(): void;
 }
 
@@ -80,7 +80,7 @@ export interface ByteWriter {
   bytes(value: Uint8Array): void;
 }
 
-/** Writes into `buffer`, which must be exactly as long as what is written. Throws `RangeError` for what does not fit. */
+/** Writes into `buffer`, which must have exactly the needed length. Throws `RangeError` for a value that does not fit. */
 export function writeBytes(buffer: Buffer): ByteWriter {
   let at = 0;
   return {

@@ -14,7 +14,7 @@ import type { Configuration, Entry, Message, MessageType, NodeId, SnapshotMeta }
 import { type ByteReader, isRecord, readBytes, writeBytes } from "./bytes.ts";
 import { WireError } from "./wire-error.ts";
 
-/** The position is the number on the wire: only ever append. */
+/** Message types. The position is the number on the wire, so types may only be appended. */
 const TYPES: readonly MessageType[] = [
   "MsgApp",
   "MsgAppResp",
@@ -38,19 +38,21 @@ const SNAPSHOT = 8;
 const FIXED_BYTES = 1 + 8 + 2 + 2 + 8 + 8 + 8 + 1 + 8 + 8 + 2 + 4;
 const ENTRY_BYTES = 1 + 8 + 8 + 4;
 
-/** UTF-16 code units of an id; the node file's bound. */
+/** Maximum length of an id in UTF-16 code units, the same as in the node file. */
 const MAX_ID_LENGTH = 128;
-/** Far beyond any cluster; a list is refused before it is looked through. */
+/** Maximum members of a list, far more than any cluster has. A longer list is refused before it is read. */
 const MAX_MEMBERS = 1_000;
 
 const NO_BYTES = new Uint8Array(0);
 
-/** Bytes that the entries of a message take on the wire. What else it has, but for a snapshot's, is some hundreds. */
+/**
+ * Returns the bytes that the entries of a message take on the wire. Its other fields, except a snapshot's, take some hundreds.
+ */
 export function entriesBytes({ entries }: Message): number {
   return entries.reduce((sum, { data }) => sum + ENTRY_BYTES + data.length, 0);
 }
 
-/** Throws `RangeError` for ids that are not texts and for what does not fit. */
+/** Encodes a message. Throws `RangeError` for ids that are not texts and for values that do not fit. */
 export function encodeMessage(message: Message): Buffer {
   const { entries, snapshot } = message;
   const from = encodeId(message.from);
@@ -99,7 +101,7 @@ export function encodeMessage(message: Message): Buffer {
   return buffer;
 }
 
-/** Throws `WireError`. The message shares no memory with `payload`. */
+/** Decodes a message, which shares no memory with `payload`. Throws `WireError`. */
 export function decodeMessage(payload: Uint8Array): Message {
   // One copy for all entries: a message outlives the buffer that the socket read into.
   const source = readBytes(Buffer.from(payload));
@@ -119,7 +121,7 @@ export function encodeBatch(messages: readonly Uint8Array[]): Buffer {
   return buffer;
 }
 
-/** Throws `WireError`. */
+/** Decodes a batch. Throws `WireError`. */
 export function decodeBatch(payload: Uint8Array): readonly Message[] {
   const source = readBytes(payload);
   const count = source.u32();
@@ -187,7 +189,7 @@ function readSnapshot(source: ByteReader): SnapshotMeta {
   return { index, term, configuration: parseConfiguration(source.json(source.u32())) };
 }
 
-/** Throws `WireError`. */
+/** Parses a configuration. Throws `WireError`. */
 export function parseConfiguration(value: unknown): Configuration {
   if (!isRecord(value) || typeof value["autoLeave"] !== "boolean" || Object.keys(value).length !== 5) {
     throw new WireError("a configuration without its five members");

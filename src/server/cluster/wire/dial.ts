@@ -1,9 +1,9 @@
 /**
- * Opens a link to an address: connect, TLS with one face of the identity or the other, hello. Nothing the caller wants
- * to say has been sent when it fails.
+ * Opens a link to an address: connection, TLS with one of the identity's faces, hello. If it fails, nothing of the caller's data
+ * has been sent.
  *
- * Under TLS 1.3 the dialling side's handshake ends before the other side has judged its certificate, so a link is up
- * only after `hello_ok`, and a peer that hangs up instead of answering hello most likely holds another secret.
+ * Under TLS 1.3 the dialing side's handshake ends before the other side has checked its certificate. So a link is up only after
+ * `hello_ok`, and a peer that closes instead of answering hello most likely has another secret.
  */
 
 import { type ConnectionOptions, connect } from "node:tls";
@@ -16,21 +16,21 @@ import { systemTiming, type Timing } from "./timing.ts";
 import { WireError } from "./wire-error.ts";
 
 export type DialFailure =
-  /** No connection: refused, no such name, no route, no answer in time. */
+  /** There is no connection: refused, no such name, no route, no answer in time. */
   | "unreachable"
   /** One side does not trust the other's certificate: most likely another cluster secret. */
   | "untrusted"
-  /** The peer, or this side on reading its answer, gave a code. */
+  /** The peer, or this side when it read the peer's answer, refused with a code. */
   | "refused"
-  /** Connected, and then not what was expected: not TLS, garbage, silence. */
+  /** The connection did not do what was expected: no TLS, invalid data, silence. */
   | "broken";
 
 export class DialError extends Error {
   override readonly name = "DialError";
   readonly kind: DialFailure;
-  /** A refusal's, a certificate's or the system's. */
+  /** Code of a refusal, of a certificate error or of the system. */
   readonly code: string;
-  /** The code is what the peer says of this side, rather than the other way round. */
+  /** Whether the peer refused this side, and not the other way round. */
   readonly isTold: boolean;
 
   constructor(
@@ -52,9 +52,9 @@ export interface DialOptions {
   readonly identity: Identity;
   readonly self: Self;
   readonly purpose: Purpose;
-  /** The node that is meant; undefined when any will do. */
+  /** Node to reach; `undefined` if any will do. */
   readonly to?: string;
-  /** For connect, TLS and hello together. */
+  /** Timeout for connection, TLS and hello together, in milliseconds. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
   readonly timing?: Timing;
@@ -62,7 +62,7 @@ export interface DialOptions {
   onLink(link: Link): LinkHandlers;
 }
 
-/** Rejects with a `DialError`, or with the signal's reason. */
+/** Dials. Rejects with a `DialError`, or with the signal's reason. */
 export async function dial(options: DialOptions): Promise<Link> {
   const limit = options.timeoutMs ?? HELLO_MS;
   const [first, second] = options.identity.faces();
@@ -157,7 +157,7 @@ function dialAs(face: Face, limitMs: number, options: DialOptions): Promise<Link
   });
 }
 
-/** TLS alerts by which the other side says that it does not take this side's certificate. */
+/** TLS alerts by which the other side refuses this side's certificate. */
 const REJECTED = /ALERT_(?:UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_|ACCESS_DENIED|UNSUPPORTED_CERTIFICATE)/;
 /** Node's error codes for a certificate chain that OpenSSL does not accept. */
 const UNVERIFIED = /CERT|UNABLE_TO_|ALTNAME/;

@@ -21,7 +21,7 @@ export const KIND = {
   hello: 0x01,
   helloOk: 0x02,
   helloRefused: 0x03,
-  /** Beyond the reference: tells a peer that is silent from one that is gone, which TCP alone takes minutes for. */
+  /** Not in the reference: distinguishes a silent peer from one that is gone, for which TCP alone needs minutes. */
   ping: 0x04,
   pong: 0x05,
   raft: 0x10,
@@ -42,7 +42,7 @@ export interface Frame {
   readonly kind: number;
   readonly isLast: boolean;
   readonly id: number;
-  /** A view of what was received: never overwritten, and keeping it keeps all that came with it. */
+  /** View of the received bytes. It is never overwritten; keeping it keeps everything received with it. */
   readonly payload: Buffer;
 }
 
@@ -51,13 +51,13 @@ const LAST = 0x0001;
 /** Size of the fields after the length, in bytes. */
 const FIELDS = 12;
 const HEAD = 4 + FIELDS;
-/** Bytes of the head up to its flags: enough to refuse a frame without waiting for the payload it announces. */
+/** Length of the head up to its flags, enough to refuse a frame without waiting for its payload. */
 const CHECKED = 8;
 const MAX_LENGTH = 8_388_608;
 
-/** Bytes of the largest payload. */
+/** Maximum size of a payload, in bytes. */
 export const MAX_PAYLOAD = MAX_LENGTH - FIELDS;
-/** Bytes that a frame adds to its payload. */
+/** Number of bytes that a frame adds to its payload. */
 export const FRAME_OVERHEAD = HEAD;
 
 export interface FrameHead {
@@ -66,7 +66,7 @@ export interface FrameHead {
   readonly isLast?: boolean;
 }
 
-/** Throws `RangeError` when the parts together exceed `MAX_PAYLOAD`. */
+/** Encodes a frame. Throws `RangeError` if the parts together exceed `MAX_PAYLOAD`. */
 export function encodeFrame({ kind, id = 0, isLast = false }: FrameHead, ...parts: readonly Uint8Array[]): Buffer {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   if (length > MAX_PAYLOAD) throw new RangeError(`a frame of ${length} bytes is over the limit`);
@@ -91,15 +91,15 @@ export function encodeJson(value: unknown): Buffer {
 
 export interface FrameDecoder {
   /**
-   * The frames that `chunk` completes. Throws `WireError`, after which the stream has no frames any more. Frames are
-   * read lazily: raising the limit on one holds for the next.
+   * Returns the frames that `chunk` completes. Throws `WireError`; the stream then has no more frames. Frames are read lazily, so
+   * raising the limit at one applies to the next.
    */
   push(chunk: Buffer): Generator<Frame, void, void>;
-  /** Bytes a frame may have, its head included. */
+  /** Sets the maximum size of a frame including its head, in bytes. */
   setLimit(bytes: number): void;
 }
 
-/** Before a frame is whole its bytes are kept in a buffer that doubles, so nothing is allocated on a length's word. */
+/** First size of the buffer for an incomplete frame. It doubles, so a stated length alone allocates nothing. */
 const FIRST_CAPACITY = 4 * 1024;
 
 export function createFrameDecoder(limitBytes = 4 + MAX_LENGTH): FrameDecoder {
@@ -108,7 +108,7 @@ export function createFrameDecoder(limitBytes = 4 + MAX_LENGTH): FrameDecoder {
   let keptBytes = 0;
   let failure: WireError | undefined;
 
-  /** Checked as soon as it is there: what cannot be a frame is not waited for. */
+  /** Returns the size of a frame. The head is checked as soon as it is there, so that invalid frames are not waited for. */
   const frameBytes = (head: Buffer): number => {
     const length = head.readUInt32BE(0);
     if (length < FIELDS || length > MAX_LENGTH) throw new WireError(`a frame of length ${length}`);
@@ -116,7 +116,7 @@ export function createFrameDecoder(limitBytes = 4 + MAX_LENGTH): FrameDecoder {
     return 4 + length;
   };
 
-  /** Takes from `chunk` what is missing of the first `target` bytes; returns what is left. */
+  /** Takes the missing part of the first `target` bytes from `chunk`; returns the rest. */
   const keep = (chunk: Buffer, target: number): Buffer => {
     const taken = Math.min(target - keptBytes, chunk.length);
     if (keptBytes + taken > kept.length) {

@@ -1,6 +1,6 @@
 /**
- * The first words on a connection: the dialling side says who it is and what for, the other judges. Source: cluster
- * reference, section 4.2. JSON, so that a later version can add members; unknown ones are ignored.
+ * First message on a connection: the dialing side states its identity and purpose, and the other side accepts or refuses it.
+ * Source: cluster reference, section 4.2. It is JSON, so that a later version can add members; unknown ones are ignored.
  */
 
 import type { Peer } from "../identity/index.ts";
@@ -17,15 +17,15 @@ export interface Self {
   /** Raised by each offline recovery; `undefined` for a blank directory and for a command line. */
   readonly epoch: number | undefined;
   readonly clusterId: string;
-  /** Least and greatest version of the protocol. */
+  /** Lowest and highest version of the protocol. */
   readonly proto: readonly [least: number, greatest: number];
   /** Bit set of features. */
   readonly feat: number;
-  /** Address for consensus, so that a member that was away can answer one that it does not know yet. */
+  /** Address for consensus, so that a member that was away can reach a node that it does not know yet. */
   readonly raftAddr?: string;
   /** Random number of the process, which distinguishes two under one node id. Earlier versions omit it. */
   readonly incarnation?: string;
-  /** True if its directory was blank when the cluster admitted it. Earlier versions omit it. */
+  /** Whether its directory was blank when the cluster admitted it. Earlier versions omit it. */
   readonly joined?: boolean;
   /** Last index and term of the log on its disk. Earlier versions omit it. */
   readonly log?: { readonly lastIndex: number; readonly term: number } | undefined;
@@ -37,12 +37,12 @@ export interface Hello extends Self {
   readonly to: string | undefined;
 }
 
-/** The codes that this side gives; a peer of another version may give others. */
+/** Refusal codes of this side; a peer of another version may send others. */
 export type HelloRefusalCode =
   | "identity_mismatch"
   | "wrong_cluster"
   | "stale_recovery_epoch"
-  /** The listener itself is from before a recovery, and must not follow a leader from after it with its old log. */
+  /** The listener itself is from before a recovery. With its old log, it must not follow a leader from after it. */
   | "newer_recovery_epoch"
   | "protocol"
   /** The listener does not serve this purpose, or not to a command line. */
@@ -57,7 +57,7 @@ export type HelloRefusalCode =
   /** More connections than one peer may have. */
   | "busy";
 
-/** Frames before and with the answer to hello have at most this many bytes, and this long to arrive. */
+/** Maximum size of a frame before and with the answer to hello. `HELLO_MS`: maximum time until it arrives. */
 export const HELLO_BYTES = 4 * 1024;
 export const HELLO_MS = 5_000;
 
@@ -77,7 +77,7 @@ function describe(self: Self, clusterId: string) {
   return { ...required, raft: raftAddr, inc: incarnation, joined, last: log?.lastIndex, term: log?.term };
 }
 
-/** Throws `WireError`. */
+/** Parses a hello. Throws `WireError`. */
 export function parseHello(payload: Uint8Array): Hello {
   const value = parseObject(payload);
   const { purpose, to } = value;
@@ -87,12 +87,12 @@ export function parseHello(payload: Uint8Array): Hello {
   return { ...parseSelf(value), purpose, to: to === undefined ? undefined : text(to, 128) };
 }
 
-/** Throws `WireError`. */
+/** Parses the positive answer to a hello. Throws `WireError`. */
 export function parseHelloOk(payload: Uint8Array): Self {
   return parseSelf(parseObject(payload));
 }
 
-/** Throws `WireError`. */
+/** Parses a refusal and returns its code. Throws `WireError`. */
 export function parseRefusal(payload: Uint8Array): string {
   const { code } = parseObject(payload);
   if (typeof code !== "string" || !CODE.test(code)) throw new WireError("a refusal without its code");
@@ -100,8 +100,8 @@ export function parseRefusal(payload: Uint8Array): string {
 }
 
 /**
- * Checks a hello without knowledge of the members, in the order of the reference. Returns a refusal code, or `undefined` if
- * all checks pass. `peer` is named by the certificate, `self` reads the hello and holds the secrets of `clusterIds`.
+ * Checks a hello without knowledge of the members, in the order of the reference. Returns a refusal code, or `undefined` if all
+ * checks pass. `peer`: named by the certificate. `self`: this side, which has the secrets of `clusterIds`.
  */
 export function judgeHello(
   hello: Self,

@@ -1,9 +1,9 @@
 /**
- * One TLS connection that carries frames, after or just before hello: reading, writing, liveness and its end.
+ * TLS connection that carries frames, from just before hello on: reading, writing, liveness and closing.
  *
- * The first frame is special on both sides and small; what follows is given to the handlers that the first one led to.
- * TCP notices a peer that vanished only when it has something to send, and then takes minutes; so the dialling side
- * asks now and then, and each side closes a link on which it has heard nothing for a while.
+ * The first frame on each side is small and decides which handlers get the following frames. TCP notices a vanished peer only
+ * when it has something to send, and then takes minutes. So the dialing side sends probes, and each side closes a link on which
+ * it has heard nothing for a while.
  */
 
 import type { TLSSocket } from "node:tls";
@@ -14,11 +14,11 @@ import type { Timing } from "./timing.ts";
 import { WireError } from "./wire-error.ts";
 
 export interface LinkHandlers {
-  /** May throw `WireError`, which closes the link. */
+  /** Handles a frame. May throw `WireError`, which closes the link. */
   onFrame(frame: Frame): void;
-  /** Once, when nothing more comes or goes; `error` undefined after `close()` and `end()` of this side. */
+  /** Called once when the link has ended. `error` is `undefined` after `close()` and `end()` of this side. */
   onEnd(error: Error | undefined): void;
-  /** Left out: questions and answers are empty. */
+  /** Payloads of probes and their answers; if omitted, they are empty. */
   readonly pulse?: Pulse;
 }
 
@@ -27,21 +27,21 @@ export interface Pulse {
   question(): Uint8Array;
   /** Returns the answer to a probe of the peer; a peer of an earlier version sends an empty one. */
   answer(question: Uint8Array): Uint8Array;
-  /** Empty where the peer runs an earlier version. */
+  /** Called with an answer, which is empty if the peer runs an earlier version. */
   onAnswer(answer: Uint8Array): void;
 }
 
 export interface Wire {
-  /** One write for all frames. After the end of the link it does nothing. */
+  /** Sends all frames in one write. Has no effect after the end of the link. */
   send(...frames: readonly Uint8Array[]): void;
-  /** Bytes handed to `send` that the kernel has not taken. */
+  /** Returns the bytes handed to `send` that the kernel has not taken. */
   queuedBytes(): number;
   isOpen(): boolean;
-  /** At once; `reason` is given to `onEnd`. */
+  /** Closes the link at once; `onEnd` gets `reason`. */
   close(reason?: Error): void;
-  /** After what has been sent, within a second. */
+  /** Closes the link after pending data was sent, at the latest within a second. */
   end(): void;
-  /** Asks the peer now: false when it has not answered within `ms`, or the link has ended. */
+  /** Probes the peer now. Returns false if it did not answer within `ms`, or the link has ended. */
   probe(ms: number): Promise<boolean>;
 }
 
@@ -53,20 +53,25 @@ export interface WireOptions {
   readonly socket: TLSSocket;
   readonly isDialler: boolean;
   readonly timing: Timing;
-  /** Judges the first frame and says who gets the rest; undefined when it has ended the wire. May throw `WireError`. */
+  /**
+   * Handles the first frame and returns the handlers for the others; `undefined` if it closed the wire. May throw `WireError`.
+   */
   onFirst(frame: Frame, wire: Wire): LinkHandlers | undefined;
-  /** The end before the first frame was accepted. */
+  /** Called when the wire ends before its first frame was accepted. */
   onEarlyEnd(error: Error | undefined): void;
 }
 
 const KEEPALIVE_MS = 15_000;
-/** Three of these without an answer, counted by the timer, so that a process that slept has a turn to read first. */
+/**
+ * Interval of probes. After three without an answer the link is closed. The timer counts them, so that a process that slept can
+ * read first.
+ */
 const PING_MS = 2_500;
 const MAX_SILENT_TURNS = 3;
-/** The accepting side waits longer: it is the dialling one that must know early. */
+/** Limit of the accepting side, which is longer: the dialing side has to know earlier. */
 const MAX_SILENT_TURNS_ACCEPTED = 6;
 const LINGER_MS = 1_000;
-/** A peer that asks and does not read the answers. */
+/** Maximum queued bytes; a peer that sends requests without reading the answers is disconnected. */
 const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
 
 export function openWire({ socket, isDialler, timing, onFirst, onEarlyEnd }: WireOptions): Wire {

@@ -29,22 +29,25 @@ export interface InboundLink extends Link {
 }
 
 export interface ListenOptions {
-  /** For messages: `raft`, `forward`. */
+  /** Name in messages: `raft`, `forward`. */
   readonly name: string;
   /** `host:port` or `:port`. */
   readonly listen: string;
   readonly identity: Identity;
   readonly self: Self;
-  /** Links that one peer may have, by purpose; a purpose without a number is refused. */
+  /** Maximum links of one peer, by purpose; a purpose without a number is refused. */
   readonly links: Readonly<Partial<Record<Purpose, number>>>;
-  /** At the limit the oldest link gives way: its peer has most likely forgotten it. Otherwise the new one is refused. */
+  /**
+   * Whether, at the limit, a new link replaces the oldest, which the peer has most likely forgotten. Otherwise the new one is
+   * refused.
+   */
   readonly replaces: boolean;
   readonly admitsCli: boolean;
-  /** Returns a refusal code by the members and their storages, or `undefined`. */
+  /** Returns a refusal code according to the members and their storages, or `undefined`. */
   judge(hello: Hello, peer: Peer): string | undefined;
-  /** Left out: a process may take the place of another one of its node id. */
+  /** Arbitration between processes with one node id; if omitted, a new process replaces the earlier one. */
   readonly rivals?: Rivals<InboundLink>;
-  /** A peer was refused with this code. */
+  /** Called when a peer was refused with this code. */
   onRefused?(code: string, hello: Hello): void;
   /** Called when the link is up, before its first frame. */
   onLink(link: InboundLink): LinkHandlers;
@@ -53,16 +56,16 @@ export interface ListenOptions {
 }
 
 export interface ListenerStats {
-  /** Connections past hello, now. */
+  /** Current number of connections after hello. */
   readonly links: number;
   readonly accepted: number;
   /** Number of refusals, by code of `hello_refused`. */
   readonly refused: Readonly<Record<string, number>>;
   /** Connections without a certificate of this cluster, or without TLS. */
   readonly untrusted: number;
-  /** Connections that sent what is no frame, no hello, or nothing in time. */
+  /** Connections that sent no valid frame or hello, or nothing in time. */
   readonly malformed: number;
-  /** Connections beyond the bound of those that have not said hello. */
+  /** Connections beyond the limit of those without a hello. */
   readonly overflowed: number;
 }
 
@@ -75,12 +78,12 @@ export interface LinkListener {
   close(): Promise<void>;
 }
 
-/** Connections that have not said hello. */
+/** Maximum number of connections without a hello. */
 const MAX_STRANGERS = 256;
-/** Peers whose last refusal is remembered, so that it is logged once. */
+/** Maximum number of peers whose last refusal is remembered, so that it is logged once. */
 const MAX_REMEMBERED = 1_000;
 
-/** Rejects with an error that names the address and has the system's as its cause. */
+/** Opens the listener. Rejects with an error that names the address and has the system's error as its cause. */
 export async function listenLinks(options: ListenOptions): Promise<LinkListener> {
   const { name, listen, identity, self, log, timing = systemTiming } = options;
   const links = new Set<InboundLink>();
@@ -91,7 +94,8 @@ export async function listenLinks(options: ListenOptions): Promise<LinkListener>
 
   const server = createServer(identity.serverOptions());
   const stopFollowing = identity.onRefresh(() => server.setSecureContext(identity.serverOptions()));
-  // Below TLS, so that a connection counts from its first moment. The address tells the two sockets of one connection.
+  // Counts below TLS, so that a connection counts from its first moment. The address identifies the two sockets of one
+  // connection.
   server.on("connection", (socket: Socket) => {
     if (strangers.size >= MAX_STRANGERS) {
       counts.overflowed += 1;
@@ -234,11 +238,11 @@ async function bind(server: ReturnType<typeof createServer>, name: string, liste
   } catch (cause) {
     throw new Error(`cannot listen on the ${name} address ${listen}`, { cause });
   }
-  // Such as too many open files: the listener stays, and who could not be accepted comes again.
+  // For example, too many open files. The listener stays, and the peer dials again.
   server.on("error", () => undefined);
 }
 
-/** Every command line is one peer: each has a random id. */
+/** Returns whether both are the same peer. All command lines count as one peer, since each has a random id. */
 function isSame(a: Peer, b: Peer): boolean {
   return a.kind === b.kind && (a.kind === "cli" || a.id === b.id);
 }

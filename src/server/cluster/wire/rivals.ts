@@ -14,23 +14,25 @@ export interface Rivals<Present extends RivalLink> {
 
 export type RivalLink = Pick<Wire, "probe" | "close"> & { readonly hello: Pick<Self, "incarnation"> };
 
-/** A process that is merely busy answers within this; a dialling peer comes again after half a second or so. */
+/**
+ * Timeout of a probe, in milliseconds. A busy process answers within it; a dialing peer tries again after about half a second.
+ */
 export const PROBE_MS = 2_000;
-/** An answer counts for so long. */
+/** Time for which an answer counts, in milliseconds. */
 const FRESH_MS = 10_000;
 
 export interface RivalsOptions {
   /**
-   * Whether this node's word on the id is final: it leads, or follows the very node. Several nodes that each know of
-   * another process could otherwise end both.
+   * Returns whether this node's decision about the id is final: it leads, or it follows that very node. Several nodes that each
+   * know of another process could otherwise end both.
    */
   arbitrates(nodeId: string): boolean;
-  /** Milliseconds, monotonic. */
+  /** Returns monotonic milliseconds. */
   now(): number;
 }
 
 export function createRivals<Present extends RivalLink>({ arbitrates, now }: RivalsOptions): Rivals<Present> {
-  /** When it last answered; undefined while it is asked. */
+  /** Time of its last answer; `undefined` while it is being probed. */
   const answered = new WeakMap<Present, number | undefined>();
 
   const probe = async (present: Present): Promise<void> => {

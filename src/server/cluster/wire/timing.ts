@@ -1,4 +1,4 @@
-/** Waiting and chance, as a value that is passed in. */
+/** Timers and random numbers, as a value that is passed in. */
 
 export interface Timing {
   /** Calls `action` once, after `ms`; the returned function cancels it. Never keeps the process alive. */
