@@ -17,7 +17,7 @@ export interface ChangeNotifier {
 
 const TELL_EVERY_MS = 1_000;
 
-/** `tell` is called at most once a second, after `begin`. */
+/** Creates a notifier. `tell` is called at most once a second, after `begin`. */
 export function createChangeNotifier(measured: Measured, tell: () => void): ChangeNotifier {
   let timer: NodeJS.Timeout | undefined;
   const soon = (ms: number): void => {
@@ -27,7 +27,7 @@ export function createChangeNotifier(measured: Measured, tell: () => void): Chan
       goOn();
     }, ms).unref();
   };
-  /** Counts leave their window as time passes, after seconds or minutes. */
+  /** Schedules the next call: at the next record, or when counts leave their window, after seconds or minutes. */
   const goOn = (): void => {
     const ms = measured.changesInMs();
     if (ms !== undefined) soon(ms);

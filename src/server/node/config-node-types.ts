@@ -37,7 +37,7 @@ export interface ConfigNode {
 export interface ServingNode {
   /** Data listener; `undefined` if there is nothing to route. */
   readonly listen: string | undefined;
-  /** `undefined` if not configured. */
+  /** Address of the inspector; `undefined` if it is not configured. */
   readonly inspector: string | undefined;
   readonly metrics: string | undefined;
   readonly socket: string | undefined;

@@ -80,7 +80,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
 
   const acme = acmeSettingsOf(nodeFile, { env, nameServers: options.nameServers });
   const files = certificateFilesOf(nodeFile, path);
-  // Read before anything is created: an unusable certificate ends the start.
+  // The files are read before anything is created: an unusable certificate ends the start.
   const certificateFiles =
     files && (await openCertificateFiles(files, { instruments: observed.instruments, log }, owner));
 

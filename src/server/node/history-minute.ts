@@ -1,5 +1,5 @@
 /**
- * Combines the points of the ten-second buckets of a minute into one point per series. Counts are sums; what is in flight and
+ * Combines the points of the ten-second buckets of a minute into one point per series. Counts are sums; requests in flight and
  * the applied index are the largest values; the 95th percentile is the largest of its buckets; other times and sizes are means,
  * weighted by attempts for the median of the first byte.
  */
@@ -21,7 +21,7 @@ const SUMS = [
 ] as const satisfies readonly (keyof Measures)[];
 const LARGEST = ["in_flight", "applied_index", "ttfb_p95_ms"] as const satisfies readonly (keyof Measures)[];
 
-/** `at` is the begin of the minute, in milliseconds since 1970. */
+/** Returns the points of a minute. `at`: its beginning, in milliseconds since 1970. */
 export function minutePoints(points: readonly Point<Measures>[], at: number): readonly Point<Measures>[] {
   const series = new Map<string, Point<Measures>[]>();
   for (const point of points) {

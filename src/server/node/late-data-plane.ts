@@ -6,7 +6,7 @@ import type { Snapshot } from "../snapshot/index.ts";
 
 export const routesAny = ({ providers, fronted }: Snapshot): boolean => providers.length + fronted.all.length > 0;
 
-/** Opens at the first snapshot that has something to route; if that fails, tries again with the next. */
+/** Opens the listener at the first snapshot that has something to route; if that fails, tries again with the next. */
 export function openOnce(open: (snapshot: Snapshot) => Promise<void>, log: Log): (snapshot: Snapshot) => void {
   let isOpen = false;
   return (snapshot) => {

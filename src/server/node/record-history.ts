@@ -81,7 +81,7 @@ export function openHistory({ statistics, instruments, cluster, clock }: History
         sample();
         next();
       },
-      // Shortly after its end, so that no bucket is begun twice.
+      // The timer fires shortly after the end of a bucket, so that no bucket begins twice.
       begunAt + BUCKET_MS - clock.now() + 5,
     ).unref();
   };

@@ -154,7 +154,7 @@ export interface DataPlane {
   /** Address as bound. */
   readonly address: string;
   readonly port: number;
-  /** Requests in progress keep the snapshot with which they began. */
+  /** Puts a snapshot in force. Running requests keep the one with which they began. */
   swap(snapshot: Snapshot): void;
   /** Returns the servers of a provider's pool; `undefined` if it has none. */
   members(provider: string): readonly PoolMember[] | undefined;
@@ -199,7 +199,7 @@ export interface DataPlaneOptions extends DataPlaneBounds {
   readonly member?: Member;
   /** Omitted if this process does not share fetches. */
   readonly fetchShared?: FetchShared;
-  /** Omitted if it serves plain HTTP. */
+  /** TLS of the listener; omitted if it serves plain HTTP. */
   readonly door?: Door | undefined;
 }
 
@@ -212,7 +212,7 @@ export interface Member {
   readonly hasSiblings?: boolean;
 }
 
-/** Rejects if the address cannot be bound. */
+/** Serves the data plane. Rejects if the address cannot be bound. */
 export async function serveDataPlane(
   options: DataPlaneOptions,
   { instruments, metrics, otlp, reasons, metricsAddress }: Observed,

@@ -7,7 +7,7 @@ import { type Fronted, forwardedTo, type PoolMember, type Provider } from "../..
 import { createChangeNotifier } from "../change-notifier.ts";
 import type { Configuration } from "../configuration/configuration-types.ts";
 
-/** Limits measurements to the configured providers, for the lifetime of the process. */
+/** Opens the port. Limits measurements to the configured providers, for the lifetime of the process. */
 export function backendsPort(
   configuration: Pick<Configuration, "running" | "onChange">,
   statistics: Statistics,
@@ -24,7 +24,7 @@ export function backendsPort(
     () => tell("measurements"),
   );
 
-  /** Runs in the same turn in which the data plane takes over a configuration, so that every request is measured. */
+  /** Takes over a new configuration in the same turn as the data plane, so that every request is measured. */
   const follow = (): void => {
     const compiled = configuration.running()?.compiled;
     if (compiled?.kind !== "compiled" || compiled.snapshot === snapshot) return;
@@ -157,7 +157,7 @@ function modelRecords({ claims, defaultProvider }: Snapshot): readonly ModelReco
   return [...rows, { ...modelRecord(rest), kind: "default" }];
 }
 
-/** Shows names as they are written; only traffic shows the model that a reference resolves to. */
+/** Returns a row with names as they are written. Only traffic shows the model that a reference resolves to. */
 function modelRecord({ provider, name, label, alias }: Claim): ModelRecord {
   const { aliases, channels, failover } = provider;
   const isPattern = name.endsWith("*");
@@ -178,7 +178,7 @@ const dialectsOf = (channels: Provider["channels"]): readonly string[] => [
   ...new Set(channels.map(({ dialect }) => dialect)),
 ];
 
-/** A minute's counts are not more precise than a ten-thousandth. */
+/** Rounds to four digits, since the counts of a minute are not more precise. */
 const toDigits = (value: number): number => Number(value.toFixed(4));
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

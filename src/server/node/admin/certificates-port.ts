@@ -3,7 +3,7 @@ import { systemClock } from "../../../base/index.ts";
 import type { RowsOf } from "../../admin/index.ts";
 import { type Certificates, expiryStage } from "../../tls/index.ts";
 
-/** `certificates` is `undefined` if the node serves plain HTTP. */
+/** Returns the rows. `certificates`: `undefined` if the node serves plain HTTP. */
 export function certificateRows(certificates: Certificates | undefined): RowsOf<"certificates"> {
   if (certificates === undefined) return { list: () => [], onChange: () => () => undefined };
   return {

@@ -2,8 +2,8 @@
  * Port `Governed` of the admin plane: profiles, issuers and budgets of the running configuration, and its buckets from the
  * cluster's state and this node's ledger. Source: design decisions, section 3; cluster reference, 7.2.
  *
- * The list contains the shared bucket of each budget, also before its first use, and of the callers' own buckets those that are
- * used in the current window or in this node's ledger: a key that spends nothing has no row.
+ * The list contains the shared bucket of each budget, also before its first use, and the callers' own buckets that are used in
+ * the current window or in this node's ledger: a key that spends nothing has no row.
  */
 import { type BudgetRecord, type Governed, stored } from "../../admin/index.ts";
 import type { StateView } from "../../cluster/index.ts";
@@ -188,7 +188,7 @@ const END_LENGTH = usageRowKey({ bucket: "", window_ms: 1, window: 1 }).length -
 
 type Known = Pick<GovernedOptions, "view" | "node" | "ledger" | "refusals">;
 
-/** `keys` are the usage rows of buckets of single callers, as of when the list was taken. */
+/** Yields the rows of all buckets. `keys`: usage rows of buckets of single callers, as of when the list was taken. */
 function* bucketRows(known: Known, budgets: readonly BudgetRule[], keys: readonly string[]): Generator<BudgetRecord> {
   const { view, ledger } = known;
   const nodes = Array.from(view.scan("member/"), ([, value]) => readMember(value).id);
@@ -227,7 +227,7 @@ interface Bucket {
   readonly principal: string | undefined;
 }
 
-/** `key` is the key of the bucket's usage in the current window. */
+/** Returns the row of a bucket. `key`: key of its usage in the current window. */
 function bucketRow(
   { view, node, ledger, refusals }: Known,
   nodes: readonly string[],

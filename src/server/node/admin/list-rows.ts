@@ -21,7 +21,7 @@ interface RowSources {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** `opened` are the rows of parts that the node has opened for other purposes too. */
+/** Returns the rows of all lists. `opened`: rows of parts that the node has opened for other purposes too. */
 export const listRows = (
   opened: Omit<Rows, "artifacts" | "certificates" | "controls">,
   { configuration, store, models, certificates, decisions, clock }: RowSources,

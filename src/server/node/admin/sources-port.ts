@@ -48,7 +48,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
     return refusal("stale", `The source is at revision ${revision}, not ${expected}: read it again.`, { revision });
   };
 
-  /** Checked before the compile. A repeated request may name a revision that it has itself replaced. */
+  /** Refuses an outdated revision, before the compile. A repeated request may name a revision that it has itself replaced. */
   const refuseStale = (name: string, expected: number | undefined, options?: WriteOptions): void => {
     const revision = rowOf(name)?.revision ?? 0;
     if (expected === undefined || expected === revision || options?.idempotency !== undefined) return;
@@ -60,7 +60,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
     permits: 1,
     refusal: () => refusal("busy", "Other writes of sources are under way; try again."),
   });
-  /** A caller that waited as long as its write may take is asked to try again. */
+  /** Runs `work` after earlier writes. A caller that waits longer than its timeout is asked to try again. */
   const oneByOne = <T>(
     { timeoutMs: waitMs, signal }: Pick<WriteOptions, "timeoutMs" | "signal">,
     work: () => Promise<T>,
@@ -79,7 +79,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
     ...(text === undefined ? [] : [{ name, text, isFromApi: true }]),
   ];
 
-  /** Returns what the write would change; `refused` if the whole would not compile. */
+  /** Returns what the write would change; `refused` if the result would not compile. */
   const judge = async (name: string, text: string | undefined) => {
     const next = await configuration.compile(withSource(name, text));
     const change = changeOf(configuration.running(), next);
@@ -177,7 +177,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
         );
         return { kind: "done", value: changeAnswer(name, revision, changed, change) };
       }),
-    // Queued with the writes: a compile blocks the thread, so only one runs at a time.
+    // Dry runs queue with the writes: a compile blocks the thread, so only one runs at a time.
     dryRun: ({ name, document, ifRevision }, signal) =>
       oneByOne({ timeoutMs: DRY_RUN_WAIT_MS, signal }, async () => {
         refuseFileOwned();

@@ -2,7 +2,7 @@
 import { type Instruments, LATENCY_BOUNDS_SECONDS, type Log } from "../../../base/index.ts";
 import type { Cluster, ClusterStatus } from "../../cluster/index.ts";
 
-/** `cluster` is `undefined` while it opens. Returns a function that records timings, in seconds. */
+/** Registers the metrics. `cluster` returns `undefined` while it opens. Returns functions that record timings, in seconds. */
 export function observeCluster(
   instruments: Instruments,
   cluster: () => Cluster | undefined,

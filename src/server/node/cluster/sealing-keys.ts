@@ -1,6 +1,6 @@
 /**
- * Keys that this node opens and seals secrets with: from the cluster secret, from the previous one during a change, and from
- * `kek_file`. Unusable ones are refused before anything is created on disk.
+ * Derives the keys that this node opens and seals secrets with: from the cluster secret, from the previous one during a change,
+ * and from `kek_file`. Unusable ones are refused before anything is created on disk.
  */
 import { deriveKeys, MIN_SECRET_LENGTH } from "../../cluster/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
@@ -17,7 +17,7 @@ export interface KeySources {
   readonly file: Uint8Array | undefined;
 }
 
-/** `path` is the node file's. Throws `ConfigurationRefused`. */
+/** Reads the sources of the keys. `path`: path of the node file. Throws `ConfigurationRefused`. */
 export function keySourcesOf(
   { cluster }: NodeFile,
   path: string,
@@ -32,7 +32,7 @@ export function keySourcesOf(
   return { secret: cluster.secret, previousSecret, file: file?.bytes };
 }
 
-/** Returns `undefined` without a cluster secret. */
+/** Derives the keys; `undefined` without a cluster secret. */
 export async function sealingKeysOf({
   secret,
   previousSecret,

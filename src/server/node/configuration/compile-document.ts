@@ -6,8 +6,8 @@ import { loadGuardrails, loadRules } from "../../snapshot/index.ts";
 import { type CompiledSources, compileSources } from "./compile-sources.ts";
 
 /**
- * Variables must be set; secrets and files belong to the nodes, and are assumed to exist. Names of issuers, and overlay files,
- * are not checked.
+ * Compiles one document. Variables must be set; secrets and files belong to the nodes, and are assumed to exist. Names of
+ * issuers, and overlay files, are not checked.
  */
 export async function compileAlone(
   source: Source,

@@ -141,7 +141,7 @@ export function changeOf(running: CompiledSources | undefined, next: CompiledSou
   };
 }
 
-/** `digest` is the hex SHA-256 of the text in UTF-8, as in the stored source. */
+/** Returns the edition of a text. `digest`: hex SHA-256 of the text in UTF-8, as in the stored source. */
 export const editionOf = (text: string, version: number | undefined): Edition => ({
   digest: createHash("sha256").update(text).digest("hex"),
   ...(version !== undefined && { version }),

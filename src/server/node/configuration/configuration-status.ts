@@ -3,7 +3,7 @@ import { formatProblem } from "../../core/config/index.ts";
 import type { Configuration } from "./configuration-types.ts";
 import { ConfigurationRefused } from "./startup-errors.ts";
 
-/** Rejects at a standstill, and settles in no other way. */
+/** Returns a promise that only ever rejects: at a standstill. */
 export function standstillOf(begun: ReturnType<Configuration["begin"]>): Promise<never> {
   return new Promise((_, reject) => {
     void begun.then(
@@ -26,7 +26,7 @@ export function configurationStatus(configuration: Configuration): {
     : { state: "refused", message: formatProblem(problem) };
 }
 
-/** Rejects with the signal's reason, and settles in no other way. */
+/** Returns a promise that only ever rejects: with the signal's reason. */
 export function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);

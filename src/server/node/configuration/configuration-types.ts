@@ -59,11 +59,11 @@ export interface Configuration {
   readDocument(): Promise<FileText | undefined>;
   /** Applies the document on disk to the whole cluster, unless it is older. */
   applyFile(write: WriteOptions): Promise<FileOutcome>;
-  /** Reads the node file again, then handles its document as the table of states says; logs what is refused. */
+  /** Reads the node file again, then handles its document by the table of states. Refusals are logged. */
   reload(): Promise<void>;
   /**
-   * Starts with the stored configuration, and applies the document on disk to the cluster. Resolves once that is decided, with
-   * a standstill if nothing is served and nothing that may come would change that.
+   * Starts with the stored configuration, and applies the document on disk to the cluster. Resolves once that is decided, with a
+   * standstill if nothing is served and no expected change can help.
    */
   begin(): Promise<Standstill | undefined>;
   /** Runs the models loaded in this process for other processes of the node. */

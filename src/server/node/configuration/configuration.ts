@@ -101,7 +101,9 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     return preparedSources(looked.sources, signal);
   };
 
-  /** Compiles with the models of the cache. `inputs` returns what another process or thread compiles the same from. */
+  /**
+   * Compiles with the models of the cache. `inputs` returns everything that another process or thread needs to compile the same.
+   */
   const compileRecorded = async (sources: readonly Source[], secrets: Secrets) => {
     const seen = recorded(secrets);
     let input = inputOf(sources, seen);
@@ -233,7 +235,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     });
   };
 
-  /** Changes at the same time are compiled once. */
+  /** Queues a rebuild. Changes at the same time are compiled once. */
   const queueRebuild = (): void => {
     if (isQueued || signal.aborted) return;
     isQueued = true;
@@ -287,7 +289,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     file.forget();
     if (next.document !== undefined) await applyBySignal();
     await turn;
-    // Only after the document: the stored configuration may need an input that was just removed.
+    // Rebuilds only after the document: the stored configuration may need an input that was just removed.
     if (isOther && rebuilds === rebuiltBefore) queueRebuild();
     await turn;
     log.info("reloaded", { file_status: fileStatusNow().state });
@@ -299,7 +301,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     return documents.document;
   };
 
-  /** Same as at a start: a document without a version that differs from the stored one waits for a reload by the API. */
+  /** Applies the document as at a start: one without a version that differs from the stored one waits for a reload by the API. */
   const applyBySignal = async (): Promise<void> => {
     try {
       file.tell(await file.apply(documents.document, "start", { by: BY_FILE, timeoutMs: FILE_WRITE_MS, signal }));

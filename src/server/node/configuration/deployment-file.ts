@@ -67,7 +67,9 @@ export interface DeploymentFileOptions {
 }
 
 export interface DeploymentFile {
-  /** Rejects with a `ClusterError` if the cluster cannot take the document, and with `conflict` if there is no file. */
+  /**
+   * Applies the document. Rejects with a `ClusterError` if the cluster cannot take it, and with `conflict` if there is no file.
+   */
   apply(document: FileText | undefined, trigger: "start" | "reload", write: WriteOptions): Promise<FileOutcome>;
   /**
    * Applies the document as a start does: repeats until the cluster has taken or refused it. Resolves with `undefined` if it
@@ -77,8 +79,8 @@ export interface DeploymentFile {
   /** Logs the outcome. */
   tell(outcome: FileOutcome): void;
   /**
-   * `compiled` is the stored configuration as it compiles here, `serves` is whether any configuration is in force, and
-   * `lacking` names missing models.
+   * Compares the document with the stored source. `compiled`: the stored configuration as it compiles here. `serves`: whether any
+   * configuration is in force. `lacking`: names of missing models.
    */
   status(compiled: CompiledSources["compiled"] | undefined, serves: boolean, lacking: string | undefined): FileStatus;
   /** Forgets remembered results; called when an input of the document has changed. */
@@ -137,7 +139,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
     if (file.kind === "problem") return file;
     const { text, name } = file;
     if (!options.isPrepared(text)) {
-      // Not awaited: the next query learns whether it compiles.
+      // This is not awaited: the next query learns whether the text compiles.
       options.prepare(text).catch((error: unknown) => log.error("the engine of rules cannot be loaded", { error }));
       return { kind: "document", edition: editionIn(text) };
     }

@@ -50,7 +50,7 @@ export type Tokens = { readonly kind: "read"; readonly needs: readonly ModelNeed
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `path` is absolute. Reads files and the environment, opens nothing, writes nothing. */
+/** Reads guardrails from files and the environment. `path`: absolute. Opens and writes nothing. */
 export async function readGuardrailsAt(path: string, env: Environment): Promise<ReadGuardrails> {
   const file = await openDisk().readText(path);
   return file.kind === "problem" ? refused([file.message]) : await readGuardrailsIn({ ...file, path }, env);
@@ -120,7 +120,9 @@ export async function readGuardrailsIn(
   };
 }
 
-/** Callers and access rules do not matter, since nothing is served. */
+/**
+ * Returns a deployment without guardrails, models and profiles. Callers and access rules do not matter, since nothing is served.
+ */
 const providersOf = ({ guardrails: _, models: __, profiles: ___, ...rest }: Deployment): Deployment => rest;
 
 async function cacheOf({ cacheDir, dataDir }: Glance, path: string): Promise<string | undefined> {

@@ -51,7 +51,7 @@ export interface NodeDocuments {
   readonly isSound: boolean;
 }
 
-/** Reads files and the environment, opens nothing, writes nothing. */
+/** Reads the documents from files and the environment. Opens and writes nothing. */
 export async function readNode(path: string, env: Environment, disk: Disk = openDisk()): Promise<NodeDocuments> {
   const text = await disk.readText(path);
   if (text.kind === "problem") {
@@ -98,9 +98,9 @@ export async function readNode(path: string, env: Environment, disk: Disk = open
 export interface LoadedNode {
   readonly nodeFile: NodeFile;
   readonly deployment: ComposedDeployment;
-  /** Without its guardrails if `awaits` names models. */
+  /** Compiled deployment, without its guardrails if `awaits` names models. */
   readonly compiled: Pick<Extract<Compiled, { kind: "compiled" }>, "snapshot" | "prepare" | "probes">;
-  /** Models that it needs and that the cache lacks. */
+  /** Models that the deployment needs and the cache lacks. */
   readonly awaits: readonly ModelNeed[];
   /** Warnings, one line each, for a person. */
   readonly warnings: readonly string[];
@@ -210,7 +210,7 @@ function compileWith(documents: NodeDocuments, env: Environment, sealed: Sealed,
   });
 }
 
-/** `patterns` are relative to the node file's directory. */
+/** Reads the overlay files. `patterns`: relative to the node file's directory. */
 export async function readOverlays(
   disk: Disk,
   nodeFile: string,

@@ -1,4 +1,4 @@
-/** Returns the upstreams whose deployment credential any client can use, since callers need not authenticate. */
+/** Finds the upstreams whose deployment credential any client can use, since callers need not authenticate. */
 import type { Snapshot } from "../../snapshot/index.ts";
 
 /** Returns names such as `provider p`; empty with `auth`. */
@@ -21,7 +21,7 @@ const providerName = ({ name }: { readonly name: string }): string => `provider 
 
 const SHOWN = 10;
 
-/** Returns `undefined` if there is no such upstream. */
+/** Returns the warning; `undefined` if there is no such upstream. */
 export function openCredentialWarning(snapshot: Snapshot): string | undefined {
   const open = openToAnybody(snapshot);
   if (open.length === 0) return undefined;

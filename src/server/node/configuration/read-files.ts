@@ -12,7 +12,7 @@ export type FileText =
   | { readonly kind: "text"; readonly name: string; readonly text: string }
   | { readonly kind: "problem"; readonly message: string };
 
-/** `name` is the file's name in errors. */
+/** Reads a text file. `name`: name of the file in errors. */
 async function readText(path: string, name: string): Promise<FileText> {
   try {
     const found = await stat(path);
@@ -26,7 +26,7 @@ async function readText(path: string, name: string): Promise<FileText> {
   }
 }
 
-/** Opening a pipe blocks until a writer opens it, without a limit; a device may never end. */
+/** Returns whether reading may never end: opening a pipe blocks until a writer opens it, and a device may have no end. */
 const waits = (found: Stats): boolean => found.isFIFO() || found.isSocket() || found.isCharacterDevice();
 
 /** Reads one small file synchronously, for an answer that cannot wait. */

@@ -6,7 +6,7 @@ import type { NodeFile } from "../../core/config/index.ts";
 import { readForwardProxies } from "../../forward-proxy/index.ts";
 import { beside } from "../configuration/read-files.ts";
 
-/** `path` is the node file's, which its paths are relative to. `env` names the forward proxies. */
+/** Returns the issuers. `path`: path of the node file, which its paths are relative to. `env`: names the forward proxies. */
 export function issuersOf(
   { issuers = [] }: NodeFile,
   path: string,

@@ -21,7 +21,7 @@ interface Held extends Suspension {
 export function openSuspensions(view: StateView, clock: Pick<Clock, "now">): Suspensions {
   /** Suspensions by the key of the row, from which the name cannot be derived. */
   const rows = new Map<string, Held>();
-  /** Looked up by a caller's text of any length, so that no row key has to be built from it. */
+  /** Suspensions by kind and name. Lookups use a caller's text of any length, without building a row key from it. */
   const byName = new Map<SuspendedKind, Map<string, Held>>();
 
   const change = (row: string, value: string | undefined): void => {

@@ -61,7 +61,10 @@ export function startsOf({ view, status, onStatus }: Pick<Cluster, "view" | "sta
   };
 }
 
-/** A repeated command has no answer if that was too long to be remembered; the next report returns the same rows. */
+/**
+ * Returns the rows of an answer. A repeated command has none if they were too long to be remembered; the next report returns the
+ * same rows.
+ */
 function rowsIn(value: unknown): readonly UsageAnswer[] {
   const { rows } = (value ?? {}) as { readonly rows?: readonly UsageAnswer[] };
   return rows ?? [];

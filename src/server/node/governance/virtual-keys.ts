@@ -1,11 +1,11 @@
 /**
- * Port `KeyStore` of the callers, over the replicated rows: `keyid/<id>` names the key, `key/<name>` contains it. Source:
- * design decisions, section 1; `core/state/commands/keys.ts`.
+ * Port `KeyStore` of the callers, over the replicated rows: `keyid/<id>` names the key, `key/<name>` contains it. Source: design
+ * decisions, section 1; `core/state/commands/keys.ts`.
  *
  * The view holds each key as one text, which is the whole cost of an unused key. A key is parsed at its first use, and recently
- * parsed keys are kept in a bounded cache. No invalidation is needed: a parsed key is valid for the table version at which it
- * was compared, and is compared with its row again at the next version, so that a look-up never returns a key that the view no
- * longer contains.
+ * parsed keys are kept in a bounded cache. No invalidation is needed: a parsed key is valid for the table version at which it was
+ * compared, and is compared with its row again at the next version, so that a lookup never returns a key that the view no longer
+ * contains.
  */
 import type { KeyStore, StoredKey } from "../../auth/index.ts";
 import type { StateView } from "../../cluster/index.ts";
@@ -28,7 +28,7 @@ interface Parsed {
   version: number;
 }
 
-/** `generation` is half the maximum number of parsed keys that are kept. */
+/** Opens the store. `generation`: half the maximum number of parsed keys that are kept. */
 export function openKeyStore(view: StateView, generation: number = GENERATION): KeyStore {
   let young = new Map<string, Parsed>();
   let old = new Map<string, Parsed>();

@@ -45,7 +45,7 @@ export function pageOf(store: RecordStore | undefined, from: number): Uint8Array
 
 const bytesOf = (page: Page): Uint8Array => Buffer.from(JSON.stringify(page));
 
-/** `since` excludes requests that came earlier, in milliseconds since 1970. */
+/** Gathers the records. `since`: time before which requests are excluded, in milliseconds since 1970. */
 export async function gatherRecords(
   cluster: Pick<Cluster, "status" | "askMember">,
   store: RecordStore | undefined,
@@ -75,7 +75,7 @@ interface All {
   readonly chunks: readonly PackedChunk[];
 }
 
-/** Returns `undefined` if the node did not answer in time. */
+/** Returns all records of a node; `undefined` if it did not answer in time. */
 async function allOf(
   cluster: Pick<Cluster, "askMember">,
   node: string,

@@ -14,7 +14,7 @@ const MODULE = {
   built: new URL("./server/node/rehearsal/worker.js", import.meta.url),
 };
 
-/** Rejects with `busy` when it takes too long, and with the signal's reason. */
+/** Judges a rehearsal. Rejects with `busy` if it takes too long, and with the signal's reason. */
 export async function judgeApart(question: RehearsalQuestion, signal: AbortSignal): Promise<RehearsalResult> {
   signal.throwIfAborted();
   const answered = withResolvers<RehearsalResult>();

@@ -3,14 +3,14 @@ import type { PackedChunk } from "../../core/rehearsal/index.ts";
 import type { BucketNow, KeyNow, RehearsalResult } from "../../rehearsal/index.ts";
 import type { CrossingInputs } from "../worker/index.ts";
 
-/** Contains secrets of the configuration, which must stay in this process. */
+/** Question to the thread. It contains secrets of the configuration, which must stay in this process. */
 export interface RehearsalQuestion {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly inForce: CrossingInputs;
   readonly proposed: CrossingInputs;
   readonly nodes: readonly {
     readonly node: string;
-    /** Milliseconds since 1970. */
+    /** Time from which the node has records, in milliseconds since 1970. */
     readonly since: number;
     readonly chunks: readonly PackedChunk[];
   }[];
@@ -18,7 +18,7 @@ export interface RehearsalQuestion {
   readonly buckets: readonly BucketNow[];
   /** Time of the reading, in milliseconds since 1970. */
   readonly now: number;
-  /** Milliseconds since 1970. */
+  /** Time before which requests are excluded, in milliseconds since 1970. */
   readonly since: number;
   /** Time limit of the work in milliseconds; the answer contains what was judged by then. */
   readonly limitMs: number;

@@ -62,7 +62,7 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
     return [...inForce.filter(({ name }) => name !== source), { name: source, text: document, isFromApi: !isFile }];
   };
 
-  /** `since` is in milliseconds since 1970. */
+  /** Rehearses a document. `since`: in milliseconds since 1970. */
   const rehearse = async (
     { source, document }: RehearsalAsked,
     since: number,

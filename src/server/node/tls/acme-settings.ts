@@ -46,7 +46,7 @@ export interface AcmeSurroundings {
   readonly nameServers: readonly string[];
 }
 
-/** Returns `undefined` if `tls` names no domains. Throws `ConfigurationRefused`. */
+/** Returns the settings; `undefined` if `tls` names no domains. Throws `ConfigurationRefused`. */
 export function acmeSettingsOf({ tls }: NodeFile, surroundings: AcmeSurroundings): AcmeSettings | undefined {
   if (tls?.domains === undefined) return undefined;
   const { eab } = tls;

@@ -27,7 +27,7 @@ const PENDING = "certificate pending";
 const LOOK_EVERY_MS = 60_000;
 const TELL_AGAIN_MS = 24 * 60 * 60 * 1000;
 
-/** Returns the absolute paths; `undefined` if the node file names none. `path` is the node file's. */
+/** Returns the absolute paths; `undefined` if the node file names none. `path`: path of the node file. */
 export function certificateFilesOf({ tls }: NodeFile, path: string): CertificateFiles | undefined {
   if (tls?.cert_file === undefined || tls.key_file === undefined) return undefined;
   return { certFile: beside(path, tls.cert_file), keyFile: beside(path, tls.key_file) };

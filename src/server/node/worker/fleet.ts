@@ -73,13 +73,13 @@ export interface Elsewhere {
 
 export interface Fleet extends Elsewhere {
   trust(nodeFile: NodeFile): void;
-  /** Returns `undefined` before the first worker is started. */
+  /** Returns the state of the workers; `undefined` before the first is started. */
   standing(): Standing | undefined;
   /** Resolves once each worker has all rows that the view had before the call, or was ended. */
   settled(): Promise<void>;
   /** Resolves after everything that workers measured and counted before the call has arrived, within 0.2 s. */
   caughtUp(): Promise<void>;
-  /** Rejects if they cannot be started or the address cannot be bound. */
+  /** Starts the workers. Rejects if they cannot be started or the address cannot be bound. */
   open(options: FleetOptions, observed: Observed, owner: Lifetime, log: Log): Promise<DataPlane>;
 }
 

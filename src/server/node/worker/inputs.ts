@@ -12,7 +12,7 @@ import type { Views } from "../model-cache.ts";
 type Lookup = ReturnType<Secrets["secret"]>;
 type Rows<Value> = readonly (readonly [name: string, value: Value])[];
 
-/** Sent as JSON. Contains secrets: must never be logged. */
+/** Inputs in the form in which they are sent, as JSON. They contain secrets and must never be logged. */
 export interface CrossingInputs {
   readonly sources: readonly Source[];
   readonly ofNodeFile: readonly string[];
@@ -28,7 +28,7 @@ export interface CrossingInputs {
   readonly storedAt: Rows<number | undefined>;
 }
 
-/** Secrets that record what was looked up, which is then sent. */
+/** Secrets that record the lookups, whose results are then sent. */
 export interface RecordedSecrets extends Pick<Secrets, "secret" | "file"> {
   readonly secrets: ReadonlyMap<string, Lookup>;
   readonly files: ReadonlyMap<string, Lookup>;
@@ -47,7 +47,7 @@ export function recorded(from: Pick<Secrets, "secret" | "file">): RecordedSecret
   return { secrets, files, secret: keep(secrets, from.secret), file: keep(files, from.file) };
 }
 
-/** Called after the compile; includes only the secrets and files that it looked up. */
+/** Returns the inputs to send. Call it after the compile: it includes only the secrets and files that were looked up. */
 export function crossing(input: SourcesInput, { secrets, files }: RecordedSecrets): CrossingInputs {
   const { sources, ofNodeFile, fileOverlays, limitRev = 0, hasReconciled = false, trusted, models, storedAt } = input;
   return {

@@ -160,7 +160,7 @@ async function openParts(
 
 const INTAKE_MS = 10_000;
 
-/** Without the connection no decision can be recorded: the process ends when it closes. */
+/** Connects to the intake of audit records. Without it no decision can be recorded, so the process ends when it closes. */
 async function openRecords({ intake }: WorkerSettings, log: Log, exit: () => void, owner: Lifetime): Promise<Channel> {
   const broken = (error: Error): void => log.error("the channel for audit records is broken", { error });
   const records = await connectIntake(intake, AbortSignal.timeout(INTAKE_MS), broken);

@@ -46,7 +46,10 @@ export interface TakingNode {
   readonly log: Log;
 }
 
-/** `number` is the worker's. Returns a cleanup function for after the worker has exited and all its output was read. */
+/**
+ * Handles the reports of one worker. `number`: number of the worker. Returns a cleanup function for after the worker has exited
+ * and all its output was read.
+ */
 export function takePorts(channel: Channel, number: number, node: TakingNode): () => void {
   takeLog(channel, node.log, number);
   takeFailures(channel, node.failures);

@@ -23,7 +23,7 @@ export interface Prepare {
 
 export interface Snapshots {
   current(): Snapshot | undefined;
-  /** Resolves with the first. */
+  /** Resolves with the first snapshot. */
   readonly first: Promise<Snapshot>;
   onTaken(listener: (snapshot: Snapshot) => void): void;
 }
@@ -53,7 +53,7 @@ export function followSnapshots(options: SnapshotsOptions): Snapshots {
     taken = resolve;
   });
 
-  /** Returns the problems, one a line; empty if the configuration can be used. */
+  /** Prepares a configuration. Returns the problems, one per line; empty if it can be used. */
   const prepare = async ({ rev, inputs }: Prepare, signal: AbortSignal): Promise<readonly string[]> => {
     const texts = inputs.sources.map(({ text }) => text);
     rules ??= await loadRules(texts);
@@ -68,7 +68,7 @@ export function followSnapshots(options: SnapshotsOptions): Snapshots {
     return [];
   };
 
-  /** Resolves with whether it was prepared. */
+  /** Puts the prepared configuration in force. Resolves with false if `rev` was not prepared. */
   const take = async (rev: number): Promise<boolean> => {
     if (prepared?.rev !== rev) return false;
     current = prepared.snapshot;

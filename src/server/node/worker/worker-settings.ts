@@ -8,7 +8,7 @@ import type { IntakeAddress } from "../../workers/index.ts";
 import { ConfigurationRefused, countIn } from "../configuration/startup-errors.ts";
 import type { DataPlaneBounds } from "../start.ts";
 
-/** Sent as JSON. Contains keys of the deployment: must never be logged. */
+/** Settings in the form in which they are sent, as JSON. They contain keys of the deployment and must never be logged. */
 export interface WorkerSettings {
   readonly number: number;
   readonly nodeFile: NodeFile;

@@ -2,8 +2,8 @@ import type { NodeStatus } from "../../admin/index.ts";
 import type { Standing } from "../../workers/index.ts";
 
 /**
- * `alone` is for a node that serves from its own process or has not begun to: the number of workers to serve, and whether it
- * serves.
+ * Returns the state of the workers for status requests. `alone`: for a node that serves from its own process or has not begun to,
+ * the number of workers to serve and whether it serves.
  */
 export function workersOf(
   standing: Standing | undefined,
