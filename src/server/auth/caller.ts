@@ -145,7 +145,7 @@ export interface Presented {
 export interface Callers {
   /**
    * Recognizes the caller by the first credential present, in the order of `Presented`. A credential that is present but not
-   * recognized is refused, whatever else there is. Answers at once for virtual keys and for tokens seen before, and rejects
+   * recognized is refused, even if another one is valid. Answers at once for virtual keys and for tokens seen before, and rejects
    * only if `signal` aborts. `servers`: names of the MCP server that the request is for.
    */
   identify(

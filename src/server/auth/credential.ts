@@ -51,7 +51,10 @@ function bounded(text: string): Credential {
   return text === "" || text.length > MAX_TOKEN_LENGTH ? MALFORMED : { kind: "text", text };
 }
 
-/** `node:http` keeps only the first `authorization` value, so a second one is visible only in the raw headers. */
+/**
+ * Returns the header, marked as repeated if there are several: `node:http` keeps only the first value, but the raw headers show
+ * all.
+ */
 function authorizationOf(first: string, rawHeaders: readonly string[]): string {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {

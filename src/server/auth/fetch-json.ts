@@ -1,8 +1,8 @@
 /**
  * Fetches one JSON document of an issuer, with limits on time, size and redirects.
  *
- * Redirects are followed only within the origin, so that neither the bearer token nor the trust in this origin's certificate
- * extends to another. Messages name origin and path, never a query, header or body. Sizes are in bytes.
+ * Redirects are followed only within the origin, so that the bearer token and the trust in this origin's certificate do not
+ * extend to another. Messages name origin and path, never a query, header or body. Sizes are in bytes.
  */
 
 import * as http from "node:http";
@@ -156,7 +156,7 @@ function readJson({ body, cacheControl }: Answer, url: URL): Fetched {
   }
 }
 
-/** Returns origin and path, without the parts that may hold a secret. */
+/** Returns origin and path, without the parts that may contain a secret. */
 export function place({ origin, pathname }: URL): string {
   return (origin + pathname).slice(0, MAX_MESSAGE_LENGTH);
 }

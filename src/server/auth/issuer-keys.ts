@@ -104,7 +104,7 @@ export function createIssuerKeys({ issuer, load, limitMs, clock, log, onLoad }: 
     return held !== undefined && clock.monotonic() < held.freshUntil + STALE_LIMIT_MS ? held : undefined;
   }
 
-  /** `before`: the keys that the caller knew. */
+  /** Returns the usable keys, and whether they are new. `before`: keys that the caller knew. */
   function known(before: Held | undefined): KnownKeys | undefined {
     const now = usable();
     return now === undefined ? undefined : { keys: now.keys, isNew: now !== before };
