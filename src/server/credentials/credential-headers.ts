@@ -1,6 +1,6 @@
 /** Recognizes response headers that contain our own credential, so that a careless provider cannot leak it to the client. */
 
-/** Header names that hold a credential, whatever their value. */
+/** Names of headers that always contain a credential. */
 const NAMES: ReadonlySet<string> = new Set([
   "authorization",
   "x-api-key",

@@ -1,5 +1,5 @@
 /**
- * Resolves names but never to link-local addresses, where cloud metadata services are: a person who can name an upstream must
+ * Resolves names, but never to link-local addresses, where cloud metadata services are: a person who can name an upstream must
  * not be able to read the machine's keys. Source: credentials reference, 6; design decisions, section 13.
  */
 import { lookup } from "node:dns";

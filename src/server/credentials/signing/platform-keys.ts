@@ -3,7 +3,7 @@
  * metadata. Source: credentials reference, 1.6; design decisions, section 13.
  *
  * The provider chain is a library's, loaded on first use; caching and timing are ours. Version 1 of the metadata service is
- * turned off, because anybody who can make the gateway send a request could use it too.
+ * turned off, because everyone who can make the gateway send a request could use it.
  */
 
 import { type FetchShared, GatewayError } from "../../../base/index.ts";

@@ -16,7 +16,7 @@ export interface Kept<Value> {
 }
 
 export interface ExchangedTokens<Value> {
-  /** `key`: digest of the caller's token. */
+  /** Returns the value for a caller's token. `key`: digest of the token. */
   find(key: string, now: number): Value | undefined;
   keep(key: string, kept: Kept<Value>): void;
   size(): number;

@@ -33,7 +33,7 @@ export interface Fetched<Value> {
 }
 
 export interface RenewedOptions<Value> {
-  /** Rejects with the error for callers. */
+  /** Fetches a value. Rejects with the error for callers. */
   readonly fetch: () => Promise<Fetched<Value>>;
   /** Returns the pause that a failure asks for, in milliseconds; `undefined` if it asks for none. */
   readonly pauseOf: (failure: unknown) => number | undefined;
@@ -108,7 +108,7 @@ export function createRenewed<Value>(options: RenewedOptions<Value>): Renewed<Va
     return held !== undefined && clock.monotonic() < held.goodUntil ? held : undefined;
   }
 
-  /** A value that was not used since it was fetched is discarded instead of renewed. */
+  /** Schedules the renewal. A value that was not used since it was fetched is discarded instead. */
   function renewIn(ms: number): void {
     if (isClosed || held === undefined || !Number.isFinite(ms)) return;
     timer = setTimeout(

@@ -25,7 +25,7 @@ type Outcome =
   | { readonly kind: "issued"; readonly issued: IssuedToken }
   | { readonly kind: "failed"; readonly reason: string; readonly facts: Omit<TokenFailure, keyof Error> };
 
-/** `now`: milliseconds since 1970. */
+/** Creates the shared request. `now`: milliseconds since 1970. */
 export function requestShared(fetchShared: FetchShared, now: () => number): RequestShared {
   return async (asked, dialler, after) => {
     const { value, ...shared } = await fetchShared(keyOf(asked), after, async () => {
@@ -60,7 +60,7 @@ function keepMsOf(outcome: Outcome, nowMs: number): number {
   return outcome.facts.code === undefined || outcome.facts.isPassing ? 0 : REFUSED_FOR_MS;
 }
 
-/** Digest of everything in the request, including secrets. */
+/** Returns a digest of everything in the request, including secrets. */
 function keyOf({ endpoint, client: { clientId, clientSecret }, method, grant, parameters }: TokenAsked): string {
   return hash(
     "sha256",

@@ -13,7 +13,7 @@ export interface TokenDialler {
   close(): void;
 }
 
-/** `secureContext`: trusted certificates; `undefined` for those of Node.js. */
+/** Opens a dialler. `secureContext`: trusted certificates; `undefined` for those of Node.js. */
 export function openTokenDialler(
   secureContext: SecureContext | undefined,
   connectMs: number,
