@@ -22,7 +22,7 @@ export interface SealedStatus {
   readonly sealed: boolean;
   /** Ids of the key-encryption keys that this node would need, one of which is enough for each data key. */
   readonly missing: readonly string[];
-  /** Ids of data keys whose wraps were changed, or are of another cluster. */
+  /** Ids of data keys whose wraps were changed, or belong to another cluster. */
   readonly damaged: readonly string[];
 }
 

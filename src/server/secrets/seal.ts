@@ -1,6 +1,6 @@
 /**
- * Sealing with AES-256-GCM: a random 96-bit nonce, a 128-bit tag behind the ciphertext, and additional data that names
- * what is sealed, so that a value moved to another name, version, data key or cluster does not open.
+ * Seals with AES-256-GCM: a random 96-bit nonce, a 128-bit tag after the ciphertext, and additional data that names the sealed
+ * value, so that a value moved to another name, version, data key or cluster does not open.
  *
  * Source: cluster reference, section 8; additional data in the canonical form of RFC 8785 (keys sorted).
  */

@@ -107,8 +107,8 @@ export function planRotate(sealing: Sealing, now: number): Plan {
 }
 
 /**
- * Plans to wrap every data key only by the current key-encryption key, and to reseal what is bound to an earlier cluster id.
- * `keep`: ids of keys whose wraps stay, for members that do not have the current one yet.
+ * Plans to wrap every data key only by the current key-encryption key, and to reseal values that are bound to an earlier cluster
+ * id. `keep`: ids of keys whose wraps stay, for members that do not have the current one yet.
  */
 export function planRewrap(sealing: Sealing, keep: readonly string[] = []): Plan {
   const { keks, clusters, view } = sealing;
