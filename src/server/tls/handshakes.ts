@@ -1,7 +1,7 @@
 /**
- * Schedules TLS handshakes between other work. A full handshake blocks the thread for about a millisecond, so only a few begin
- * in each turn of the event loop. If clients begin handshakes and never finish them, the oldest are closed for new ones, so
- * that neither a flood nor a thousand stalled connections keep others out.
+ * Schedules TLS handshakes between other work. A full handshake blocks the thread for about a millisecond, so only a few begin in
+ * each turn of the event loop. If clients begin handshakes and never finish them, the oldest are closed for new ones, so that a
+ * flood or a thousand stalled connections cannot keep others out.
  */
 import type { Socket } from "node:net";
 
@@ -24,7 +24,7 @@ export interface Handshakes {
  * Schedules handshakes. `start` processes a client's first flight. `onDropped` is called when a handshake is closed to make room.
  */
 export function createHandshakes(start: (raw: Socket) => void, onDropped: () => void): Handshakes {
-  /** In order of arrival. */
+  /** Connections in order of arrival. */
   const underWay = new Set<Socket>();
   const waiting = new Set<Socket>();
   let spentMs = 0;

@@ -1,5 +1,5 @@
 /**
- * The front door's certificate, and how TLS is served with it.
+ * Certificate of the front door, and the TLS server that uses it.
  *
  * - `acme/`: certificates by ACME (RFC 8555)
  */

@@ -23,7 +23,7 @@ export interface Certificate {
 export interface CertificateFailure {
   /** Metric label from a fixed set. */
   readonly reason: string;
-  /** One line for people. */
+  /** Message of one line for operators. */
   readonly message: string;
   /** Time of the failure, in milliseconds since 1970; the last time if it repeats. */
   readonly at: number;
@@ -35,7 +35,7 @@ export interface CertificateStatus {
   readonly source: string;
   /** Names that the certificate should have; with files, the names that it has. */
   readonly names: readonly string[];
-  /** Time of the next renewal; `undefined` for files, which somebody else renews. */
+  /** Time of the next renewal; `undefined` for files, which are renewed elsewhere. */
   readonly nextRenewal: number | undefined;
   /** Current activity, such as a step of an order; `undefined` if there is none. */
   readonly step: string | undefined;

@@ -149,7 +149,7 @@ export function openAuthority(options: AuthorityOptions): Authority {
         await account
           .createAccount({ termsOfServiceAgreed: true, ...(email !== "" && { contact: [`mailto:${email}`] }) })
           .catch((error: unknown) => {
-            // For a known key the client library would go on to change the contact, which is not wanted here.
+            // For a known key the client library would then change the contact, which is not wanted here.
             if (!isKnown(account)) throw registrationFailure(error);
           });
         return account.getAccountUrl();

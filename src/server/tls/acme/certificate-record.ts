@@ -65,7 +65,7 @@ export interface Issued {
   /** Thumbprint of the account that ordered it. */
   readonly account: string;
   readonly window: Window | null;
-  /** When renewal information is requested next; null if the authority offers none. */
+  /** Time of the next request for renewal information; null if the authority offers none. */
   readonly askAt: number | null;
 }
 

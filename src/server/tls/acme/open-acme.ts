@@ -149,7 +149,7 @@ export function openAcme(options: AcmeOptions): Certificates {
   );
 
   const troubles = new Map<string, number>();
-  /** Repeated messages are logged once an hour. */
+  /** Logs a problem; repeated messages are logged once an hour. */
   const onTrouble = (message: string, error: unknown): void => {
     const at = now();
     if (at - (troubles.get(message) ?? Number.NEGATIVE_INFINITY) < HOUR) return;

@@ -37,7 +37,9 @@ export function drawWindow(
   return { start, end, at: Math.round(start + (end - start) * random) };
 }
 
-/** Minimum age before renewal: an authority that suggests an immediate renewal would otherwise cause an endless loop. */
+/**
+ * Returns the minimum age before renewal: an authority that suggests an immediate renewal would otherwise cause an endless loop.
+ */
 const leastAge = ({ notBefore, notAfter }: Issued): number => Math.min(HOUR, (notAfter - notBefore) / 20);
 
 /** Share of the lifetime that is reserved for attempts, so that a suggested window cannot let the certificate expire. */
