@@ -1,7 +1,7 @@
 /** Error of a request to the cluster, with a stable code and a message that says what to do. */
 
 export type ClusterErrorCode =
-  /** There is no leader, or it was lost midway; `details.outcome` is `unknown` if the request may still take effect. */
+  /** No leader exists, or it was lost midway; `details.outcome` is `unknown` if the request may still take effect. */
   | "no_leader"
   /** Too many requests are running; ask again. */
   | "busy"

@@ -338,7 +338,7 @@ function limited(timeoutMs: number): number {
   return Math.min(Math.max(1, timeoutMs), MAX_TIMEOUT_MS);
 }
 
-/** Error for waiting callers: the cause is in the node's log, and their requests may still be carried out. */
+/** Returns the error for waiting callers: the cause is in the node's log, and their requests may still be carried out. */
 function faulty(outcome: "unknown" | "not-applied", what: string, cause: Error): ClusterError {
   return new ClusterError("no_leader", `this node ends after a fault, which its log tells; ${what}`, {
     details: { outcome },

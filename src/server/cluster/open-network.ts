@@ -23,7 +23,7 @@ export interface NetworkOptions {
   readonly previousKeys: ClusterKeys | undefined;
   readonly storage: Storage;
   readonly log: Log;
-  /** `undefined` until the node is a member. */
+  /** Returns the replica's peers; `undefined` until the node is a member. */
   peers(): Peers | undefined;
   onMessage(message: Message): void;
   onSnapshot(message: Message, record: SnapshotRecord): void;

@@ -18,7 +18,7 @@ export type StorageErrorCode =
   | "unwritable"
   /** The file system has no room left. */
   | "disk_full"
-  /** The content is not what was written. */
+  /** The content differs from what was written. */
   | "damaged"
   /** The content is intact, but older than what this node has acknowledged. */
   | "forgot"

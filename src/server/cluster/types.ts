@@ -15,7 +15,7 @@ export interface ClusterOptions {
   readonly secret: string | undefined;
   /** Previous secret (`GATEWAY_CLUSTER_SECRET_PREVIOUS`), while the secret is being changed. */
   readonly previousSecret: string | undefined;
-  /** How a node with an empty directory begins. */
+  /** Action of a node whose directory is empty. */
   readonly start:
     | { readonly kind: "bootstrap" }
     | { readonly kind: "peers"; readonly peers: readonly PeerAddress[] }
@@ -76,8 +76,8 @@ export interface MemberStatus {
   readonly raftAddr: string;
   readonly forwardAddr: string;
   /**
-   * State as the reporting node sees it: a leader judges by answers, another node by its connections. `snapshot`: a snapshot is
-   * being sent to the member. `forgot`: it came with a log that ends before what it had acknowledged, and is refused.
+   * State seen by the reporting node: a leader judges by answers, another node by its connections. `snapshot`: a snapshot is
+   * being sent to the member. `forgot`: its log ends before entries that it acknowledged, so it is refused.
    */
   readonly state: "reachable" | "silent" | "snapshot" | "forgot";
   readonly lastContactMs: number | undefined;

@@ -142,17 +142,13 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
   };
 
   /**
-   * Makes the commit index durable. An applied change of members must not be forgotten by the only node that knows of it: after a
-   * power failure of all nodes, it would ask removed members for their votes.
+   * Makes the commit durable: the only node that knows an applied change of members must not forget it in a power failure of all.
    */
   const pinCommit = (): void => {
     addToAppend({ entries: [], hardState: hardStateNow(), mustSync: true, messagesAfterAppend: [], ack: undefined });
   };
 
-  /**
-   * Returns whether an append needs its own write. A changed commit index alone waits for the next write or tick, since it can be
-   * learned again.
-   */
+  /** Returns whether an append needs its own write. A changed commit index alone waits, since it can be learned again. */
   const isWorthAWrite = (append: Append): boolean =>
     append.isSynced || append.entries.length > 0 || append.after.length > 0;
 
@@ -265,10 +261,7 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
     }
   };
 
-  /**
-   * Ends pending requests as `unknown` after a change of role or term: a node that no longer leads that term cannot know their
-   * outcome.
-   */
+  /** Ends pending requests as `unknown` after a change of role or term, since their outcome can no longer be known here. */
   const noticeRole = (): void => {
     const { role, term } = core.status();
     if (role === "leader" && term === seen.term) return;

@@ -1,5 +1,5 @@
 /**
- * Writes applied mutations to the state's disk, one batch at a time, behind the state machine in memory.
+ * Writes applied mutations to the state's disk, one batch at a time, later than the state machine in memory.
  *
  * The rows on disk may lag: after a crash the log is replayed from their position. A batch must never be incomplete, so the
  * position marker is part of it.
@@ -31,7 +31,7 @@ export interface StateWriter {
   /** Returns false if the disk is too far behind; wait for `onDrained` before applying more. */
   mayApply(): boolean;
   add(mutations: readonly Mutation[], standing: WrittenPosition): void;
-  /** Position of the rows on disk. */
+  /** Returns the position of the rows on disk. */
   standing(): WrittenPosition;
   /** Runs `work` with the store while no write is in flight and none begins; changes applied meanwhile wait. */
   between(work: (store: StateStore) => Promise<void>): Promise<void>;

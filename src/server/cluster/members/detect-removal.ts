@@ -1,8 +1,8 @@
 /**
- * Finds out whether the cluster has removed this node. The leader tells a member that it removes, but not one that was stopped,
- * cut off or restarted on its old directory. So a node that hears no leader asks the members that it knows, and they answer by a
- * confirmed read (`cluster-requests.ts`). The result is stored in the data directory, and withdrawn once a later entry makes the
- * node a member again.
+ * Finds out whether the cluster has removed this node. The leader notifies a member that it removes, but cannot reach one that
+ * was stopped, cut off or restarted on its old directory. So a node that hears no leader asks the members that it knows, and they
+ * answer by a confirmed read (`cluster-requests.ts`). The result is stored in the data directory, and withdrawn once a later
+ * entry makes the node a member again.
  */
 
 import type { Log } from "../../../base/index.ts";
@@ -107,7 +107,7 @@ export interface RemovalCheckPorts {
   readonly nodeId: string;
   readonly storageId: string;
   ask: Network["ask"];
-  /** Forward addresses of members, as far as this node knows them. */
+  /** Returns the forward addresses of members, as far as this node knows them. */
   addresses(): readonly string[];
   /** Returns whether no leader is heard and no removal is known. */
   isInDoubt(): boolean;

@@ -76,7 +76,7 @@ export function createMemberDirectory(options: MemberDirectoryOptions): MemberDi
   const find = (id: string): Member | undefined => {
     const row = options.state().get(`member/${id}`);
     const member = row === undefined ? undefined : readMember(row);
-    // A row without addresses is of a member that has not reported itself yet.
+    // A row without addresses belongs to a member that has not reported itself yet.
     return member === undefined || member.raft_addr === "" ? (learned.get(id) ?? member) : member;
   };
 

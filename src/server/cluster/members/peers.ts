@@ -1,7 +1,4 @@
-/**
- * Reactions to a peer's hello and to refusals by peers: who may take part, who has lost what it acknowledged, and which
- * refusals end this node.
- */
+/** Reacts to hellos and refusals of peers: decides who may take part, detects lost entries, and ends this node if needed. */
 
 import type { Log } from "../../../base/index.ts";
 import type { RaftStatus } from "../../core/raft/index.ts";

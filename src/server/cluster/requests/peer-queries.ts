@@ -11,7 +11,7 @@ export interface PeerQueries {
 /** Maximum queries at once; each may have an answer of 1 MiB. */
 const MAX_UNDER_WAY = 32;
 
-/** `hand`: passes a query to the main thread, which answers under its id or never. */
+/** Creates the queue of queries. `hand`: passes a query to the main thread, which answers under its id or never. */
 export function createPeerQueries(hand: (id: number, question: unknown) => void): PeerQueries {
   const waiting = new Map<number, (body: Uint8Array | undefined) => void>();
   let last = 0;

@@ -1,7 +1,7 @@
 /**
- * Compares the log database with the guard file at the start. The batch number decides: a log behind the guard has lost
- * entries, whatever it contains. A log ahead of it was not yet recorded in the guard before a crash, and may have replaced
- * entries that the guard names. Rules: cluster reference, section 3.3.
+ * Compares the log database with the guard file at the start. The batch number decides: a log that is older than the guard has
+ * lost entries. A log that is newer was not yet recorded in the guard before a crash, and may have replaced entries that the
+ * guard names. Rules: cluster reference, section 3.3.
  */
 
 import type { HardState } from "../../core/raft/index.ts";

@@ -29,7 +29,7 @@ interface Run {
   readonly term: number;
 }
 
-/** `overheadBytes`: size of a record beyond its data. */
+/** Creates an empty index. `overheadBytes`: size of a record beyond its data. */
 export function createLogIndex(options: {
   readonly baseIndex: number;
   readonly overheadBytes: number;

@@ -13,7 +13,7 @@ export interface ClockWatchPorts {
   readonly clocks: Clocks;
   readonly log: Log;
   memberIds(): readonly string[];
-  /** Latest time of the log, in milliseconds since 1970. */
+  /** Returns the latest time of the log, in milliseconds since 1970. */
   logNow(): number;
   featureLevel(): number;
   status(): Pick<RaftStatus, "role" | "configuration">;

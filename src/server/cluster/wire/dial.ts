@@ -16,7 +16,7 @@ import { systemTiming, type Timing } from "./timing.ts";
 import { WireError } from "./wire-error.ts";
 
 export type DialFailure =
-  /** There is no connection: refused, no such name, no route, no answer in time. */
+  /** No connection was made: refused, no such name, no route, no answer in time. */
   | "unreachable"
   /** One side does not trust the other's certificate: most likely another cluster secret. */
   | "untrusted"
@@ -62,7 +62,7 @@ export interface DialOptions {
   onLink(link: Link): LinkHandlers;
 }
 
-/** Dials. Rejects with a `DialError`, or with the signal's reason. */
+/** Opens a link. Rejects with a `DialError`, or with the signal's reason. */
 export async function dial(options: DialOptions): Promise<Link> {
   const limit = options.timeoutMs ?? HELLO_MS;
   const [first, second] = options.identity.faces();

@@ -3,7 +3,7 @@
 export interface Timing {
   /** Calls `action` once, after `ms`; the returned function cancels it. Never keeps the process alive. */
   after(ms: number, action: () => void): () => void;
-  /** Uniform in [0, 1). */
+  /** Returns a uniform random number in [0, 1). */
   random(): number;
 }
 
