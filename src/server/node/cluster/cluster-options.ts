@@ -59,5 +59,5 @@ function startOf({ bootstrap, bootstrap_wait: wait, join, peers }: NodeFile["clu
   };
 }
 
-/** The schema admits only valid durations. */
+/** Converts a duration, which the schema has validated. */
 const milliseconds = (duration: string): number => parseDuration(duration) ?? 0;

@@ -101,8 +101,8 @@ export async function preparedSources(sources: CompiledSources, signal: AbortSig
 }
 
 /**
- * Returns the node settings that a deployment is validated against. `started` holds the settings that the admin API and the
- * inspector were opened with; a reload does not change these.
+ * Returns the node settings that a deployment is validated against. `started`: settings with which the admin API and the
+ * inspector were opened; a reload does not change these.
  */
 export function trustedBy(nodeFile: NodeFile, started: NodeFile = nodeFile): Trusted {
   const adminAudiences = new Map<string, Set<string>>();

@@ -18,7 +18,10 @@ export interface UpstreamSources {
   readonly document: Deployment | undefined;
 }
 
-/** A server or agent with a host name counts as proxied; if the name resolves to a private address, it is reached directly. */
+/**
+ * Returns the proxied upstreams. A server or agent with a host name counts as one; if the name resolves to a private address, it
+ * is reached directly.
+ */
 export function proxiedUpstreams(sources: UpstreamSources, proxies: ForwardProxies): readonly ProxiedUpstream[] {
   const found = new Map<string, ProxiedUpstream>();
   for (const { upstream, address, isFronted } of addressesOf(sources)) {

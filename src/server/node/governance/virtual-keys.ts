@@ -2,7 +2,7 @@
  * Port `KeyStore` of the callers, over the replicated rows: `keyid/<id>` names the key, `key/<name>` contains it. Source: design
  * decisions, section 1; `core/state/commands/keys.ts`.
  *
- * The view holds each key as one text, which is the whole cost of an unused key. A key is parsed at its first use, and recently
+ * The view keeps each key as one text, which is the whole cost of an unused key. A key is parsed at its first use, and recently
  * parsed keys are kept in a bounded cache. No invalidation is needed: a parsed key is valid for the table version at which it was
  * compared, and is compared with its row again at the next version, so that a lookup never returns a key that the view no longer
  * contains.

@@ -20,7 +20,7 @@ export interface RehearsalQuestion {
   readonly now: number;
   /** Time before which requests are excluded, in milliseconds since 1970. */
   readonly since: number;
-  /** Time limit of the work in milliseconds; the answer contains what was judged by then. */
+  /** Time limit of the work in milliseconds; the answer contains everything judged by then. */
   readonly limitMs: number;
 }
 

@@ -67,7 +67,7 @@ export function crossing(input: SourcesInput, { secrets, files }: RecordedSecret
   };
 }
 
-/** Inverse of `crossing`; `rules` and `guardrails` are loaded by the process that compiles. */
+/** Restores the inputs, as the inverse of `crossing`. The compiling process loads `rules` and `guardrails` itself. */
 export function crossed(from: CrossingInputs): Omit<SourcesInput, "env" | "rules" | "guardrails"> {
   const { trusted } = from;
   const storedAt = new Map(from.storedAt);
