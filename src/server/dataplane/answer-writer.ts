@@ -22,7 +22,7 @@ const KEPT = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_MS / 1_
 /** Maximum number of header names in the cache of names that are valid tokens and not in `SPECIAL`. Each spelling counts. */
 const MAX_SPELLINGS = 1_000;
 const plainNames = new Set<string>();
-/** Headers that change what Node adds to a head. */
+/** Headers that change the headers that Node adds to a head. */
 const SPECIAL: ReadonlySet<string> = new Set(["connection", "transfer-encoding", "trailer", "expect"]);
 
 /** Private members of `ServerResponse`: the text of its head, and whether the head was sent. */
@@ -145,7 +145,7 @@ export class AnswerWriter {
     chunk.copy(bytes, size.length);
     bytes[end] = 0x0d;
     bytes[end + 1] = 0x0a;
-    // Corked, so that chunks that arrive in one read are written by one system call.
+    // The socket is corked, so that chunks that arrive in one read are written by one system call.
     if (socket.writableCorked === 0) {
       socket.cork();
       process.nextTick(uncork, socket);

@@ -21,7 +21,7 @@ export interface OwnAnswer {
   readonly status: number;
   /** Header pairs. */
   readonly headers: readonly string[];
-  /** `undefined` if no body is sent. */
+  /** Body as text; `undefined` if none is sent. */
   readonly body: string | undefined;
 }
 

@@ -40,7 +40,7 @@ export function filterSettings({
       request_trailer_mode: "SEND",
       response_trailer_mode: isAnswered,
     },
-    // A filter accepts no override beside a duplex mode.
+    // A filter accepts no override if another mode is duplex.
     allow_mode_override: request === "streamed" && responses !== "duplex",
   };
 }

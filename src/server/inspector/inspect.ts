@@ -247,7 +247,7 @@ function refuseBatch(headers: HeaderList, plain: Buffer, routes: readonly Route[
 
 const queryOf = (headers: HeaderList): string => /^[^?]*(\?.*)$/s.exec(headerValue(headers, ":path"))?.[1] ?? "";
 
-/** Refuses what cannot be inspected: sessions, batches, and upgrades or tunnels that would bypass the inspector. */
+/** Refuses requests that cannot be inspected: sessions, batches, and upgrades or tunnels that would bypass the inspector. */
 function refuseUninspected(headers: HeaderList): void {
   if (headerValue(headers, "upgrade") !== "" || headerValue(headers, ":method") === "CONNECT") {
     throw new GatewayError("guardrail_denied", "Guardrails apply here, and sessions are not inspected.", { by: BY });

@@ -146,7 +146,7 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
   }
 }
 
-/** Returns the refusal for an attempt without an answer; `ruling` decides what comes next. */
+/** Returns the refusal for an attempt without an answer. `ruling` decides whether a retry or failover follows. */
 export function failureOf(
   outcome: Exclude<PresentedOutcome, { readonly kind: "fault" }>,
   provider: Forwarded,

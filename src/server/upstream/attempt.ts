@@ -31,9 +31,9 @@ export type AttemptOutcome =
   /** The client left. The upstream request is aborted. */
   | { readonly kind: "abandoned" };
 
-/** Decides whether an answer goes to the client. It decides synchronously, because the body waits. */
+/** Decides whether an answer is sent to the client. It decides synchronously, because the body waits. */
 export interface Judge {
-  /** Returns whether the answer goes to the client, or `read` if `acceptsBody` must decide. */
+  /** Returns whether the answer is sent to the client, or `read` if `acceptsBody` must decide. */
   accepts(status: number, headers: readonly string[]): boolean | "read";
   /** Decides by the body of an answer. The body is no longer than an error message. */
   readonly acceptsBody?: (body: string) => boolean;
@@ -45,7 +45,7 @@ export interface Judge {
   readonly mayMove: boolean;
   /** Called when the answer's content encoding is decoded. */
   decoding(): void;
-  /** Called when the answer starts to go to the client. `ms`: time since dispatch. */
+  /** Called when the answer begins to be sent to the client. `ms`: time since dispatch. */
   started(ms: number): void;
 }
 

@@ -4,7 +4,7 @@ import { headerValue } from "./header-value.ts";
 
 /** Maximum number of bytes that are held back. A larger first event or body is not an error message. */
 const MAX_HELD_BYTES = 64 << 10;
-/** Maximum number of chunks that are held back, because each takes memory beside its bytes. */
+/** Maximum number of chunks that are held back, because each takes memory in addition to its bytes. */
 const MAX_HELD_CHUNKS = 256;
 
 /** Field names of events, enough to distinguish events from other text. */

@@ -1,5 +1,5 @@
 /**
- * Records who used what: sends usage to the replicated ledger, reads it, and keeps the last requests.
+ * Keeps usage by caller: sends it to the replicated ledger, reads it from there, and keeps the last requests.
  *
  * - `history/`: measurements of the last quarter of an hour and the last hour
  * - `requests/`: the last requests

@@ -78,7 +78,7 @@ export function openLedger(options: LedgerOptions): OpenLedger {
   };
 
   /**
-   * Starts numbering anew if the process has a new incarnation number. The outcome of pending reports can no longer be known
+   * Restarts the numbering if the process has a new incarnation number. The outcome of pending reports can no longer be known
    * then.
    */
   const begin = (): void => {

@@ -22,7 +22,7 @@ export class HeldCharge implements Charge {
   #at: PricedAt;
   #isAttempted = false;
 
-  /** `reservation` must be in state `held`. */
+  /** Creates the charge. `reservation` must be in state `held`. */
   constructor(accounts: Accounts, spending: Spending, reservation: Reservation) {
     this.#accounts = accounts;
     this.#spending = spending;

@@ -143,14 +143,14 @@ export interface UsageReports {
   hasLeader(): boolean;
 }
 
-/** Asks a process to return what it does not use. Rejects if it does not answer in time. */
+/** Asks a process to return its unused units. Rejects if it does not answer in time. */
 export type Recall = (name: ShareName, signal: AbortSignal) => Promise<ReturnedShare | undefined>;
 
 /** Loan account of another process of this node. */
 export interface BorrowingProcess {
   /** Applies a report as `UsageReports` does. Waits at most a second. */
   report(report: UsageReport, signal: AbortSignal): Promise<ReportOutcome>;
-  /** Must be called when the process has used up these shares. */
+  /** Must be called when the process has nothing left of these shares. */
   forget(names: readonly ShareName[]): void;
   /** Must be called when the process has ended and everything that it sent was read. Charges the units that it may have spent. */
   end(): void;

@@ -4,9 +4,9 @@
  */
 
 export interface Operation {
-  /** `gen_ai.operation.name`. */
+  /** Value of `gen_ai.operation.name`. */
   readonly name: string;
-  /** `gen_ai.output.type`; `undefined` if it depends on the request, which is not parsed for it. */
+  /** Value of `gen_ai.output.type`; `undefined` if it depends on the request, which is not parsed for it. */
   readonly output: "text" | "image" | "speech" | undefined;
   /** Whether the operation's answers are texts with a finish reason. */
   readonly hasReasons?: boolean;

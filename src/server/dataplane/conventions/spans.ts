@@ -33,7 +33,7 @@ export function modelWords({ route, model: label, maker }: ConventionLabels, str
 /** Span names and attributes for a call of an MCP server or agent. */
 export interface AgentWords {
   readonly words: SpanNaming;
-  /** `mcp.method.name`; `undefined` for a call of an agent. */
+  /** Value of `mcp.method.name`; `undefined` for a call of an agent. */
   readonly mcpMethod: string | undefined;
   /** Failure that the answer reports, whatever its status. */
   failure: RpcFailure | undefined;

@@ -31,7 +31,7 @@ const MAX_KNOWN = 8;
 /** Maximum length of a model name, in UTF-16 units. */
 const MAX_MODEL_LENGTH = 128;
 
-/** Requests of one caller. They are compared one by one, since most callers use one or two models. */
+/** Requests of one caller. They are compared one by one, because most callers use one or two models. */
 export class KnownRequests {
   readonly #known: KnownRequest[] = [];
   #next = 0;

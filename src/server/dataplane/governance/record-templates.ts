@@ -1,6 +1,6 @@
 /**
- * Templates of audit records: decisions of the same rule on the same caller, route, upstream and model differ only in the
- * request's id. The cache is bounded in bytes, since clients choose model names.
+ * Caches templates of audit records: decisions of the same rule on the same caller, route, upstream and model differ only in the
+ * request's id. The cache is bounded in bytes, because clients choose model names.
  */
 import type { Decision } from "../../core/policy/index.ts";
 import type { PreparedRecord } from "../ports.ts";

@@ -10,7 +10,7 @@ export const RECORDS_A_MINUTE = 60;
 const MINUTE_MS = 60_000;
 
 export interface SessionTrail extends DecisionTrail {
-  /** Records what is still pending. */
+  /** Writes the pending records. */
   close(): void;
 }
 

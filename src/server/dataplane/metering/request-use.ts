@@ -1,6 +1,6 @@
 /**
- * Entry of one request or WebSocket session in the usage ledger. A request is added once, at its end; a session is added in
- * parts, since it may last for hours.
+ * Keeps the entry of one request or WebSocket session in the usage ledger. A request is added once, at its end; a session is
+ * added in parts, because it may last for hours.
  */
 import type { Use } from "../../core/budgets/index.ts";
 import type { Usage } from "../../core/dialects/index.ts";

@@ -16,7 +16,7 @@ export function mismatchOf(own: OwnModes, peer: PeerModes): string | undefined {
   if (request === "duplex" ? peer.request !== "duplex" : !CHUNKS.has(peer.request)) {
     return `${REQUEST} is ${request}, and the filter's request_body_mode is ${NAMES[peer.request]}`;
   }
-  // A filter accepts no override beside a duplex mode, so it never sends a body that it is not configured to send.
+  // A filter accepts no override if another mode is duplex, so it never sends a body that it is not configured to send.
   if (response === "duplex" && request === "streamed" && peer.request === "none") {
     return `${RESPONSE} is duplex, beside which no filter lets its request_body_mode of NONE be overridden`;
   }

@@ -62,7 +62,7 @@ export type Answer =
       readonly asksBody: boolean;
       /** New header values by lower-case name. */
       readonly sets?: ReadonlyMap<string, string> | undefined;
-      /** Headers to remove beside the length, by lower-case name. */
+      /** Headers to remove in addition to the length, by lower-case name. */
       readonly drops?: readonly string[] | undefined;
       /** Whether the override also asks for the response. */
       readonly asksResponse?: boolean;
@@ -85,7 +85,7 @@ export type StreamFault = "mode_mismatch" | "out_of_order" | "abandoned";
 /** Action for the caller of the state machine. Steps are carried out in order. */
 export type Step =
   | { readonly do: "answer"; readonly answer: Answer }
-  /** Starts the inspection, once; its verdict goes to `decided`. */
+  /** Starts the inspection, once. Its verdict is passed to `decided`. */
   | { readonly do: "inspect"; readonly request: WholeRequest }
   /** Sends an immediate response, which is the last message. The stream then ends with status OK. */
   | { readonly do: "refuse"; readonly error: GatewayError; readonly shape?: ProxiedShape | undefined }
@@ -152,6 +152,6 @@ export interface PeerExchange {
   readonly isOwing: () => boolean;
   /** Must be called when the peer has closed its side. */
   readonly left: () => readonly Step[];
-  /** Whether nothing more will be answered, whatever arrives. */
+  /** Whether nothing more will be answered, whatever messages arrive. */
   readonly isOver: () => boolean;
 }

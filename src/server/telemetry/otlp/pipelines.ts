@@ -21,7 +21,7 @@ export interface Pipelines {
   readonly tracing: Tracing | undefined;
   readonly line: ((line: LogLine) => void) | undefined;
   readonly audit: ((record: AuditLike) => void) | undefined;
-  /** Exports what is queued. Resolves when it was accepted or given up. */
+  /** Exports queued data and shuts the pipelines down. Resolves when the data was accepted or given up. */
   flush(): Promise<void>;
 }
 

@@ -2,8 +2,8 @@
 import type { Channel } from "../channel/index.ts";
 
 /**
- * Interval of messages, in milliseconds. It is the maximum age of what operators see; a process under full load sends fifty
- * messages a second.
+ * Interval of messages, in milliseconds. It is the maximum age of the data that operators see; a process under full load sends
+ * fifty messages a second.
  */
 const EVERY_MS = 20;
 

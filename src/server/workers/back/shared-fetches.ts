@@ -19,7 +19,7 @@ interface Question {
 }
 
 type Answer =
-  /** Answer that tells the asking process to fetch and to report the result under this number, or the result. */
+  /** Tells the asking process to fetch, and to report the result under this number. The other form is a kept result. */
   { readonly turn: number } | Omit<SharedValue<unknown>, "isOwn">;
 
 /** Reported result. `value` is absent if the fetch was rejected; the next waiting process then fetches. */

@@ -12,7 +12,7 @@ import { openChannel } from "../channel/index.ts";
 import { takeRecords } from "./connection.ts";
 import type { FromIntake, IntakeOptions } from "./protocol.ts";
 
-/** Time to read what a dead worker left in its socket, in milliseconds. */
+/** Time to read the data that a dead worker left in its socket, in milliseconds. */
 const CLOSE_MS = 1_000;
 
 const options = workerData as IntakeOptions;

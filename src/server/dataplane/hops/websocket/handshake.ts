@@ -306,8 +306,8 @@ function dialOne(upstream: UpstreamAddress, server: Server | undefined, options:
     websocket.once("upgrade", (response: IncomingMessage) => {
       reply = response;
       protocol = response.headers["sec-websocket-protocol"];
-      // RFC 6455 lets the client decide whether to continue if none of its subprotocols was selected, but `ws` gives up. That
-      // decision belongs to the real client, so `ws` is made to believe that the first one was selected.
+      // If none of its subprotocols was selected, RFC 6455 lets the client decide whether to continue, but `ws` fails. The
+      // decision belongs to the real client, so `ws` gets the first subprotocol as the selected one.
       const assumed = upstream.protocols[0];
       if (protocol === undefined && assumed !== undefined) response.headers["sec-websocket-protocol"] = assumed;
     });

@@ -12,7 +12,7 @@ export type SessionMessage =
   /** Text in an encoding that the gateway does not read. */
   | { readonly kind: "unreadable" };
 
-/** Characters that do not occur in text. */
+/** Matches characters that do not occur in text. */
 const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f]/;
 
 const TEXT: SessionMessage = { kind: "text" };
