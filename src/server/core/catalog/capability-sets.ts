@@ -46,7 +46,7 @@ const STANDARD: readonly Capability[] = [
   "mid_system",
 ];
 
-/** Capabilities assumed for another maker's messages API if its documentation says no more. */
+/** Capabilities assumed for another maker's messages API if its documentation does not list them. */
 const KERNEL: readonly Capability[] = [
   "messages",
   "tools",

@@ -41,7 +41,7 @@ export function tellsNoUsage(chunk: Buffer, text: string = chunk.toString("latin
 
 /**
  * Rewrites whole events without parsing them. Returns `undefined` if that is not possible. Usual events are unchanged, or lose
- * a `"usage":null` at their end; that member belongs to the outermost object because the brackets behind it close the event.
+ * a `"usage":null` at their end; that member belongs to the outermost object because the brackets after it close the event.
  */
 export function editUnread(
   chunk: Buffer,
@@ -64,7 +64,7 @@ export function editUnread(
   return Buffer.concat(kept);
 }
 
-/** Returns whether the event ends at `at`. Some providers pad each chunk with a meaningless text behind its usage. */
+/** Returns whether the event ends at `at`. Some providers pad each chunk with a meaningless text after its usage. */
 function closesEvent(chunk: Buffer, at: number): boolean {
   if (startsAt(chunk, EVENT_END, at)) return true;
   if (!startsAt(chunk, OBFUSCATION, at)) return false;

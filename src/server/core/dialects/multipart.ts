@@ -93,8 +93,8 @@ const AMBIGUOUS = -2;
 const TWO_READINGS = "the form is one that readers may read differently";
 
 /**
- * Returns the offset of the next delimiter's dashes, or -1 if there is none. Returns `AMBIGUOUS` behind half a line end, which
- * only some readers accept.
+ * Returns the offset of the next delimiter's dashes, or -1 if there is none. Returns `AMBIGUOUS` for a delimiter after half a
+ * line end, which only some readers accept.
  */
 function nextDelimiter(bytes: Buffer, dashes: Buffer, from: number): number {
   for (let at = bytes.indexOf(dashes, from); at >= 0; at = bytes.indexOf(dashes, at + 1)) {

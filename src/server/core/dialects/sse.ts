@@ -89,7 +89,7 @@ export function countEvents(text: string): number {
 /** Splits a stream into events; `rest` returns the bytes after the last complete one. */
 export class SseSplitter {
   #pending: Buffer = NOTHING;
-  /** Buffer owned by this object, or empty. It begins with `#pending`, and the bytes behind that were never handed out. */
+  /** Buffer owned by this object, or empty. It begins with `#pending`; the bytes after that were never handed out. */
   #room: Buffer = NOTHING;
   /** Offset in `#pending` at which the search for a blank line continues, so that a long event is not searched repeatedly. */
   #searched = 0;
@@ -114,7 +114,7 @@ export class SseSplitter {
 
   /**
    * Calls `take` for each event in order. `pass` may handle an event that begins at an offset of the bytes itself, and returns
-   * the offset behind it; it returns the same offset to leave the event to `take`.
+   * the offset after it; it returns the same offset to leave the event to `take`.
    */
   each(chunk: Buffer, take: (event: SseEvent) => void, pass?: (bytes: Buffer, at: number) => number): void {
     if (this.#pending.length > 0) this.#append(chunk);
@@ -208,7 +208,7 @@ export class SseSplitter {
 }
 
 /**
- * Returns the offset behind the blank line that ends the first block at or after `from`, or -1. A CR at the very end waits for
+ * Returns the offset after the blank line that ends the first block at or after `from`, or -1. A CR at the very end waits for
  * its LF.
  */
 function endOfBlock(bytes: Buffer, from: number): number {
@@ -222,7 +222,7 @@ function endOfBlock(bytes: Buffer, from: number): number {
   return -1;
 }
 
-/** Returns the offset behind the line end that starts at `at`, or `undefined` if a CR is the last byte and an LF may follow. */
+/** Returns the offset after the line end that starts at `at`, or `undefined` if a CR is the last byte and an LF may follow. */
 function lineEnd(bytes: Buffer, at: number): number | undefined {
   if (bytes[at] === LF) return at + 1;
   if (at + 1 >= bytes.length) return undefined;

@@ -48,7 +48,7 @@ const FORMS = {
   type: /^[\w.+/:-]{1,128}(?:; ?charset="?[\w-]+"?)?$/i,
   sealed: /^(?=[^A-Za-z]*[A-Za-z]|.{0,11}$)[\w.+/=-]*$/,
   base64: /^[\w+/=-]*$/,
-  // Digits alone are not media.
+  // A value of digits only is not media.
   media: /^(?=[\d\r\n_-]*[A-Za-z+/=])[\w+/=\r\n-]*$/,
   address: /^(?:https?|gs|s3):\/\/\S*$/i,
 } as const satisfies Readonly<Record<Form, RegExp | "any">>;

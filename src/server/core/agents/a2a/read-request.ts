@@ -1,7 +1,7 @@
 /**
  * Reads a request of the Agent2Agent protocol 1.0 over JSON-RPC, or refuses it. Servers with protobuf parsers accept more
- * spellings than canonical JSON. A request that such a server might read differently than rules and guardrails do is refused.
- * Source: a2a reference, 2 to 5 and 7; A2A specification, 3.6 and 9.
+ * spellings than canonical JSON. A request that they might read differently than rules and guardrails do is refused. Source:
+ * a2a reference, 2 to 5 and 7; A2A specification, 3.6 and 9.
  */
 import { isAlike, isNothing, memberOf, type Placed, spliced, stringIn } from "../../dialects/index.ts";
 import { aliasIn, type Envelope, INVALID_PARAMS, isJsonType, METHOD_NOT_FOUND, readEnvelope } from "../rpc-envelope.ts";
@@ -261,7 +261,7 @@ function partOf(text: string, part: Placed): A2aPart | string {
 const isTextOrNothing = (text: string, node: Placed | undefined): boolean =>
   node?.kind === "string" || isNothing(text, node);
 
-/** Returns whether the gateway speaks this version. The patch number is ignored. Source: A2A specification, 3.6. */
+/** Returns whether the gateway supports this version. The patch number is ignored. Source: A2A specification, 3.6. */
 const isSpoken = (version: string): boolean => /^1\.0(?:\.\d{1,6})?$/.test(version);
 
 const refused = (fault: RpcFault): A2aReading => ({ kind: "refused", fault });

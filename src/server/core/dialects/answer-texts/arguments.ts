@@ -46,7 +46,7 @@ export class ArgumentText {
     return this.#hasText || this.#escape !== "" ? Math.max(this.#value, 0) : undefined;
   }
 
-  /** Estimated memory in UTF-16 units: each buffered unit has its spelling beside it. */
+  /** Estimated memory in UTF-16 units, including the spelling of each buffered unit. */
   get heldUnits(): number {
     return 8 * (this.#unshown.get(this.#value)?.text.length ?? 0);
   }

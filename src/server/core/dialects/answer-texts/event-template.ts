@@ -27,7 +27,7 @@ export interface SimilarEvent {
   readonly template: EventTemplate;
   readonly bytes: Buffer;
   readonly text: string;
-  /** Offset in the bytes behind the closing quotation mark of the text. */
+  /** Offset in `bytes` after the closing quotation mark of the text. */
   readonly behind: number;
 }
 
@@ -93,7 +93,7 @@ export function withText({ template, bytes, text, behind }: SimilarEvent, shown:
   return Buffer.concat([prefix.subarray(0, -1), Buffer.from(JSON.stringify(shown)), bytes.subarray(behind)]);
 }
 
-/** Returns the offset behind the event whose padding begins at `from`, or -1. */
+/** Returns the offset after the event whose padding begins at `from`, or -1. */
 function behindPadding(bytes: Buffer, from: number, tail: Buffer): number {
   const to = bytes.indexOf(QUOTE, from);
   return to >= 0 && isAt(bytes, to, tail) && isPadding(bytes.toString("latin1", from, to)) ? to + tail.length : -1;

@@ -42,8 +42,8 @@ export function isPiece(as: Walk["as"], path: string): boolean {
 }
 
 /**
- * Returns the layout of an event. `places` maps the id of an item to its place in the answer, as far as earlier events have
- * named it.
+ * Returns the layout of an event. `places` has the index of each item in the answer by the item's id, for items that an
+ * earlier event named.
  */
 export function layoutOf(dialect: Dialect, text: string, root: Placed, places: Map<string, number>): Layout {
   const type = stringIn(text, memberOf(root, "type")) ?? "";

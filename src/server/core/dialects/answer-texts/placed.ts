@@ -36,7 +36,7 @@ export function placedIn(text: string, maxValues = Number.POSITIVE_INFINITY): Pl
   }
 }
 
-/** Error for a text outside the bounds. It is a single object, since it has no data of its own. */
+/** Error for a text that is not JSON within the bounds. It is created once, since it has no data. */
 const REJECTED = new Error("the text is not JSON within the bounds");
 
 /** Number of characters of a string that are checked one by one before the native search takes over. */
@@ -150,7 +150,7 @@ class PlaceReader {
   }
 }
 
-/** Returns the offset behind the closing quote of a string. Throws if the string is not valid JSON. */
+/** Returns the offset after the closing quote of a string. Throws if the string is not valid JSON. */
 function checkedStringEnd(text: string, start: number): number {
   let at = start + 1;
   for (;;) {
@@ -180,7 +180,7 @@ function checkedEscapeEnd(text: string, start: number): number {
   throw REJECTED;
 }
 
-/** Returns the offset behind a number or a literal; `code` is its first character. Throws if it is not valid JSON. */
+/** Returns the offset after a number or a literal; `code` is its first character. Throws if it is not valid JSON. */
 function checkedScalarEnd(text: string, start: number, code: number): number {
   const literal = code === SMALL_T ? "true" : code === SMALL_F ? "false" : code === SMALL_N ? "null" : undefined;
   if (literal !== undefined) {

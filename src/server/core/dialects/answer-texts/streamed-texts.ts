@@ -306,9 +306,9 @@ class Stream implements StreamTexts {
         }
         let record = isWhole || known?.isWhole === true ? undefined : known;
         if (record === undefined) {
-          // A separate text has its own channel, apart from the channel of pieces with another text.
+          // A text that does not continue the pieces at its path gets its own channel.
           record = new TextRecord(path, isArguments, isWhole);
-          // While more pieces may follow, the record of the pieces is kept, and a repetition has a record of its own.
+          // While more pieces may follow, their record is kept, and a repetition gets its own record.
           if (!isWhole || (this.#repeats && known?.isUnderWay !== true)) {
             if (known !== undefined) this.#records.set(`${path}!`, known);
             this.#records.set(path, record);

@@ -8,7 +8,7 @@ export interface Template {
   readonly start: number;
   /** Name of the frame's event; empty if it has none. */
   readonly event: string;
-  /** Frame around the text, built once for a frame without a number of its own. */
+  /** Frame before and after the text. It is built once if the frame has no number. */
   frame?: { readonly event: string; readonly before: string; readonly after: string } | undefined;
 }
 

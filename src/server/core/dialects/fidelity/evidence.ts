@@ -8,7 +8,7 @@ import type { Capability } from "./capabilities.ts";
 
 type Words = Readonly<Partial<Record<Capability, readonly string[]>>>;
 
-/** Capabilities that are recognized by a name or value of their own. A false match only costs a parse. */
+/** Words for capabilities that have a field name or value of their own. A false match only costs a parse. */
 const WORDS: Readonly<Record<Dialect, Words>> = {
   compat: {
     allowed_tools: ["allowed_tools"],

@@ -14,7 +14,7 @@ import { listOf, objectOf, type Values } from "../json/json-values.ts";
 /** Maximum number of schemas that are visited, more than any provider allows. */
 const MAX_SCHEMA_NODES = 5000;
 
-/** Members that contain schemas by name, and those that contain them in a list or alone. */
+/** Keywords that contain schemas by name, and keywords that contain a schema or a list of them. */
 export const NAMED_SCHEMAS = ["properties", "$defs", "definitions"] as const;
 export const NESTED_SCHEMAS = ["anyOf", "oneOf", "allOf", "prefixItems", "items"] as const;
 

@@ -47,7 +47,7 @@ export function topLevelValues(bytes: Buffer, wanted: Wanted): readonly number[]
   let to = bytes.length;
   for (const place of places.reverse()) {
     if (place < middle) break;
-    // No bracket is open at the end of the text, so the brackets that close unmatched behind this place are open at it.
+    // No bracket is open at the end of the text, so the brackets that close unmatched after this place are open at it.
     depth -= netDepth(bytes, place, to);
     to = place;
     if (depth === 1) found.push(place);
@@ -71,8 +71,8 @@ export function valuesIn(bytes: Buffer, start: number): number {
 }
 
 /**
- * Returns the offsets of the names' opening quotes. Within a string the quotes would be escaped, and a string value has no
- * colon behind it.
+ * Returns the offsets of the names' opening quotes. Matches within strings are excluded: there the quotes are escaped, and a
+ * string value has no colon after it.
  */
 function namesIn(bytes: Buffer, { names, ending }: Wanted): number[] {
   const places: number[] = [];

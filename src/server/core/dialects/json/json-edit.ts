@@ -1,4 +1,4 @@
-/** Changes named top-level members of a JSON object and leaves every other byte as it came. */
+/** Changes named top-level members of a JSON object and leaves every other byte unchanged. */
 import { type Member, memberName, membersOf } from "./json-scan.ts";
 
 export interface ObjectEdits {

@@ -20,7 +20,7 @@ export interface Member {
   /** Offset of the name's opening quote. */
   readonly nameStart: number;
   readonly valueStart: number;
-  /** Offset behind the value's last byte. */
+  /** Offset after the value's last byte. */
   readonly valueEnd: number;
 }
 
@@ -126,7 +126,7 @@ interface Seen {
   values: number;
 }
 
-/** Returns the offset of the text, behind its byte order mark if it has one. */
+/** Returns the offset of the text, after its byte order mark if it has one. */
 function afterMark(bytes: Buffer): number {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
 }
@@ -210,7 +210,7 @@ function escapedName(bytes: Buffer, member: Member): string {
  */
 const closers = new Uint8Array(MAX_DEPTH);
 
-/** Returns the offset behind the value that starts at `start`. */
+/** Returns the offset after the value that starts at `start`. */
 function endOfValue(bytes: Buffer, start: number, seen: Seen): number {
   const first = bytes[start];
   if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) {
@@ -274,7 +274,7 @@ function endOfString(bytes: Buffer, start: number): number {
   return end;
 }
 
-/** Returns the offset behind the closing quote of the string that opens at `start`, or -1. */
+/** Returns the offset after the closing quote of the string that opens at `start`, or -1. */
 export function stringEnd(bytes: Buffer, start: number): number {
   let at = start + 1;
   for (;;) {
@@ -293,7 +293,7 @@ export function stringEnd(bytes: Buffer, start: number): number {
   }
 }
 
-/** Returns the offset behind a number: int frac? exp? of RFC 8259 section 6. */
+/** Returns the offset after a number: int frac? exp? of RFC 8259 section 6. */
 function endOfNumber(bytes: Buffer, start: number): number {
   let at = bytes[start] === 0x2d ? start + 1 : start;
   if (bytes[at] === 0x30) at++;

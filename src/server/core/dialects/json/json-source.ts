@@ -1,11 +1,11 @@
 /**
- * JSON that is taken apart and reassembled with some parts left exactly as written: a tool's schema or arguments keep the
- * spelling of their numbers and the order of their keys, which parsing alone would lose (a number above 2^53, `1.0`, keys that
- * look like indexes). Source: dialects reference, 4 and 8; RFC 8259, section 6.
+ * Reads and writes JSON with some parts kept exactly as written: a tool's schema or arguments keep the spelling of their
+ * numbers and the order of their keys, which parsing alone would lose (a number above 2^53, `1.0`, keys that look like
+ * indexes). Source: dialects reference, 4 and 8; RFC 8259, section 6.
  *
- * Values are always those of `JSON.parse`. If they may lose something of the text, the text is walked a second time alongside
- * the values when the first part is requested. Time is linear in the text, and depth is bounded. Repeated names in one object
- * are not detected: as everywhere, the last one is the value.
+ * Values are always those of `JSON.parse`. If parsing may lose something of the text, the text is walked a second time
+ * alongside the values when the first part is requested. Time is linear in the text, and depth is bounded. Repeated names in
+ * one object are not detected: as everywhere, the last one is the value.
  */
 import { MAX_DEPTH } from "./json-scan.ts";
 import { parsedJson } from "./json-values.ts";
@@ -97,8 +97,8 @@ const itself: JsonSource["exact"] = (part) => part;
  * Returns the JSON text of `value`, in which any part may be a `Verbatim`. `undefined` is left out of objects and written as
  * null elsewhere.
  *
- * The native writer, ten times as fast as any other, writes a mark for each, and the mark is then replaced with its text. If
- * there are more marks than parts, some are the client's own, and only the project's own writer can tell them apart.
+ * The native writer, ten times as fast as any other, writes a mark for each `Verbatim`, and the mark is then replaced with its
+ * text. If there are more marks than parts, some come from the client, and only the project's own writer can tell which.
  */
 export function writeJson(value: unknown): string {
   met = [];
@@ -169,7 +169,7 @@ function isKept(text: string, start: number, end: number): boolean {
 function partsOf(text: string, value: unknown): ReadonlyMap<unknown, Verbatim> {
   const parts = new Map<unknown, Verbatim>();
 
-  /** Returns the offset behind the value at `start`. `beside` is the parsed value of it, unless the same name occurs again. */
+  /** Returns the offset after the value at `start`. `beside` is its parsed value, unless the same name occurs again. */
   function walk(start: number, beside: unknown): number {
     const code = text.charCodeAt(start);
     if (code === QUOTE) return stringEnd(text, start);
@@ -216,7 +216,7 @@ export function nameIn(text: string, start: number, end: number): string {
   return name.includes("\\") ? (JSON.parse(text.slice(start, end)) as string) : name;
 }
 
-/** Returns the offset behind the closing quote. This function, like those below, requires valid text. */
+/** Returns the offset after the closing quote. This function, like those below, requires valid text. */
 export function stringEnd(text: string, start: number): number {
   let at = start + 1;
   const near = at + NEAR_CHARACTERS;
@@ -234,7 +234,7 @@ export function stringEnd(text: string, start: number): number {
   }
 }
 
-/** Returns the offset behind a number or a literal. */
+/** Returns the offset after a number or a literal. */
 export function scalarEnd(text: string, start: number): number {
   let at = start;
   while (isOfScalar(text.charCodeAt(at))) at++;

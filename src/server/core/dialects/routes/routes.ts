@@ -179,7 +179,7 @@ const ROWS: readonly Row[] = [
   row("batches", "GET POST", "/v1/batches/*", unread),
   // Mistral's batches.
   row("batches", ANY, "/v1/batch/*", { ...unread, capability: "" }),
-  // The trained model is named, but no answer reports the usage of training, and graders name models of their own.
+  // The request names the trained model, but no answer reports the usage of training, and graders name further models.
   row("fine_tuning_jobs", "POST", "/v1/fine_tuning/jobs", { ...needsModel, capability: "", ...unread }),
   row("fine_tuning", ANY, "/v1/fine_tuning/*", { capability: "", ...unread }),
   // Paths of the API's first version, also used by Together AI and others.
@@ -216,8 +216,8 @@ const ROWS: readonly Row[] = [
     counterparts: [AS_CHAT],
   }),
   row("count_tokens", "POST", "/v1/messages/count_tokens", { ...messages, ...needsModel }),
-  // Every model is named and used for routing. The results report the usage hours later, and a batch contains a provider URL
-  // for them.
+  // Each entry names its model, which is used for routing. But the results report the usage hours later, and a batch
+  // contains a provider URL for them.
   row("message_batches", "POST", "/v1/messages/batches", { ...messages, model: "batch", ...unread }),
   row("message_batches", "GET", "/v1/messages/batches", { ...messages, ...unread }),
   row("message_batches", "GET POST DELETE", "/v1/messages/batches/*", { ...messages, ...unread }),

@@ -72,8 +72,7 @@ export function wrongPathMessage(method: string, path: string): string {
 }
 
 /**
- * Returns the advice for a path that contains a known route behind another base, or without the version; otherwise
- * `undefined`.
+ * Returns the advice for a path that contains a known route after another base, or without the version; otherwise `undefined`.
  */
 function rightPath(method: string, path: string): string | undefined {
   const lower = path.toLowerCase().replace(/(?<=.)\/+$/, "");

@@ -37,8 +37,8 @@ export function optionalText(value: unknown, place: string): string | undefined 
 }
 
 /**
- * Returns a number, or `undefined` if it is absent. Throws `RequestProblem` for a number that JSON cannot represent: `1e400`
- * is read as infinite.
+ * Returns a number, or `undefined` if it is absent. Throws `RequestProblem` for any other value, and for a number that JSON
+ * cannot represent (`1e400` is read as infinite).
  */
 export function optionalNumber(value: unknown, place: string): number | undefined {
   if (isAbsent(value)) return undefined;

@@ -72,7 +72,7 @@ const MESSAGES_TYPES: ReadonlyMap<unknown, string> = new Map([
   ["timeout", "timeout_error"],
 ]);
 
-/** Provider's error, whatever the envelope: members may be missing or of any type. */
+/** Provider's error, taken out of its envelope. Members may be missing or of any type. */
 interface Found {
   readonly error: Values;
   readonly message: string | undefined;

@@ -84,7 +84,7 @@ export function scanForUsage(dialect: Dialect): BodyUsage {
     isOdd = isDoubtful(dialect, told);
   };
 
-  /** Returns the offset behind the string's closing quote, or the chunk's end if the string continues in the next chunk. */
+  /** Returns the offset after the string's closing quote, or the chunk's end if the string continues in the next chunk. */
   const skipString = (chunk: Buffer, start: number): number => {
     let at = isEscaped ? start + 1 : start;
     isEscaped = false;

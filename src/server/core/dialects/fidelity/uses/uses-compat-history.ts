@@ -184,8 +184,8 @@ function readCalled(value: unknown, under: string, uses: UseList): void {
 }
 
 /**
- * Reads thinking that the client sends back. Signed or encrypted thinking was made by a provider that wants it back; the rest
- * was meant for display only.
+ * Reads thinking that the client sends back. Signed or encrypted thinking is for the provider that made it; all other thinking
+ * was only for display.
  */
 function readThought(message: Values, uses: UseList): boolean {
   const details = listOf(message.reasoning_details);

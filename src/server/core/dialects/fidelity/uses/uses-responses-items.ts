@@ -87,7 +87,7 @@ function sideOf(given: unknown): Side {
 }
 
 /**
- * Reads an instruction after the first turn. A messages provider accepts it only behind a user turn, and only if the model's
+ * Reads an instruction after the first turn. A messages provider accepts it only after a user turn, and only if the model's
  * answer follows.
  */
 function readLateInstruction(said: Side, next: unknown, to: Form, uses: UseList): void {

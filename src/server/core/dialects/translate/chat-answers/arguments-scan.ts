@@ -39,7 +39,7 @@ type Place =
 
 const SCALAR = /^(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)$/;
 const SCALAR_STARTS = "-0123456789tfn";
-/** Maximum length of a number, since numbers have no bound of their own; no tool is called with a longer one. */
+/** Maximum length of a number, which JSON does not bound. No tool is called with a longer one. */
 const MAX_SCALAR = 4_096;
 const SPACES = " \t\n\r";
 const ESCAPES = '"\\/bfnrt';
@@ -274,7 +274,7 @@ export class ArgumentsScan {
   }
 
   /**
-   * Returns the text up to the end of the object. If the same fragment continues behind it, the closing bracket is not
+   * Returns the text up to the end of the object. If more text follows in the same fragment, the closing bracket is not
    * forwarded.
    */
   #endedAt(text: string, end: number): string {

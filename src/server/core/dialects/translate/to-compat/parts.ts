@@ -1,7 +1,8 @@
 /**
  * Converts content blocks of the messages dialect to parts of a compat message. Source: dialects reference, 8.4 and 8.6.
  *
- * A block without a counterpart gives no part: the guard has reported it. Neither does an empty text, which providers refuse.
+ * A block without a counterpart gives no part, since the guard has reported it. An empty text gives none either, since
+ * providers refuse it.
  */
 import { objectOf, type Values } from "../../json/json-values.ts";
 import { optionalText, requiredList, requiredObject, requiredText } from "../required.ts";

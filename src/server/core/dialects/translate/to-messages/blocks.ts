@@ -1,4 +1,4 @@
-/** Types of a messages request, as far as a compat request can be expressed in it. Source: dialects reference, 5.1. */
+/** Types of the parts of a messages request that a compat request can express. Source: dialects reference, 5.1. */
 import type { JsonSource } from "../../json/json-source.ts";
 import type { ChannelTerms } from "../types.ts";
 

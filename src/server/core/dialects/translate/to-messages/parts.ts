@@ -1,7 +1,7 @@
 /**
  * Converts the content of compat messages, a text or parts, to blocks. Source: dialects reference, 8.3.
  *
- * Content that the channel has no form for gives no block: the guard has reported it, and the operator allowed the loss.
+ * Content without a form at the channel gives no block: the guard has reported it, and the operator allowed the loss.
  */
 import type { Values } from "../../json/json-values.ts";
 import { isAbsent, optionalText, refuse, requiredObject, requiredText } from "../required.ts";

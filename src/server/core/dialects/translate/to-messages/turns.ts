@@ -78,7 +78,7 @@ function addAssistant(draft: ChatDraft, message: Values, place: string, scope: S
     draft.callOrder.set(use.id, draft.callOrder.size);
     blocks.push(use);
   }
-  // Thinking alone does not make a turn.
+  // A message that only has thinking does not make a turn.
   if (blocks.length === 0) return;
   add(draft, "assistant", blocks);
   if (scope.claims("thinking_replay")) append(turnOf(draft, "assistant").thinking, signedThinking(message));
