@@ -1,4 +1,4 @@
-/** Country codes of telephone numbers. Source: ITU-T E.164, list of assigned codes; what is not here has three digits. */
+/** Country codes of telephone numbers. Source: ITU-T E.164, list of assigned codes; codes not listed here have three digits. */
 
 const TWO_DIGITS = new Set(
   (

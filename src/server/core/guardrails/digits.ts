@@ -1,6 +1,6 @@
 /**
- * Decimal digits of every script, and other forms of digits. Source: Unicode 17, general category Nd: blocks of ten in order of
- * value; numeric type Digit beyond it. A test compares the tables with those of the runtime.
+ * Decimal digits of every script, and other forms of digits. Source: Unicode 17, general category Nd, in blocks of ten in order
+ * of value; other forms are those with numeric type Digit. A test compares the tables with those of the runtime.
  */
 
 const STARTS = (
@@ -27,8 +27,8 @@ export function digitBlock(codePoint: number): number {
 }
 
 /**
- * Superscripts, subscripts, and digits in circles, in parentheses, or with a full stop or comma. They are read as digits within
- * a value, but not beside one (a footnote, a number of a list).
+ * Superscripts, subscripts, and digits in circles, in parentheses, or with a full stop or comma. They count as digits within a
+ * value, but not next to one, where they are a footnote or a list number.
  */
 const FORMS: readonly (readonly [first: number, value: number, count: number])[] = [
   [0xb2, 2, 2],

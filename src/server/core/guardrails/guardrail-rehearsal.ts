@@ -1,36 +1,36 @@
 /**
- * Rehearsal of guardrails on texts: findings and their reasons, removed findings and their reasons, the decision, and the
- * resulting texts. Findings contain no text. Source: design decisions, section 11, Rehearsal.
+ * Rehearsal of guardrails on texts: findings and removed findings with their reasons, the decision, and the resulting texts.
+ * Findings contain no text. Source: design decisions, section 11, Rehearsal.
  */
 import { type CallerVariables, callerVariables } from "../policy/variables/index.ts";
 import type { Dropped, GuardrailVariables, Judgement, Rewrite, RuleDecision } from "./judgement.ts";
 import { utf8Offsets } from "./positions.ts";
 import type { Annotation, DetectorError, Segment, SegmentKind } from "./types.ts";
 
-/** Texts of one message, without a caller if `caller` is absent. */
+/** Texts of one message to rehearse. If `caller` is absent, there is no caller. */
 export interface RehearsalQuestion {
   /** Name of a configured profile; `undefined` for a caller without one. */
   readonly profile: string | undefined;
-  /** Segments, the oldest first: all of kind `output` (an answer), or none (a request). */
+  /** Segments, oldest first: either all of kind `output` (an answer), or none (a request). */
   readonly segments: readonly { readonly kind: SegmentKind; readonly text: string }[];
   readonly model?: string | undefined;
   readonly route?: string | undefined;
   readonly caller?: CallerVariables | undefined;
   /**
-   * Findings by detector name, for each text that it reads, instead of running the detector: for detectors that need a model or
-   * a server.
+   * Findings by detector name, reported for each text that the detector reads, instead of running it. For detectors that need a
+   * model or a server.
    */
   readonly given?: ReadonlyMap<string, readonly Pick<Annotation, "category" | "label" | "score">[]> | undefined;
   /**
-   * Whether the results of operators that use a key are shown. With them, a user of rehearsals could find the value behind a
-   * result by rehearsing guesses.
+   * True to show the results of operators that use a key. With them, a user of rehearsals could find the value behind a result
+   * by rehearsing guesses.
    */
   readonly showsKeyed?: boolean;
 }
 
 /**
- * Step that removed the finding. `threshold`: that of its detector. `check`: a check digit, or another proof, shows that it is
- * not a value.
+ * Step that removed the finding. `threshold`: its score is below the detector's threshold. `check`: a check digit or another
+ * proof shows that it is not a value.
  */
 export interface Removed {
   readonly annotation: Annotation;
@@ -51,14 +51,14 @@ export interface RehearsalFinding {
   /** Offsets in UTF-8 bytes of the text, end exclusive. */
   readonly start: number;
   readonly end: number;
-  /** Trace; null if the document says `explain: false`, or the detector has none. */
+  /** Trace; null if the document has `explain: false`, or the detector has none. */
   readonly trace: RehearsalTrace | null;
 }
 
 export interface RehearsalTrace {
   readonly pattern: string;
   readonly score_base: number;
-  /** Result of the check; null if nothing proves or disproves the value. */
+  /** Result of the check; null if the value can be neither proven nor disproven. */
   readonly validated: boolean | null;
   readonly context_word: string | null;
   readonly score_context: number;
@@ -70,9 +70,9 @@ export interface RehearsalDetector {
   readonly type: string;
   readonly mode: "inline" | "shadow";
   readonly kinds: readonly SegmentKind[];
-  /** Whether the detector is in force; false if the profile excludes it. */
+  /** True if the detector is active; false if the profile excludes it. */
   readonly in_force: boolean;
-  /** Whether it is in force and reads one of the given kinds. */
+  /** True if it is active and reads one of the given kinds. */
   readonly asked: boolean;
 }
 
@@ -102,7 +102,7 @@ export interface Rehearsal {
   /** Findings of detectors in `mode: shadow`, which rules do not see. */
   readonly shadow: readonly RehearsalFinding[];
   readonly removed: readonly (RehearsalFinding & { readonly by: Removed["by"] })[];
-  /** Findings of any kind that are left out here. */
+  /** Number of findings of any kind that were left out because of the limit. */
   readonly more: number;
 }
 
@@ -118,11 +118,11 @@ export interface Rehearsed {
   }[];
   readonly removed: readonly Removed[];
   readonly detectors: readonly RehearsalDetector[];
-  /** Names of rules whose texts are not shown. */
+  /** Name of the keyed operator, by name of a rule whose texts are not shown. */
   readonly hidden: ReadonlyMap<string, string>;
 }
 
-/** Maximum findings shown per kind. A longer list is of no use, and a text may be one long list of numbers. */
+/** Maximum number of findings shown per kind. A longer list is of no use, and a text may be one long list of numbers. */
 export const MOST_TOLD = 500;
 
 export function rehearsedVariables(question: RehearsalQuestion): GuardrailVariables {
@@ -133,7 +133,7 @@ export function rehearsedVariables(question: RehearsalQuestion): GuardrailVariab
 
 const NOBODY: CallerVariables = callerVariables({ key: undefined, agent: undefined, user: undefined });
 
-/** Returns the segments. The last message is that of the newest turn. */
+/** Returns the segments. The last one belongs to the newest turn. */
 export function rehearsedSegments({ segments }: RehearsalQuestion): readonly Segment[] {
   return segments.map(({ kind, text }, at) => ({
     kind,
@@ -182,7 +182,7 @@ export function rehearsalOf({ segments, judgement, failures, removed, detectors,
   };
 }
 
-/** Returns the text that is shown. `hidden` has, by rule name, the text in place of its replacements. */
+/** Returns the text to show. `hidden` has, by rule name, the operator that is shown in place of replacements. */
 function shownText(text: string, { text: whole, edits }: Rewrite, hidden: ReadonlyMap<string, string>): string {
   if (!edits.some(({ rule }) => hidden.has(rule))) return whole;
   let written = "";
@@ -196,7 +196,7 @@ function shownText(text: string, { text: whole, edits }: Rewrite, hidden: Readon
   return written + text.slice(at);
 }
 
-/** Positions in a text are converted together, so that it is walked once. */
+/** Returns a function that renders findings. All positions of a text are converted together, in one pass. */
 function finder(
   segments: readonly Segment[],
   annotations: readonly Annotation[],

@@ -1,47 +1,47 @@
 /**
- * Values that `fpe` of this node wrote recently. If one comes back, quoted by a model or in the next turn, it is neither a
- * finding nor encrypted again.
+ * Values that `fpe` of this node wrote recently. If one comes back, quoted by a model or in the next turn, it is not a finding
+ * and is not encrypted again.
  */
 
 /**
- * Maximum number of values of one generation, for each type. There are two generations, so that the memory is bounded and
- * recent values stay.
+ * Maximum number of values of one generation, for each type. There are two generations, so memory is bounded while recent values
+ * stay.
  */
 const MOST_VALUES = 5_000;
 
 /**
- * At most one in `SPARSE` possible values of a type is remembered, but at least `FEWEST`: a genuine value that equals a
+ * At most one in `SPARSE` possible values of a type is remembered, but at least `FEWEST` values: a genuine value that equals a
  * remembered one passes unchanged.
  */
 const SPARSE = 10_000;
 const FEWEST = 100;
 
-/** Maximum number of types, each counted by the magnitude of its number of possible values. */
+/** Maximum number of types. A type counts once for each order of magnitude of its number of possible values. */
 const MOST_KINDS = 64;
 
-/** Maximum number of runs of letters and digits of one value, and of characters between two of them. */
+/** Limits of one value: the number of runs of letters and digits, and the number of characters between two runs. */
 const MOST_RUNS = 10;
 const MOST_BETWEEN = 3;
 
 const RUN = /[\p{L}\p{N}]+/gu;
 
-/** `size` is the number of values of this form. */
+/** Remembered value. `size` is the number of values of this form. */
 export type IssuedValue = readonly [label: string, symbols: string, size: number];
 
 export interface Issued {
   /**
-   * Remembers a value. `label` is the type that it was encrypted as, `text` the value as written, `size` the number of values
-   * of its form.
+   * Remembers a value. `label` is the type it was encrypted as, `text` the value as written, `size` the number of values of its
+   * form.
    */
   readonly add: (label: string, text: string, size: number) => void;
-  /** Adds values that another process of this node wrote, without the separators of their groups. */
+  /** Adds values that another process of this node wrote, without separators. */
   readonly learn: (values: readonly IssuedValue[]) => void;
   readonly labelOf: (text: string) => string | undefined;
-  /** Returns a function that tells whether a span of the text is within a remembered value. */
+  /** Returns a function that returns true if a span of the text is within a remembered value. */
   readonly within: (text: string) => (start: number, end: number) => boolean;
 }
 
-/** Creates the memory. `told` is called for each new value. */
+/** Creates the memory. Calls `told` for each new value. */
 export function createIssued(told?: (value: IssuedValue) => void): Issued {
   const labels = new Map<string, string>();
   const kinds = new Map<string, Kind>();
@@ -64,7 +64,7 @@ export function createIssued(told?: (value: IssuedValue) => void): Issued {
     kinds.set(key, made);
     return made;
   };
-  /** Remembers a value and returns whether it was unknown. */
+  /** Remembers a value. Returns true if it was unknown. */
   const keep = ([label, symbols, size]: IssuedValue): boolean => {
     const kind = kindOf(label, size);
     if (kind.recent.has(symbols)) return false;
@@ -145,5 +145,5 @@ function lastFrom(runs: readonly Run[], start: number): number {
   return low;
 }
 
-/** Returns the letters and digits of a value, which is the same whatever separates its groups. */
+/** Returns the letters and digits of a value, so that separators make no difference. */
 const symbolsOf = (text: string): string => text.replace(/[^\p{L}\p{N}]+/gu, "");

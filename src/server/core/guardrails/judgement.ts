@@ -16,7 +16,7 @@ export type Direction = "request" | "response";
 export type GuardrailVariables = CallerVariables & {
   readonly direction: Direction;
   readonly hop: Hop;
-  /** Name; empty if there is none. */
+  /** Name of the profile; empty if there is none. */
   readonly profile: string;
   readonly model: string;
   readonly route: string;
@@ -26,7 +26,7 @@ export type GuardrailVariables = CallerVariables & {
   readonly peer: string;
 };
 
-/** Findings of one detector in the judged segments, above its `threshold`, by segment. */
+/** Findings of one detector above its `threshold`, by judged segment. */
 export interface DetectorFindings {
   /** Name of the detector. */
   readonly detector: string;
@@ -35,14 +35,14 @@ export interface DetectorFindings {
   readonly findings: readonly (readonly Finding[])[];
 }
 
-/** Segments, and what was found in them. */
+/** Segments and their findings. */
 export interface Inspected {
   readonly segments: readonly Segment[];
-  /** Findings in the order of the ensemble, without detectors that failed or are not in force. */
+  /** Findings in the order of the ensemble, without detectors that failed or are not active. */
   readonly found: readonly DetectorFindings[];
   /**
-   * Detectors that have not answered yet. A rule that names one of them in `requires` is left for the judgement of all
-   * findings, unless it rewrites, which can only be done now.
+   * Detectors that have not answered yet. A rule that names one of them in `requires` is evaluated later, with all findings,
+   * unless it rewrites, which is possible only now.
    */
   readonly pending?: ReadonlySet<string>;
 }
@@ -50,15 +50,15 @@ export interface Inspected {
 /** Context of one request or answer. */
 export interface Occasion {
   readonly variables: GuardrailVariables;
-  /** Shared by a request and its answer. */
+  /** Rewriting state, shared by a request and its answer. */
   readonly rewriting: Rewriting;
-  /** Returns whether a value is restored behind this traffic type, so that `fpe` leaves it unchanged. If absent, none is. */
+  /** Returns true if a value will be restored behind this hop, so that `fpe` leaves it unchanged. If absent, no value is. */
   readonly restores?: ((annotation: Annotation) => boolean) | undefined;
   /** Tracer; `undefined` without tracing. */
   readonly tracer?: QuestionTracer | undefined;
 }
 
-/** Rule that acted, as in an audit record: counts, never a text. */
+/** Rule that acted, as recorded in the audit trail: counts, never a text. */
 export interface RuleDecision {
   readonly rule: string;
   readonly action: "deny" | "redact" | "annotate";
@@ -74,7 +74,7 @@ export interface RuleFault {
   readonly rule: string;
   readonly controls: readonly string[];
   readonly part: "when" | "select";
-  /** Kind of the fault, as of access rules. */
+  /** Kind of the fault, as for access rules. */
   readonly error: string;
   readonly detail: string;
   /** Number of values that the rule selects, if they exceed the limit of one message; absent if it could not be evaluated. */
@@ -92,23 +92,23 @@ export interface Edit {
 }
 
 export interface Rewrite {
-  /** The whole text of the segment, rewritten. */
+  /** Rewritten text of the whole segment. */
   readonly text: string;
   /** Edits, ascending and disjoint. */
   readonly edits: readonly Edit[];
 }
 
-/** Reason why no rule saw a finding. */
+/** Finding that no rule saw, and the reason. */
 export interface Dropped {
   readonly annotation: Annotation;
   /**
-   * `form`: it is within a placeholder, a pseudonym or a value that `fpe` wrote lately. `conflicts`: another finding replaces
+   * `form`: it is within a placeholder, a pseudonym or a value that `fpe` wrote recently. `conflicts`: another finding replaces
    * it.
    */
   readonly by: "score_threshold" | "form" | "allow_list" | "conflicts";
 }
 
-/** Annotations that rules see, ascending by segment and start; and removed findings, for evaluation. */
+/** Annotations that rules see, ascending by segment and start, and the removed findings. */
 export interface Annotated {
   readonly annotations: readonly Annotation[];
   readonly shadow: readonly Annotation[];
@@ -132,12 +132,12 @@ export type Judgement =
   | ({ readonly outcome: "allow"; readonly rewrites: readonly (Rewrite | undefined)[] } & Judged)
   /** Refused with `guardrail_denied`; `message` is for the caller; `by` is the last of `decisions`. */
   | ({ readonly outcome: "deny"; readonly message: string; readonly by: RuleDecision } & Judged)
-  /** Refused with `policy_error`, and a request with too many values with `body_too_large`. */
+  /** Refused with `policy_error`, or with `body_too_large` for a request with too many values. */
   | ({ readonly outcome: "error"; readonly message: string; readonly by: RuleFault } & Judged);
 
 /**
- * One request or answer, judged piece by piece. Earlier findings still count in conditions, while redaction and counts only
- * concern the present call. A stream passes stretches that no finding crosses, as one segment each.
+ * Inspection of one request or answer, piece by piece. Earlier findings still count in conditions, while redaction and counts
+ * concern only the current call. A stream passes stretches that no finding crosses, as one segment each.
  */
 export interface Inspection {
   readonly judge: (inspected: Inspected) => Judgement;
@@ -153,22 +153,22 @@ export interface KnownFinding {
   readonly count: number;
 }
 
-/** Effect of a rule for known findings. `fault`: the rule could not be evaluated, so it refuses. */
+/** Effect of a rule for known findings. `fault`: the rule cannot be evaluated, so it refuses. */
 export interface RuleWeight {
   readonly rule: string;
   readonly action: RuleDecision["action"];
   readonly fires: "yes" | "no" | "fault" | "unknown";
-  /** Name of the unknown value that the rule reads. */
+  /** Name of the unknown value that the rule reads, in the plural. */
   readonly reads?: string;
 }
 
 /** Rules of one population: a profile, or callers without one. Pure and synchronous. */
 export interface GuardrailPolicy {
-  /** Names of the detectors in force, in the order of the ensemble. */
+  /** Names of the active detectors, in the order of the ensemble. */
   readonly detectors: readonly string[];
-  /** Names of the rules in force. */
+  /** Names of the active rules. */
   readonly rules: readonly string[];
-  /** Turns findings into annotations: everything before the rules. `scoreThreshold` replaces the configured one. */
+  /** Turns findings into annotations, before any rule is evaluated. `scoreThreshold` replaces the configured one. */
   readonly annotate: (inspected: Inspected, scoreThreshold?: number) => Annotated;
   readonly open: (occasion: Occasion) => Inspection;
   /** Evaluates the rules on findings of which only the types are known. The result is in the order of the rules. */

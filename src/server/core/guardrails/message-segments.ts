@@ -1,12 +1,12 @@
-/** Segments of a request for its guard, and the texts to rewrite. Shared by the hops and the inspector. */
+/** Segments of a request for its guard, and the rewritten texts. Shared by the hops and the inspector. */
 import { headerTexts, type MessageText, queryTexts } from "../dialects/index.ts";
 import type { Judgement } from "./judgement.ts";
 import type { Guard } from "./population-guard.ts";
 import type { Segment } from "./types.ts";
 
 /**
- * Returns the segment of a text. The object is written out, since there may be a hundred thousand, and a copy by spread takes
- * ten times as long.
+ * Returns the segment of a text. The fields are written out, since there may be 100,000 segments and an object spread takes ten
+ * times as long.
  */
 export const segmentOf = ({ kind, text, turn, isReadOnly }: MessageText): Segment => ({
   kind,
@@ -17,8 +17,8 @@ export const segmentOf = ({ kind, text, turn, isReadOnly }: MessageText): Segmen
 });
 
 /**
- * Returns values of headers and of the query, if a detector in force reads them. `rawHeaders` alternates names and values, one
- * character per byte. `query` has its question mark, or is empty.
+ * Returns segments of headers and query, if an active detector reads them. `rawHeaders` alternates names and values, one
+ * character per byte. `query` starts with its question mark, or is empty.
  */
 export function envelopeSegments(
   { kinds }: Pick<Guard, "kinds">,

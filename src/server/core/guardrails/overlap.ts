@@ -1,20 +1,20 @@
 /**
- * Judges a request once before it is forwarded, and again when detectors that ran beside the call have answered. Source:
+ * Judges a request before it is forwarded, and again when the detectors that run during the upstream call have answered. Source:
  * specification document 3, `schedule: overlap` and `guardrails.overlap`.
  */
 import type { Edit, Judgement, RuleDecision, RuleFault } from "./judgement.ts";
 
 export interface Beside {
-  /** Names of the detectors that ran beside the call. */
+  /** Names of the detectors that run during the upstream call. */
   readonly detectors: ReadonlySet<string>;
-  /** Value of `overlap.on_redact`: how a rewriting that comes too late is handled. */
+  /** Value of `overlap.on_redact`: how a rewrite that comes too late is handled. */
   readonly onRedact: "deny" | "allow";
 }
 
 /**
- * Returns what `all`, a judgement over all findings, adds to `before`, by which the request was let through; earlier decisions
- * are not reported again. Nothing can be rewritten any more: a redact rule that would have to rewrite denies, or is recorded as
- * an annotation. A place that was rewritten before does not count.
+ * Returns what `all`, a judgement over all findings, adds to `before`, the judgement that let the request through; earlier
+ * decisions are not reported again. Nothing can be rewritten any more: a redact rule that would have to rewrite denies, or is
+ * recorded as an annotation. Places that were rewritten before do not count.
  */
 export function judgedBeside(before: Judgement, all: Judgement, { detectors, onRedact }: Beside): Judgement {
   const skipped = all.skipped.filter((fault) => !before.skipped.some((known) => isSame(known, fault)));
@@ -46,13 +46,13 @@ export function judgedBeside(before: Judgement, all: Judgement, { detectors, onR
 
 const isSame = (a: RuleFault, b: RuleFault): boolean => a.rule === b.rule && a.part === b.part;
 
-/** Returns the edits, by segment, whose places were not all rewritten before. */
+/** Returns the edits whose places were not completely rewritten before. */
 function missedEdits(before: Judgement, edits: readonly (readonly Edit[])[]): readonly Edit[] {
   const done = before.outcome === "allow" ? before.rewrites : [];
   return edits.flatMap((own, at) => own.filter((edit) => !covers(done[at]?.edits ?? [], edit)));
 }
 
-/** Returns whether the edits, which are ascending and disjoint, cover the place. */
+/** Returns whether the edits, which are ascending and disjoint, cover the place completely. */
 function covers(edits: readonly Edit[], { start, end }: Edit): boolean {
   let reached = start;
   for (const edit of edits) if (edit.start <= reached) reached = Math.max(reached, edit.end);

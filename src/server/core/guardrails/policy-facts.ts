@@ -1,4 +1,4 @@
-/** Facts about detectors and the document that the policy is compiled with. */
+/** Facts about detectors and the document that are needed to compile the policy. */
 
 import type { Deployment, Path, Severity } from "../config/index.ts";
 import type { Issued } from "./issued.ts";
@@ -15,21 +15,21 @@ export interface DetectorFacts {
   readonly name: string;
   /** Type in the document: `pii`, `llm`, … */
   readonly type: string;
-  /** Kinds of `apply_to`, with its default. */
+  /** Kinds in `apply_to`, or its default. */
   readonly kinds: readonly SegmentKind[];
   readonly mode: "inline" | "shadow";
-  /** Schedule for requests. */
+  /** Schedule of the detector for requests. */
   readonly schedule: "sync" | "overlap" | "async";
-  /** Every `<category>/<LABEL>` that the detector can report; `undefined` if unknown, or open. */
+  /** All types `<category>/<LABEL>` that the detector can report; `undefined` if they are unknown. */
   readonly gives: readonly string[] | undefined;
-  /** Whether its findings have a bounded reach in streams: `horizon` of `Detector`. */
+  /** True if its findings in streams have a bounded reach: `horizon` of `Detector`. */
   readonly hasHorizon: boolean;
 }
 
 export interface PolicyFacts {
   /** Detectors in document order. */
   readonly detectors: readonly DetectorFacts[];
-  /** Profiles with their detectors: `undefined` means all, empty means none. */
+  /** Profiles with their detectors; `undefined` means all detectors, an empty list none. */
   readonly profiles: readonly { readonly name: string; readonly detectors: readonly string[] | undefined }[];
   /** Formats of types; absent if the format of no type is known. */
   readonly formatOf?: FormatOf | undefined;
@@ -46,9 +46,7 @@ export interface GuardrailProblem {
 
 /** Result of `compilePolicy(guardrails, facts)` in `guardrails/policy`. */
 export interface CompiledPolicy {
-  /**
-   * Returns the policy of a profile. `undefined` and unknown profiles are treated alike. Use it only if no problem is an error.
-   */
+  /** Returns the policy of a profile; an unknown profile is treated like `undefined`. Use it only if no problem is an error. */
   readonly of: (profile: string | undefined) => GuardrailPolicy;
   readonly problems: readonly GuardrailProblem[];
 }

@@ -1,6 +1,6 @@
 /**
- * Guard of the texts of one population, used by the traffic types and the inspector. The snapshot builds it from detectors and
- * policy. Source: design decisions, section 11.
+ * Guard of the texts of one population, used by the hops and the inspector. The snapshot builds it from detectors and policy.
+ * Source: design decisions, section 11.
  */
 import type { QuestionTracer } from "../../../base/index.ts";
 import type { DetectorFindings, GuardrailPolicy, Inspection, Judgement, Occasion } from "./judgement.ts";
@@ -11,21 +11,21 @@ export interface Failure {
   /** Name of the detector. */
   readonly detector: string;
   readonly kind: DetectorError["kind"];
-  /** Reason for operators, without any inspected text. Empty if the detector itself failed. */
+  /** Reason for operators, without any inspected text. Empty if it is not known. */
   readonly reason: string;
-  /** Whether the request is refused: with `guardrail_error`, or `overloaded` if the kind says so. */
+  /** True if the request is refused: with `guardrail_error`, or `overloaded` if `kind` is that. */
   readonly isFatal: boolean;
 }
 
 export interface Found {
-  /** Findings in document order, without those of detectors that failed. */
+  /** Findings in document order, without detectors that failed. */
   readonly byDetector: readonly DetectorFindings[];
   readonly failures: readonly Failure[];
 }
 
 export interface Guarded {
   readonly found: Found;
-  /** Judgement; `undefined` if `failures` contains a fatal one, for which the message is refused. */
+  /** Judgement; `undefined` if a failure is fatal, so that the message is refused. */
   readonly judgement: Judgement | undefined;
   readonly failures: readonly Failure[];
 }
@@ -33,27 +33,28 @@ export interface Guarded {
 /** Settings for the inspection of answers. */
 export interface AnswerTerms extends StreamTerms {
   readonly policy: "window" | "buffer";
-  /** Maximum size of an answer that is inspected whole. */
+  /** Maximum size of an answer that is inspected completely. */
   readonly maxBodyBytes: number;
   readonly onOversize: "allow" | "deny";
-  /** Detectors in force that can prove text clean before its end, with their names. */
+  /** Reaches of the active detectors that can prove text clean before its end, with their names. */
   readonly reaches: ReachSet;
-  /** Whether a detector in force proves nothing before the end of a text. */
+  /** True if an active detector proves nothing before the end of a text. */
   readonly isOpenEnded: boolean;
 }
 
 export interface Guard {
-  /** Kinds of segment that any detector in force reads. */
+  /** Kinds of segment that active detectors read. */
   readonly kinds: ReadonlySet<SegmentKind>;
   readonly inspectsRequest: boolean;
-  /** Whether a detector in force reads bodies of requests, and not only their headers or query. */
+  /** True if an active detector reads request bodies, and not only headers or query. */
   readonly inspectsBody: boolean;
   readonly inspectsOutput: boolean;
-  /** Whether a detector in force reads answers of servers and agents: output, or results of tools. */
+  /** True if an active detector reads answers of servers and agents: output, or results of tools. */
   readonly inspectsAnswers: boolean;
   /**
-   * Inspects a request. Returns synchronously if every detector does. Rejects only with the signal's reason; the signal is
-   * requested from a function, if there is something to wait for. `timeLeftMs`: time that the client still waits, if known.
+   * Inspects a request. Returns synchronously if every detector does. Rejects only with the signal's reason. The signal is
+   * created by calling the function, if there is something to wait for. `timeLeftMs` is the time that the client still waits, if
+   * known.
    */
   readonly request: (
     segments: readonly Segment[],
@@ -61,19 +62,19 @@ export interface Guard {
     signal: AbortSignal | (() => AbortSignal),
     timeLeftMs?: number,
   ) => Guarded | Promise<Guarded>;
-  /** Inspects with the detectors that run beside the upstream call; `undefined` if none in force does so. */
+  /** Inspects with the detectors that run during the upstream call; `undefined` if there are none. */
   readonly beside: InspectBeside | undefined;
   /**
-   * Inspects a message without an answer that could be held back, as in a session. It works as `request` does, but waits for
-   * `overlap` detectors; `async` ones follow on their own.
+   * Inspects a message without an answer that could be held back, as in a session. Like `request`, but it waits for `overlap`
+   * detectors; `async` ones run independently.
    */
   readonly message: Guard["request"];
   /** Runs detectors with `schedule: async` on a request that was let through, without delaying it. Never throws. */
   readonly afterwards: (segments: readonly Segment[], earlier: Guarded, tracer?: QuestionTracer) => void;
   readonly answers: AnswerTerms;
   /**
-   * Inspects a stretch of a streamed answer. `bounded`: with the detectors of `answers.reaches`; `open`: with all, of which
-   * those that are not `bounded` count. `except` has detectors that are no longer run.
+   * Inspects a stretch of a streamed answer. `bounded` runs the detectors of `answers.reaches`; `open` runs all, but counts only
+   * those that are not `bounded`. `except` are detectors that are no longer run.
    */
   readonly stretch: (
     segment: Segment,
@@ -82,21 +83,21 @@ export interface Guard {
     except: ReadonlySet<string>,
     tracer?: QuestionTracer,
   ) => Found | Promise<Found>;
-  /** Inspects a whole answer, or whole parts of one; `inspection` has the earlier findings. */
+  /** Inspects a whole answer, or complete parts of one. `inspection` contains the earlier findings. */
   readonly answer: (
     segments: readonly Segment[],
     inspection: Inspection,
     signal: AbortSignal,
     tracer?: QuestionTracer,
   ) => Guarded | Promise<Guarded>;
-  /** For rehearsals of requests whose findings are recorded. */
+  /** Evaluates rules on recorded findings, for rehearsals. */
   readonly weigh: GuardrailPolicy["weigh"];
   /** Begins the inspection of one answer. */
   readonly open: GuardrailPolicy["open"];
 }
 
 /**
- * Runs `schedule: overlap` detectors, and judges the request again by all findings. `earlier` is the judgement that let it
+ * Runs `schedule: overlap` detectors, and judges the request again with all findings. `earlier` is the judgement that let it
  * through, which is not reported again. Returns synchronously if every detector does; otherwise like `request`.
  */
 export type InspectBeside = (

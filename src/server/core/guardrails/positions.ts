@@ -30,8 +30,8 @@ export function utf8Offsets(text: string, places: readonly number[]): number[] {
 }
 
 /**
- * Returns the positions, in UTF-16 units, of byte offsets in a text. Offsets ascend; one within a character maps to its end,
- * one behind the text to the text's length.
+ * Returns the positions, in UTF-16 units, of byte offsets in a text. Offsets ascend; one within a character maps to its end, one
+ * after the text to the text's length.
  */
 export function utf16Offsets(text: string, offsets: readonly number[]): number[] {
   const places: number[] = [];

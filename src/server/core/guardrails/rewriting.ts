@@ -1,19 +1,19 @@
 /**
- * State shared by the rewriting of one request and its answer: the numbers of placeholders, by first appearance of a value in
- * segments and channels. Source: guardrails reference, 4.5.
+ * State shared by the rewriting of one request and its answer: the numbers of placeholders, in order of first appearance of a
+ * value. Source: guardrails reference, 4.5.
  */
 
 export interface Rewriting {
-  /** Returns a number from 1, counted per type; `value` is normalized. */
+  /** Returns the number of a value, counted from 1 per type. `value` is normalized. */
   readonly numberOf: (label: string, value: string) => number;
 }
 
-/** Memory of an entry in addition to the characters of its value. */
+/** Approximate bytes of an entry besides the characters of its value. */
 const ENTRY_BYTES = 100;
 
 /**
- * Creates the state, once per request and kept for its answer. It keeps the numbered values: `hold` is called with the bytes of
- * each and may throw.
+ * Creates the state of one request and its answer. It keeps the numbered values: `hold` is called with the bytes of each and may
+ * throw.
  */
 export function createRewriting(hold?: (bytes: number) => void): Rewriting {
   const numbers = new Map<string, Map<string, number>>();

@@ -1,20 +1,20 @@
 /**
- * Types shared by readers of texts (hops, inspector, `guardrails eval`), detectors, and the policy. Source: design decisions,
- * section 11.
+ * Types shared by code that reads texts (hops, inspector, `guardrails eval`), detectors, and the policy. Source: design
+ * decisions, section 11.
  *
  * Texts are JavaScript strings and positions are UTF-16 units, end exclusive, since slicing and writing JSON need that.
- * Whatever leaves the process, or is compared with the configuration (lengths, limits, evaluation data), counts UTF-8 bytes;
- * `utf8Length` and `utf8Offsets` convert.
+ * Everything that leaves the process, or is compared with the configuration (lengths, limits, evaluation data), counts UTF-8
+ * bytes; `utf8Length` and `utf8Offsets` convert.
  */
 import type { QuestionTracer } from "../../../base/index.ts";
 
-/** Kinds that a rule may rewrite, then those that it may only read. */
+/** Segment kinds: first those that a rule may rewrite, then those that it may only read. */
 export const WRITABLE_KINDS = ["system", "user", "assistant", "tool_args", "tool_result", "output"] as const;
 export const SEGMENT_KINDS = [...WRITABLE_KINDS, "header", "query"] as const;
 
 export type SegmentKind = (typeof SEGMENT_KINDS)[number];
 
-/** Kinds of a request that a detector without `apply_to` inspects. */
+/** Kinds of request segments that a detector without `apply_to` inspects. */
 export const REQUEST_KINDS: readonly SegmentKind[] = ["system", "user", "assistant", "tool_args", "tool_result"];
 
 /** Namespaces of annotations. */
@@ -28,18 +28,18 @@ export interface Segment {
   readonly text: string;
   /** Name of the field: `header:<lower-case name>`, `query:<name>`, `name`, `uri`; empty within bodies. */
   readonly ref: string;
-  /** Index from the end: 0 is of the newest turn. */
+  /** Number of turns after this one: 0 is the newest turn. */
   readonly turn: number;
-  /** Whether it can be read and refused, but never rewritten, whatever its kind (`name`, `uri`, a header). */
+  /** True if it can be read and refused, but never rewritten, whatever its kind (`name`, `uri`, a header). */
   readonly isReadOnly: boolean;
 }
 
 /** Reason for a finding; never the matched text. Source: guardrails reference, 2.5. */
 export interface Trace {
-  /** Name of the pattern; of a deny list `entry N`, since an entry is matched text. */
+  /** Name of the pattern; `entry N` for a deny list, since an entry is matched text. */
   readonly pattern: string;
   readonly scoreBase: number;
-  /** Result of the check; `undefined` if nothing proves or disproves the value. */
+  /** Result of the check; `undefined` if the value can be neither proven nor disproven. */
   readonly validated: boolean | undefined;
   /** Context word from the recognizer's table. */
   readonly contextWord: string | undefined;
@@ -62,7 +62,7 @@ export interface Finding {
 
 /** Finding in its segment, as rules read it. */
 export interface Annotation extends Finding {
-  /** Index into the segments that were judged. */
+  /** Index of the judged segment. */
   readonly segment: number;
   /** Name of the detector. */
   readonly detector: string;
@@ -70,12 +70,12 @@ export interface Annotation extends Finding {
   readonly agreement: number;
 }
 
-/** Text in the form that a detector gets. */
+/** Text as passed to a detector. */
 export interface Scanned {
   readonly segment: Segment;
   /**
-   * Parts of the text that are examined, ascending and disjoint (`role: confirm`); `undefined` for all of it. Findings are
-   * within one of them.
+   * Parts of the text to examine, ascending and disjoint (`role: confirm`); `undefined` for all of it. Each finding is within
+   * one of them.
    */
   readonly windows: readonly Window[] | undefined;
 }
@@ -86,30 +86,30 @@ export interface Window {
 }
 
 /**
- * Maximum findings in the texts of one message, without those that `score_threshold` drops. Judging that many takes some
- * hundred milliseconds of a thread that all callers share.
+ * Maximum findings in the texts of one message, without those that `score_threshold` drops. Judging that many takes some 100
+ * milliseconds of a thread that all callers share.
  */
 export const MOST_FINDINGS = 20_000;
 
-/** Maximum including dropped ones: tables of numbers are full of weak candidates. */
+/** Maximum findings including dropped ones, since tables of numbers contain many weak candidates. */
 export const MOST_RAW_FINDINGS = 200_000;
 
-/** Result of a detector: findings for each text, in order, ascending by start. */
+/** Result of a detector: findings of each text in the order of the texts, ascending by start. */
 export type Detection = readonly (readonly Finding[])[];
 
-/** Compiled member of the ensemble. It knows nothing of schedules, roles, thresholds, caches or rules; its caller does. */
+/** Compiled detector of the ensemble. Its caller handles schedules, roles, thresholds, caches and rules. */
 export interface Detector {
   readonly name: string;
   /** Type in the document: `pii`, `remote`, `nlp`, `llm`, `classify`, `embed`. */
   readonly type: string;
   /** Hex digest of everything that its findings in a text depend on. Source: guardrails reference, 6. */
   readonly fingerprint: string;
-  /** Reads `context` segments beside the one it judges, so that its verdict depends on them too. */
+  /** Kinds of segments that it reads as context of the judged one, so that its verdict depends on them too. */
   readonly readsContext: readonly SegmentKind[];
   /**
    * Detects findings. Returns synchronously if it works on this thread, otherwise a promise. Rejects (or throws) with a
-   * `DetectorError`, or with the signal's reason. `all` are the segments of the message, for `readsContext`. `tracer` is that
-   * of the request, for calls of models.
+   * `DetectorError`, or with the signal's reason. `all` are the segments of the message, for `readsContext`. `tracer` is that of
+   * the request, for calls of models.
    */
   readonly detect: (
     texts: readonly Scanned[],
@@ -118,17 +118,17 @@ export interface Detector {
     tracer?: QuestionTracer,
   ) => Detection | Promise<Detection>;
   /**
-   * Detects synchronously on this thread, however long the texts are; serves streams, which come in short stretches. Absent if
-   * the detector cannot do so.
+   * Detects synchronously on this thread, whatever the length of the texts. Used for streams, which are scanned in short
+   * stretches. Absent if the detector cannot do so.
    */
   readonly detectHere?: (texts: readonly Scanned[]) => Detection;
   /**
-   * Maximum UTF-16 units of all texts for a direct call of `detectHere`, without timeout and signal, which would cost as much
-   * as a short text. Absent: never.
+   * Maximum UTF-16 units of all texts for a direct call of `detectHere`, without timeout and signal, which would cost as much as
+   * scanning a short text. If absent, it is never called directly.
    */
   readonly unitsAtOnce?: number;
   /**
-   * Returns matches of its patterns that its checks disprove, for rehearsals, where a user may expect a finding. Takes time
+   * Returns matches of its patterns that its checks disprove, for rehearsals, whose users may expect a finding there. Takes time
    * linear in the text. Absent if it has no checks.
    */
   readonly disproved?: (text: string) => readonly Finding[];
@@ -145,7 +145,7 @@ export interface Horizon {
 }
 
 export interface Reach {
-  /** Name of a recognizer or a group, for counts of text that was released unproven. */
+  /** Name of a recognizer or a group, for counting text that was released without proof. */
   readonly name: string;
   /** Maximum length of a match in UTF-8 bytes of the original text; infinity if unbounded. */
   readonly maxBytes: number;
@@ -153,9 +153,9 @@ export interface Reach {
   readonly rightBytes: number;
   /** Returns whether a character may occur within a match. Surrogate pairs are passed as one code point. */
   readonly holds: (codePoint: number) => boolean;
-  /** Returns whether a contained character is not counted in `maxBytes` and `rightBytes`. Absent: all count. */
+  /** Returns true if a contained character does not count in `maxBytes` and `rightBytes`. If absent, all count. */
   readonly ignores?: (codePoint: number) => boolean;
-  /** Lower-case text that every match begins with, in any case; empty if there is none. */
+  /** Lowercase text that every match begins with, in any letter case; empty if there is none. */
   readonly prefix: string;
 }
 

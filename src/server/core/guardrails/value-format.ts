@@ -1,23 +1,26 @@
-/** Format of a type's values: what format-preserving encryption keeps, and what it looks for on the way back. */
+/** Format of a type's values: what format-preserving encryption keeps, and what it searches for when restoring. */
 
 export interface ValueFormat {
   /**
-   * Returns, for each code point of a whole value, the ASCII letters and digits that its pattern allows there; `undefined` for
-   * a character that stays, such as a literal. Returns `undefined` if the text does not match the pattern.
+   * Returns, for each code point of a whole value, the ASCII letters and digits that its pattern allows there; an element is
+   * `undefined` if the character stays, such as a literal. Returns `undefined` if the text does not match the pattern.
    */
   readonly classesOf: (value: string) => readonly (string | undefined)[] | undefined;
-  /** Calls `take` for every place of a text that matches the pattern, also for those that overlap; checks are off. */
+  /** Calls `take` for every place of a text that matches the pattern, including overlapping ones, without checks. */
   readonly each: (text: string, take: (start: number, end: number) => void) => void;
-  /** Returns whether a whole text is a value, including its checks. */
+  /** Returns whether a whole text is a valid value, including its checks. */
   readonly accepts: (value: string) => boolean;
   /**
-   * `check`: a check digit or a similar proof. `form`: a form that values have, which is part of the pattern. `none`: nothing
-   * besides the pattern.
+   * `check`: a check digit or a similar proof. `form`: a form that belongs to the type, which is part of the pattern. `none`:
+   * nothing besides the pattern.
    */
   readonly proof: "check" | "form" | "none";
-  /** Generates a text that matches the pattern from numbers in the range 0 to below 1. Returns `undefined` if none was found. */
+  /**
+   * Generates a text that matches the pattern. `random` returns numbers from 0 to below 1. Returns `undefined` if no text was
+   * found.
+   */
   readonly sample: (random: () => number) => string | undefined;
 }
 
-/** Returns `undefined` if no recognizer knows the format of the type. */
+/** Returns the format of a type; `undefined` if no recognizer knows it. */
 export type FormatOf = (label: string) => ValueFormat | undefined;

@@ -130,7 +130,7 @@ function keyRules(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** Returns the values of a choice that YAML reads as numbers if they are not quoted, such as `429`. Both forms are accepted. */
+/** Returns a schema that requires the keys. It also lists them as properties, because ajv's strict mode demands that. */
 const requiring = (keys: readonly string[]): JsonSchema => ({
   required: keys,
   properties: Object.fromEntries(keys.map((key) => [key, {}])),

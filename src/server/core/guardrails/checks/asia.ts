@@ -20,7 +20,7 @@ export function isTfn(value: string): boolean {
   return isWeighted(value, [1, 4, 3, 7, 5, 8, 6, 9, 10], 11) && !isRepeated(value);
 }
 
-/** Validates a Medicare card number; the tenth digit is the issue. */
+/** Validates a Medicare card number; the tenth digit is the issue number. */
 export function isAuMedicare(value: string): boolean {
   return /^[2-6]\d{9}$/.test(value) && weightedSum(value, [1, 3, 7, 9, 1, 3, 7, 9]) % 10 === digitAt(value, 8);
 }
@@ -88,7 +88,7 @@ export function isUen(value: string): boolean {
 
 const RRN_WEIGHTS = [2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5];
 
-/** Validates a resident registration number of Korea. A number issued since October 2020 need not match. */
+/** Validates a resident registration number of Korea. A number issued since October 2020 need not have a valid check digit. */
 export function isRrn(value: string): boolean {
   return fitsKorea(value, 11);
 }
@@ -125,7 +125,10 @@ export function isThaiId(value: string): boolean {
   );
 }
 
-/** Validates a Philippine tax number of 9 digits, or 12 with a branch: weights 9 to 2 modulo 11 give the ninth. */
+/**
+ * Validates a Philippine tax number of 9 digits, or 12 with a branch. The ninth digit is a check digit, from the weights 9 to 2
+ * modulo 11.
+ */
 export function isPhTin(value: string): boolean {
   const isLength = value.length === 9 || value.length === 12;
   return isLength && isDigits(value) && weightedSum(value, [9, 8, 7, 6, 5, 4, 3, 2]) % 11 === digitAt(value, 8);

@@ -114,7 +114,7 @@ function letterAsDigits(value: string, index: number): string {
   return String(value.charCodeAt(index) - 64).padStart(2, "0");
 }
 
-/** Validates a lebenslange Arztnummer: weights 4 and 9 over six digits give the seventh. */
+/** Validates a lebenslange Arztnummer: the seventh digit is a check digit, from the weights 4 and 9 over the first six. */
 export function isLanr(value: string): boolean {
   if (value.length !== 9 || !isDigits(value) || isRepeated(value)) {
     return false;
@@ -126,7 +126,7 @@ export function isLanr(value: string): boolean {
   return (10 - (sum % 10)) % 10 === digitAt(value, 6);
 }
 
-/** Validates a numéro d'inscription au répertoire: 13 characters and a key of two digits; Corsica has letters. */
+/** Validates a numéro d'inscription au répertoire: 13 characters and two check digits; numbers of Corsica contain letters. */
 export function isNir(value: string): boolean {
   const numeral = value.replace("2A", "19").replace("2B", "18");
   if (!/^\d{15}$/.test(numeral) || (numeral !== value && !/^.{5}2[AB]/.test(value))) {
@@ -135,14 +135,14 @@ export function isNir(value: string): boolean {
   return 97 - remainder(numeral.slice(0, 13), 97) === Number(numeral.slice(13));
 }
 
-/** Validates a numéro fiscal: ten digits modulo 511 give the last three. */
+/** Validates a numéro fiscal: the last three digits are the first ten modulo 511. */
 export function isFrenchNif(value: string): boolean {
   return value.length === 13 && isDigits(value) && Number(value.slice(0, 10)) % 511 === Number(value.slice(10));
 }
 
 const LA_POSTE = "356000000";
 
-/** Validates the nine digits of a company or the fourteen of its site. Sites of La Poste have a plain sum of digits instead. */
+/** Validates a SIREN of nine digits. A SIRET of 14 digits identifies a site; sites of La Poste use a plain sum of digits. */
 export function isSiren(value: string): boolean {
   return value.length === 9 && !isRepeated(value) && isLuhn(value);
 }
@@ -175,7 +175,7 @@ export function isPersonnummer(value: string): boolean {
   );
 }
 
-/** Validates an Organisationsnummer: the third digit is at least 2. */
+/** Validates an Organisationsnummer, whose third digit is at least 2. */
 export function isOrganisationsnummer(value: string): boolean {
   return value.length === 10 && isLuhn(value) && digitAt(value, 2) >= 2 && value[0] !== "0";
 }

@@ -1,6 +1,6 @@
 /**
- * Check characters of ISO/IEC 7064:2003: the pure systems (section 6: one modulus, a radix) and the hybrid ones (section 8:
- * two moduli). Whole values in upper case, check characters included.
+ * Check characters of ISO/IEC 7064:2003: the pure systems (section 6: one modulus and a radix) and the hybrid ones (section 8:
+ * two moduli). Functions take whole values in upper case, including check characters.
  */
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -12,7 +12,7 @@ interface Pure {
   readonly radix: number;
   /** Number of the alphabet's characters that a value may use. */
   readonly characters: number;
-  /** Check character outside those; it may only be the last one. */
+  /** Check character that is not among those; it may only be the last one. */
   readonly supplementary?: string;
 }
 

@@ -41,7 +41,10 @@ export function isMod37And2(value: string): boolean {
   return "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ*"[(38 - sum) % 37] === value.charAt(value.length - 1);
 }
 
-/** Validates MOD 97-10 over letters as numbers 10 to 35, with the first four characters moved to the end. Source: ISO 13616-1. */
+/**
+ * Validates an IBAN checksum: MOD 97-10 over letters as numbers 10 to 35, with the first four characters moved to the end.
+ * Source: ISO 13616-1.
+ */
 export function isIbanSum(value: string): boolean {
   if (!isBase36(value) || value.length < 5) {
     return false;

@@ -134,7 +134,7 @@ export function isMod97And10(value: string): boolean {
   return isDigits(value) && remainder(value, 97) === 1;
 }
 
-/** Returns the sum of the digits of each digit's product with its weight, as in card and insurance numbers. */
+/** Returns the sum of the digits of all products of digit and weight, as used for card and insurance numbers. */
 export function digitSum(value: string, weights: readonly number[]): number {
   let sum = 0;
   for (let index = 0; index < weights.length; index += 1) {

@@ -1,22 +1,22 @@
-/** Values that are not findings. Source: document 3, `allow_list`; guardrails reference, 2.3. */
+/** Compiles the list of values that are not findings. Source: document 3, `allow_list`; guardrails reference, 2.3. */
 
 import { RE2JS } from "@bufbuild/re2";
 import type { GuardrailProblem, Guardrails } from "../index.ts";
 
 /**
- * Maximum length of an entry in UTF-16 units, and maximum number of instructions of all entries together: a value is matched in
+ * Maximum length of an entry in UTF-16 units, and maximum number of instructions of all entries together. A value is matched in
  * linear time.
  */
 const MAX_ENTRY_LENGTH = 1024;
 const MAX_INSTRUCTIONS = 20_000;
 
-/** Maximum length of a listed value, in UTF-16 units: expressions are slow, and a value may be a whole text. */
+/** Maximum length of a value that is matched, in UTF-16 units: expressions are slow, and a value may be a whole text. */
 const MAX_VALUE_LENGTH = 8192;
 
 export type AllowList = (value: string) => boolean;
 
 export interface CompiledAllowList {
-  /** Compiles the list; `undefined` if nothing is allowed. */
+  /** Compiled list; `undefined` if nothing is allowed. */
   readonly allows: AllowList | undefined;
   readonly problems: readonly GuardrailProblem[];
 }

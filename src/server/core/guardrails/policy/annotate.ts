@@ -1,4 +1,4 @@
-/** Turns findings into annotations, in the order of the guardrails reference, 2.1. */
+/** Turns findings into annotations, with the steps of the guardrails reference, 2.1. */
 
 import type { Annotated, Annotation, Dropped, Guardrails, Inspected, Issued } from "../index.ts";
 import type { AllowList } from "./allow-list.ts";

@@ -10,7 +10,7 @@ import { operatorKeys } from "./operators/index.ts";
 import { ruleProblems } from "./policy-checks.ts";
 import { weighRules } from "./weigh.ts";
 
-/** Compiles the policy. Takes about a millisecond per rule. The document has passed the configuration's own checks. */
+/** Compiles the policy, which takes about a millisecond per rule. The document has passed the checks of the configuration. */
 export function compilePolicy(guardrails: Guardrails, facts: PolicyFacts): CompiledPolicy {
   const { formatOf, issued } = facts;
   const keys = operatorKeys(guardrails, formatOf, issued);
@@ -50,7 +50,7 @@ function population(
     inForce.map(({ name, type }, order) => [name, { order, isVerdict: VERDICT_TYPES.has(type) }]),
   );
   const own = { ...refining, members };
-  // An empty selection exempts from rules that read detectors. A rule on only the route or the key stays.
+  // An empty selection exempts the profile from rules that read detectors. A rule that reads only the route or the key stays.
   const standing = rules.filter(
     ({ requires }) => members.size > 0 || facts.detectors.length === 0 || requires?.size === 0,
   );

@@ -3,7 +3,7 @@
 import type { Guardrails } from "../index.ts";
 import { byPlace, byRank, type Candidate, type Drop } from "./finding-candidates.ts";
 
-/** Types whose neighbors are one value, with nothing but spaces between them. */
+/** Types whose findings are joined to one value if only spaces are between them. */
 const JOINED: ReadonlySet<string> = new Set(["PERSON", "LOCATION", "ORGANIZATION"]);
 
 const SPACES = /^[ \u00a0]*$/;
@@ -26,7 +26,7 @@ export function settled(
   return [...verdicts, ...spans].toSorted(byPlace);
 }
 
-/** Merges overlapping findings of one type to their hull; the best of them provides the rest. */
+/** Merges overlapping findings of one type into one that spans both; its other fields are those of the best finding. */
 function mergedByType(text: string, candidates: readonly Candidate[], drop: Drop): readonly Candidate[] {
   const merged: Candidate[] = [];
   /** Index in `merged` of the finding that the next may be merged into, by type. */
@@ -61,7 +61,7 @@ function hull(before: Candidate, next: Candidate, drop: Drop): Candidate {
   return { ...best, sources, annotation: { ...annotation, start, end } };
 }
 
-/** Keeps the best of equal places, and drops findings within another finding of any type. */
+/** Keeps the best of findings at the same place, and drops findings within another finding of any type. */
 function withoutContained(candidates: readonly Candidate[], drop: Drop): readonly Candidate[] {
   const outermostFirst = candidates.toSorted(
     (a, b) => a.annotation.start - b.annotation.start || b.annotation.end - a.annotation.end || byRank(a, b),
@@ -78,13 +78,13 @@ function withoutContained(candidates: readonly Candidate[], drop: Drop): readonl
 }
 
 /**
- * Drops the lower scoring of two findings that overlap in part, and on a tie the later one; a finding that only overlaps with a
- * dropped one stays. `candidates` are sorted by start, and none is within another, so their ends ascend too.
+ * Drops the finding with the lower score of two that overlap in part, and on a tie the later one. A finding that overlaps only
+ * with dropped ones stays. `candidates` are sorted by start, and none is within another, so their ends ascend too.
  */
 function withoutIntersecting(candidates: readonly Candidate[], drop: Drop): readonly Candidate[] {
   const best = candidates.map((_, at) => at);
   best.sort((a, b) => scoreAt(candidates, b) - scoreAt(candidates, a) || a - b);
-  /** Places of the findings that stay, ascending. */
+  /** Indexes of the findings that stay, ascending. */
   const kept: number[] = [];
   for (const at of best) {
     const next = placeIn(kept, at);
@@ -103,7 +103,7 @@ const scoreAt = (candidates: readonly Candidate[], at: number): number => candid
 const overlap = (first: Candidate | undefined, second: Candidate | undefined): boolean =>
   first !== undefined && second !== undefined && second.annotation.start < first.annotation.end;
 
-/** Returns how many of the ascending numbers are below the value, by binary search. */
+/** Returns how many of the ascending numbers are below the value. Uses binary search. */
 function placeIn(ascending: readonly number[], value: number): number {
   let [low, high] = [0, ascending.length];
   while (low < high) {

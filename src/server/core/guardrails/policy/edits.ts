@@ -1,25 +1,25 @@
-/** Determines the places of one segment that are rewritten, by which rule, and the resulting text. */
+/** Determines which places of a segment are rewritten by which rule, and the resulting text. */
 
 import type { Edit, Rewrite, Rewriting } from "../index.ts";
 import { byRank, type Candidate } from "./finding-candidates.ts";
 import type { CompiledRule } from "./guardrail-rule.ts";
 
-/** Choice of an annotation by a rule. */
+/** Annotation that a rule selected. */
 export interface Claim {
   readonly by: CompiledRule;
   readonly candidate: Candidate;
 }
 
-/** Claim, and the part of its place that it rewrites. */
+/** Claim with the part of its place that it rewrites. */
 export interface Cut extends Claim {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Returns disjoint places, ascending, that cover every claimed place. Of equal ones the first rule wins; one within another is
- * dropped, since the outer covers it; of two that overlap in part the earlier loses its tail. Source: guardrails reference,
- * 2.4.
+ * Returns disjoint places, ascending, that cover every claimed place. Of equal places the first rule wins; a place within
+ * another is dropped, since the outer one covers it; of two that overlap in part the earlier loses its end. Source: guardrails
+ * reference, 2.4.
  */
 export function cuts(claims: readonly Claim[]): readonly Cut[] {
   const sorted = claims.toSorted(
@@ -47,7 +47,7 @@ export interface Rewritten {
   readonly lackingDomain: number;
 }
 
-/** Rewrites in text order, so that placeholders are numbered by appearance. */
+/** Rewrites the places in text order, so that placeholders are numbered by appearance. */
 export function rewritten(text: string, places: readonly Cut[], rewriting: Rewriting): Rewritten {
   const edits: Edit[] = [];
   let lackingDomain = 0;

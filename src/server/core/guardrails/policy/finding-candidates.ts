@@ -1,4 +1,4 @@
-/** Findings in the form that the policy works on, before they become annotations. Source: guardrails reference, 2.1 to 2.4. */
+/** Findings in the form that the policy uses before they become annotations. Source: guardrails reference, 2.1 to 2.4. */
 
 import type { Annotation, Dropped, Finding, Inspected } from "../index.ts";
 
@@ -13,7 +13,7 @@ export interface Candidate {
   /** Evidence for the type in addition to the score: 2 for a context word, 1 for check digits that prove it. */
   readonly evidence: number;
   /**
-   * Whether it is a judgement of a whole segment, not a place in it. It hides no finding, its text is no value, and findings
+   * True for a judgement of a whole segment instead of a place in it. It hides no finding, its text is not a value, and findings
    * within it are not merged into it.
    */
   readonly isVerdict: boolean;
@@ -21,7 +21,7 @@ export interface Candidate {
 
 export type Drop = (candidate: Candidate, by: Dropped["by"]) => void;
 
-/** Detector types whose findings are verdicts; `types` of `DetectorFacts`. */
+/** Detector types whose findings are verdicts. */
 export const VERDICT_TYPES: ReadonlySet<string> = new Set(["llm", "classify", "embed"]);
 
 export interface Member {
@@ -36,8 +36,8 @@ export interface Sorted {
 }
 
 /**
- * Sorts findings. Those without a place in their text, and those of detectors that are not in force, are left out. A text may
- * have tens of thousands, so objects are written out: a copy by spread takes ten times as long.
+ * Sorts findings by segment. Leaves out findings whose place is not in their text, and those of detectors that are not active. A
+ * text may have tens of thousands, so objects are written out: a spread takes ten times as long.
  */
 export function candidatesOf(
   { segments, found }: Inspected,
@@ -80,13 +80,13 @@ export function candidatesOf(
   return { inline, shadow };
 }
 
-/** Returns the evidence of a finding, whether its trace is kept or not. */
+/** Returns the evidence of a finding, whether or not its trace is kept. */
 const evidenceOf = ({ trace }: Finding): number =>
   trace === undefined ? 0 : (trace.contextWord === undefined ? 0 : 2) + (trace.validated === true ? 1 : 0);
 
 /**
- * Compares two candidates for tie-breaking, with the same result on every node. Source: guardrails reference, 2.4. Before the
- * type's name, a type with a context word wins, then one proven by check digits.
+ * Compares two candidates for tie-breaking, with the same result on every node. After score and place, a type with a context
+ * word wins, then one proven by check digits, then the type's name decides. Source: guardrails reference, 2.4.
  */
 export function byRank(left: Candidate, right: Candidate): number {
   const a = left.annotation;
@@ -105,7 +105,7 @@ export const byPlace = (left: Candidate, right: Candidate): number =>
   left.annotation.start - right.annotation.start || left.annotation.end - right.annotation.end || byRank(left, right);
 
 /**
- * Raises the score of a finding that another detector also made: the same type in an overlapping place. Applied once, on the
+ * Raises the score of a finding that another detector confirms with the same type in an overlapping place. Applied once, to the
  * original scores. Source: guardrails reference, 2.4, `agreement_boost`.
  */
 export function agreed(candidates: readonly Candidate[], boost: number): readonly Candidate[] {
@@ -135,11 +135,11 @@ export function agreed(candidates: readonly Candidate[], boost: number): readonl
 
 interface TwoBest {
   readonly add: (candidate: Candidate) => void;
-  /** Returns the best candidate of detectors other than the given candidate's. */
+  /** Returns the best candidate from a detector other than that of the given candidate. */
   readonly otherThan: (candidate: Candidate) => Candidate | undefined;
 }
 
-/** Tracks the best candidate that was added, and the best one of any other detector. */
+/** Tracks the best added candidate, and the best one from any other detector. */
 function twoBest(isBetter: (one: Candidate, other: Candidate) => boolean): TwoBest {
   let best: Candidate | undefined;
   let second: Candidate | undefined;

@@ -8,11 +8,11 @@ import { compileOperator, type Operator, type OperatorKeys } from "./operators/i
 
 export interface CompiledRule {
   readonly rule: GuardrailRule;
-  /** Index in the document. */
+  /** Index of the rule in the document. */
   readonly index: number;
-  /** Condition; `undefined` to fire on every finding. */
+  /** Condition; `undefined` if the rule fires on every finding. */
   readonly when: Expression | undefined;
-  /** Selection; `undefined` for every annotation. */
+  /** Selection; `undefined` if the rule selects every annotation. */
   readonly select: Expression | undefined;
   /** Detectors that the rule depends on; `undefined` for the whole ensemble. */
   readonly requires: ReadonlySet<string> | undefined;

@@ -40,7 +40,7 @@ export const WHEN_VARIABLES: VariableTypes = {
 
 export const SELECT_VARIABLES: VariableTypes = { ...CONTEXT, a: ANNOTATION };
 
-/** Annotation as expressions see it; never the text. */
+/** Annotation as expressions see it; never contains the text. */
 export interface AnnotationValue {
   readonly type: string;
   readonly category: string;
@@ -51,7 +51,7 @@ export interface AnnotationValue {
   readonly recognizer: string;
   readonly ref: string;
   readonly turn: bigint;
-  /** Length in UTF-8 bytes. */
+  /** Length of the text in UTF-8 bytes. */
   readonly length: bigint;
 }
 
@@ -61,14 +61,14 @@ export function annotationValue({ annotation, type }: Candidate, { kind, ref, tu
   return { type, category, label, score, kind, detector, recognizer, ref, turn: BigInt(turn), length };
 }
 
-/** Annotations of one view, extended as pieces come: those of the detectors that a rule requires. */
+/** Annotations of the detectors that a rule requires, extended as pieces arrive. */
 export interface View {
   readonly annotations: AnnotationValue[];
   readonly labels: Record<string, number>;
 }
 
 /**
- * Builds the variables of `when`. The object is written out, since copying by spread takes longer than all rules of a policy.
+ * Builds the variables of `when`. The fields are written out, since an object spread takes longer than all rules of a policy.
  * The lists grow in place.
  */
 export const whenVariables = (
@@ -91,7 +91,7 @@ export const whenVariables = (
   labels,
 });
 
-/** Returns an empty view. Its labels have no prototype, so that no label is taken for a property of objects. */
+/** Returns an empty view. Its labels have no prototype, so that a label cannot match an inherited property. */
 export const emptyView = (): View => ({ annotations: [], labels: Object.create(null) as Record<string, number> });
 
 export function addTo({ annotations, labels }: View, value: AnnotationValue): void {

@@ -1,10 +1,10 @@
 /**
- * Policy over annotations: findings in, a judgement and rewritten texts out. Pure and synchronous. It loads CEL, so modules
- * that are loaded at start must not import it; the types are those of `core/guardrails`.
+ * Policy over annotations: takes findings, and returns a judgement and rewritten texts. Pure and synchronous. It loads CEL, so
+ * modules that are loaded at start must not import it; the types are in `core/guardrails`.
  *
- * Once per snapshot: `compilePolicy(guardrails, facts)`; `of(profile)` for a population. Once per request: `judge(inspected,
- * {variables, rewriting})`; for a streamed answer: `open({variables, rewriting})`, and `inspection.judge` for each stretch. The
- * rewriting state of a request serves its answer too.
+ * Once per snapshot, call `compilePolicy(guardrails, facts)`, and `of(profile)` for a population. Once per request, call
+ * `judge(inspected, {variables, rewriting})`. For a streamed answer, call `open({variables, rewriting})`, and `inspection.judge`
+ * for each stretch. A request and its answer share the rewriting state.
  *
  * - `operators/`: rewriting operators: mask, replace, hash and others
  */

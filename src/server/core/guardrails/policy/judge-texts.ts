@@ -25,7 +25,7 @@ import {
   whenVariables,
 } from "./guardrail-variables.ts";
 
-/** The rules of one population; those with the same `requires` share a view. */
+/** Rules of one population. Rules with the same `requires` share a view. */
 export interface RulesInForce {
   readonly rules: readonly { readonly rule: CompiledRule; readonly view: number }[];
   /** Detectors whose annotations a view contains; `undefined` for all. */
@@ -33,7 +33,7 @@ export interface RulesInForce {
   readonly refining: Refining;
 }
 
-/** Annotation that came with the current piece. */
+/** Annotation in the current piece. */
 interface Fresh {
   readonly candidate: Candidate;
   readonly segment: Segment;
@@ -49,9 +49,9 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting, re
     const view = emptyView();
     return { annotations: view.annotations, labels: view.labels, detectors, seen: whenVariables(variables, view) };
   });
-  /** Rules that have annotated; they are reported again only when they read something new. */
+  /** Rules that have annotated; each is reported again only when it reads something new. */
   const told = new Set<CompiledRule>();
-  /** Judgement of a text with nothing new. It stays valid until something is found, since rules read nothing else. */
+  /** Judgement of a text without findings. It stays valid until something is found, since rules read nothing else. */
   let silent: Judgement | undefined;
   return {
     judge(inspected) {
@@ -120,7 +120,7 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting, re
   }
 }
 
-/** Returns whether this is one text in which no detector found anything. */
+/** Returns true if this is a single text in which no detector found anything. */
 const hasNothingNew = ({ segments, found, pending }: Inspected): boolean =>
   segments.length === 1 &&
   pending === undefined &&
@@ -150,7 +150,7 @@ function grown(
 
 type Outcome = RuleFault | { readonly fires: boolean; readonly claims: readonly Claim[] };
 
-/** Maximum number of values that one rule encrypts in one message: a tenth of a second of this thread. */
+/** Maximum number of values that one rule encrypts in one message, which takes a tenth of a second of this thread. */
 export const MOST_ENCRYPTED = 2_000;
 const TOO_MANY = new Fault(
   "cost",
@@ -159,7 +159,7 @@ const TOO_MANY = new Fault(
 
 const SILENT: Outcome = Object.freeze({ fires: false, claims: [] });
 
-/** Evaluates a rule. `seen` has the variables of `when`; `context` is the same without annotations. */
+/** Evaluates a rule. `seen` contains the variables of `when`; `context` is the same without annotations. */
 function weighed(
   rule: CompiledRule,
   seen: Variables,
@@ -173,7 +173,7 @@ function weighed(
   if (rule.rule.action !== "redact") return { fires: true, claims };
   const isFpe = rule.rule.operator === "fpe";
   const most = isFpe ? MOST_ENCRYPTED : Number.POSITIVE_INFINITY;
-  // One object for all annotations, since copying the context takes longer than the evaluation.
+  // One object is reused for all annotations, since copying the context takes longer than the evaluation.
   const variables: Record<string, Variables[string]> = { ...context };
   for (const { candidate, segment, value } of news) {
     if (segment.isReadOnly || !rule.kinds.has(segment.kind)) continue;
@@ -223,7 +223,7 @@ function redaction(
     const segment = segments[candidate.annotation.segment];
     return segment === undefined ? [] : [{ candidate, segment }];
   });
-  // Other rules have rewritten everything that it chose.
+  // Other rules have rewritten everything that this rule selected.
   return read.length === 0 ? undefined : decisionOf(rule, read);
 }
 

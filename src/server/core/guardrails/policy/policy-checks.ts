@@ -1,4 +1,4 @@
-/** Checks rules against the ensemble: rules that would do nothing, leak, or refuse everything are reported before use. */
+/** Checks rules against the ensemble, and reports rules that would do nothing, leak, or refuse everything. */
 
 import { nearest } from "../../../../base/index.ts";
 import type { Expression, Mention } from "../../cel/index.ts";
@@ -20,7 +20,7 @@ import { contextOf, typesOf, wouldSelect } from "./sampling.ts";
 /** Maximum number of types that one message names. */
 const SHOWN = 5;
 
-/** Returns problems of the rules that compiled. */
+/** Returns the problems of the compiled rules. */
 export function ruleProblems(
   guardrails: Guardrails,
   facts: PolicyFacts,
@@ -57,7 +57,7 @@ const listed = (names: readonly string[]): string => {
   return names.length > SHOWN ? `${shown.join(", ")} and ${names.length - SHOWN} more` : shown.join(", ");
 };
 
-/** Reports a value whose type has no alphabet: its format cannot be kept, which is the purpose of the operator. */
+/** Reports types without an alphabet, whose format `fpe` cannot keep. */
 function alphabetProblems(
   { fpe_alphabets = {} }: Guardrails,
   rule: CompiledRule,
@@ -91,7 +91,7 @@ function alphabetProblems(
   return [...problems, { severity: "error", path: rulePath(rule.index, "operator"), message }];
 }
 
-/** Checks the feasibility of encryption for types whose alphabet or pattern the document defines; tests cover the others. */
+/** Returns the feasibility of encryption for types whose alphabet the document defines; tests cover the others. */
 function feasibilities(
   { formatOf }: PolicyFacts,
   { fpe, alphabets }: OperatorKeys,
@@ -111,7 +111,7 @@ function feasibilities(
 const writableKinds = (rule: CompiledRule, { kinds }: DetectorFacts): readonly SegmentKind[] =>
   kinds.filter((kind) => rule.kinds.has(kind));
 
-/** Returns whether the rule requires the direction of requests, so that it does not apply to answers. */
+/** Returns whether the rule applies only to requests, because its condition requires that direction. */
 const isOfRequests = ({ when }: CompiledRule): boolean =>
   when?.comparisons.some(
     ({ path, how, texts, isDemanded }) =>
@@ -141,7 +141,10 @@ function streamProblems(
   });
 }
 
-/** Findings that arrive during the request, or after it, are not available when rules are first evaluated. */
+/**
+ * Reports rules that depend on findings which arrive during the request or after it, and are not available at the first
+ * evaluation.
+ */
 function scheduleProblems(
   { overlap }: Guardrails,
   rule: CompiledRule,
@@ -165,7 +168,7 @@ function scheduleProblems(
     const message = `a request in which ${listed(tooLate.map(({ name }) => name))} finds what it selects cannot be rewritten any more (\`schedule: overlap\`) and ${effect}: \`guardrails.overlap.on_redact\``;
     found.push(warning(rule, undefined, message));
   }
-  // With `overlap`, a rule waits for the detectors that it names.
+  // With `overlap`, a rule waits for the detectors that it names in `requires`.
   const unheard = late.filter(({ schedule }) => schedule === "async" || rule.requires === undefined);
   if (rule.rule.action !== "redact" && unheard.length > 0 && isTrueOfNothing(rule)) {
     const message = `holds where nothing was found, and is asked before ${listed(unheard.map(({ name }) => name))} has answered: name what it depends on in \`requires\`, with \`schedule: sync\` or \`overlap\``;
@@ -180,7 +183,7 @@ function isTrueOfNothing({ when }: CompiledRule): boolean {
   return outcome.kind === "value" && outcome.value === true;
 }
 
-/** Keys that only another action uses. */
+/** Reports keys that only another action uses. */
 function unreadKeys(rule: CompiledRule): readonly GuardrailProblem[] {
   const { action, select, kinds, replacement, message, operator } = rule.rule;
   const found: GuardrailProblem[] = [];
@@ -205,7 +208,7 @@ function unreadKeys(rule: CompiledRule): readonly GuardrailProblem[] {
 const MASK_KEYS = ["mask_char", "mask_chars", "from_end"] as const;
 const OPERATOR_DEFAULTS = { operator: "replace", mask_char: "*", mask_chars: 0, from_end: false } as const;
 
-/** Returns options that differ from their default, the only evidence that they were written. */
+/** Returns the options that differ from their default, since only these are known to have been written. */
 const differing = (
   rule: Readonly<Record<keyof typeof OPERATOR_DEFAULTS, unknown>>,
   keys: readonly (keyof typeof OPERATOR_DEFAULTS)[],
@@ -248,7 +251,7 @@ function emptyRule(
 
 const NOTHING = { annotations: [], labels: {} };
 
-/** Returns whether the condition depends only on findings and is false without any. */
+/** Returns whether the condition reads only findings and is false if there are none. */
 function isFalseOfNothing(when: Expression): boolean {
   if (!readsFindingsAlone(when)) return false;
   const outcome = when.evaluate({ ...contextOf("user"), ...NOTHING });
@@ -259,7 +262,7 @@ const readsFindingsAlone = ({ reads }: Expression): boolean =>
   reads.length > 0 && reads.every((name) => name === "labels" || name === "annotations");
 
 /**
- * Reports a condition that is an error without findings, such as `labels["pii/X"]`: it refuses every message without that type.
+ * Reports a condition that fails without findings, such as `labels["pii/X"]`: it would refuse every message without that type.
  */
 function faultWithoutFindings(rule: CompiledRule): readonly GuardrailProblem[] {
   const { when, failsOpen } = rule;
@@ -271,7 +274,7 @@ function faultWithoutFindings(rule: CompiledRule): readonly GuardrailProblem[] {
   return [warning(rule, "when", message)];
 }
 
-/** Reports unknown names, with the most similar known name. */
+/** Reports unknown names, and suggests the most similar known name. */
 function namings(
   { detectors, profiles }: PolicyFacts,
   rule: CompiledRule,

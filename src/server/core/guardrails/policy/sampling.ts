@@ -28,7 +28,7 @@ const NOBODY: GuardrailVariables = {
 export const contextOf = (kind: SegmentKind): GuardrailVariables =>
   kind === "output" ? { ...NOBODY, direction: "response" } : NOBODY;
 
-/** Returns whether any annotation of the type, in a segment of the kind, is certainly chosen. */
+/** Returns true if the rule certainly selects some annotation of the type in a segment of the kind. */
 export function wouldSelect(rule: CompiledRule, detector: DetectorFacts, type: string, kind: SegmentKind): boolean {
   if (rule.select === undefined) return true;
   const { select } = rule;
@@ -51,7 +51,7 @@ export function wouldSelect(rule: CompiledRule, detector: DetectorFacts, type: s
   });
 }
 
-/** Returns the types that the detector can report; if they are open, those that the rule itself names. */
+/** Returns the types that the detector can report; if these are unknown, the types that the rule names. */
 export const typesOf = ({ select }: CompiledRule, { gives }: DetectorFacts): readonly string[] =>
   gives ??
   select?.mentions.flatMap(({ subject, how, texts }) =>

@@ -1,6 +1,6 @@
 /**
- * Rules over findings whose texts, scores and places are gone: what a rule decides by the types alone, and otherwise what
- * it reads that is not known. For rehearsals of recorded requests.
+ * Evaluates rules over findings of which texts, scores and places are not recorded. Returns what a rule decides by the types
+ * alone, or else which unknown value it reads. For rehearsals of recorded requests.
  */
 import { Fault } from "../../cel/index.ts";
 import type { GuardrailVariables, KnownFinding, RuleWeight } from "../index.ts";
@@ -8,7 +8,7 @@ import type { CompiledRule } from "./guardrail-rule.ts";
 import { whenVariables } from "./guardrail-variables.ts";
 import type { RulesInForce } from "./judge-texts.ts";
 
-/** Kinds of which every text can be rewritten. */
+/** Kinds of segments whose texts can always be rewritten. */
 const REWRITTEN: ReadonlySet<string> = new Set(["system", "user", "assistant", "output"]);
 
 /** Evaluates the rules, and returns the results in their order. */
@@ -75,7 +75,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   length: "lengths",
 };
 
-/** Notices what is read and not known. */
+/** Records which unknown value an expression reads. */
 class Watch {
   read: string | undefined;
 

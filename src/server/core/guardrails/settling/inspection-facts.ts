@@ -6,18 +6,18 @@ import type { JudgedAnswer } from "./judged-answer.ts";
 import { spelledDecision } from "./settle.ts";
 
 export interface EndedInspection {
-  /** Outcome. `error`: a rule or detector failed, and the message is refused. `abandoned`: the client left. */
+  /** Outcome. `error`: a rule or detector failed, and the message is refused. `abandoned`: the client disconnected. */
   readonly outcome: "allow" | "redact" | "deny" | "error" | "abandoned";
   /** Code of an outcome `error`: `policy_error` for a rule, `guardrail_error` for a detector. */
   readonly code?: "policy_error" | "guardrail_error" | undefined;
   readonly segments: number;
-  /** Rules that acted, each with its action, as in `x-gateway-guardrails`. */
+  /** Rules that acted, each with its action, in the format of `x-gateway-guardrails`. */
   readonly rules: readonly string[];
-  /** Detectors that failed, including those without which the message continues. */
+  /** Detectors that failed, including those whose failure does not refuse the message. */
   readonly failed: readonly string[];
 }
 
-/** Facts of a whole message; `undefined` if the client left before its end. */
+/** Returns the facts of a whole message. `guarded` is `undefined` if the client disconnected before its end. */
 export function inspectionFacts(guarded: Guarded | undefined, segments: number): EndedInspection {
   if (guarded === undefined) return { outcome: "abandoned", segments, rules: [], failed: [] };
   const { judgement, failures } = guarded;
@@ -31,7 +31,10 @@ export function inspectionFacts(guarded: Guarded | undefined, segments: number):
   };
 }
 
-/** Returns the facts of an answer, in however many pieces. `isLeft` is true if the client left before its end. */
+/**
+ * Returns the facts of an answer that was inspected in any number of pieces. `isLeft` is true if the client disconnected before
+ * its end.
+ */
 export function answerFacts(
   { judged, segments, isRewritten }: Pick<JudgedAnswer, "judged" | "segments" | "isRewritten">,
   isLeft: boolean,
@@ -52,7 +55,7 @@ const codeOf = (judgement: Judgement | undefined): EndedInspection["code"] =>
 
 const WORST: readonly EndedInspection["outcome"][] = ["error", "deny", "abandoned", "redact", "allow"];
 
-/** Combines the facts of a request with several messages: the worst outcome counts. */
+/** Combines the facts of several messages of a request: the worst outcome counts. */
 export function sumFacts(all: readonly EndedInspection[]): EndedInspection {
   const [first] = all;
   if (first !== undefined && all.length === 1) return first;

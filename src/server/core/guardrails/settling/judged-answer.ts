@@ -1,5 +1,5 @@
 /**
- * One answer before the guard: judges whole texts and stretches of streamed texts as they come, and collects all decisions for
+ * Inspection of one answer: judges whole texts and stretches of streamed texts as they arrive, and collects all decisions for
  * one record. Earlier findings count in later conditions, and placeholders have the numbers that the request gave them. Source:
  * design decisions, section 11.
  */
@@ -35,7 +35,7 @@ export class JudgedAnswer {
   /** Number of judged texts; each stretch counts as one. */
   segments = 0;
 
-  /** `occasion` is that of the request. `signal` aborts when the client has left. */
+  /** Begins an inspection. `occasion` is that of the request. `signal` aborts when the client has disconnected. */
   constructor(guard: Guard, { variables, rewriting, tracer }: Occasion, signal: AbortSignal) {
     this.guard = guard;
     this.#signal = signal;
@@ -43,12 +43,12 @@ export class JudgedAnswer {
     this.#inspection = guard.open({ variables: { ...variables, direction: "response" }, rewriting });
   }
 
-  /** Whether nothing more of the answer is shown. */
+  /** True if no more of the answer is shown. */
   get isRefused(): boolean {
     return this.#refusal !== undefined || this.#hasFailed || this.#isOversize;
   }
 
-  /** Whether part of it was shown differently from how it came. */
+  /** True if part of it was shown rewritten. */
   get isRewritten(): boolean {
     return this.#isRewritten;
   }
@@ -64,12 +64,12 @@ export class JudgedAnswer {
     return this.#gather(this.#inspection.judge({ segments: [segmentOf(stretch)], found }), 1);
   }
 
-  /** Returns the new texts; `undefined` if the answer is refused. */
+  /** Judges whole texts. Returns the rewritten texts; `undefined` if the answer is refused. */
   whole(texts: readonly string[]): Later<readonly RewrittenText[] | undefined> {
     return this.message(texts.map(segmentOf));
   }
 
-  /** Judges texts of other kinds. */
+  /** Judges segments of any kind, like `whole`. */
   message(segments: readonly Segment[]): Later<readonly RewrittenText[] | undefined> {
     if (this.isRefused) return undefined;
     const guarded = this.guard.answer(segments, this.#inspection, this.#signal, this.#tracer);
@@ -127,7 +127,7 @@ export class JudgedAnswer {
   }
 }
 
-/** Changed texts; `undefined` keeps a text. */
+/** Rewritten text; `undefined` if the text stays as it is. */
 export type RewrittenText = Extract<Judgement, { readonly outcome: "allow" }>["rewrites"][number];
 
 const segmentOf = (text: string): Segment => ({ kind: "output", text, ref: "", turn: 0, isReadOnly: false });

@@ -7,11 +7,11 @@ export interface GuardrailMetrics {
   uninspected(what: string): void;
   /** Counts values whose format `fpe` could not keep. */
   domainsTooSmall(count: number): void;
-  /** Reports the maximum number of bytes of text that a streamed answer held back at once. */
+  /** Records the maximum number of bytes of text that a streamed answer held back at once. */
   held(bytes: number): void;
-  /** Counts released text of a stream in which a finding of the detector may have been in progress. */
+  /** Counts text of a stream that was released although a finding of the detector may have been in progress. */
   unproven(detector: string): void;
-  /** Counts an answer, or a text of one, that is longer than the inspection limit. */
+  /** Counts an answer, or a text of one, that exceeds the inspection limit. */
   oversize(): void;
   /** Logs a failure at most once a minute per detector. `isFatal` is true if the request was refused because of it. */
   detectorFailed(failure: DetectorFailure): void;
@@ -25,7 +25,7 @@ interface DetectorFailure {
   readonly isFatal: boolean;
 }
 
-/** Bounds of the histogram. The default of `max_hold_bytes` is 512, that of `response.max_body_bytes` 1 MiB. */
+/** Bounds of the histogram, in bytes. The default of `max_hold_bytes` is 512, that of `response.max_body_bytes` 1 MiB. */
 const HELD_BOUNDS_BYTES: readonly number[] = [16, 64, 128, 256, 512, 1_024, 4_096, 65_536, 1_048_576];
 
 const QUIET_MS = 60_000;
@@ -69,7 +69,7 @@ export function createGuardrailMetrics(
     "gateway_guardrail_response_oversize_total",
     "Answers longer than `guardrails.response.max_body_bytes`, which `on_oversize` lets pass or refuses.",
   );
-  /** Time of the next log line by detector; bounded by the configurations of this process. */
+  /** Time of the next log line by detector. Its size is bounded by the number of configured detectors. */
   const quiet = new Map<string, number>();
   return {
     decided: (rule, action) => decisions.with(rule, action).inc(),

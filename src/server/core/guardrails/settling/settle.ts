@@ -20,7 +20,7 @@ export type RecordValue =
 
 export type RecordData = Readonly<Record<string, RecordValue>>;
 
-/** Contains no prompt, no credential and no header value except the request id. */
+/** Audit record of guardrails. It contains no prompt, no credential and no header value except the request id. */
 export interface GuardrailRecord {
   readonly event: "guardrail.decision" | "guardrail.shadow";
   readonly controls: readonly string[];
@@ -28,7 +28,7 @@ export interface GuardrailRecord {
 }
 
 export interface GuardrailTrail {
-  /** Records an entry. Throws `audit_unavailable` if it cannot be recorded: the message is refused then. */
+  /** Records an entry. Throws `audit_unavailable` if it cannot be recorded; the message is then refused. */
   decided(record: GuardrailRecord): void;
 }
 
@@ -49,13 +49,13 @@ export interface Settled {
 /** Number of findings by detector and `<category>/<LABEL>`. */
 export type ShadowCounts = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-/** Result of everything that was judged of one answer, in however many pieces. */
+/** Result of all judged pieces of one answer. */
 export interface JudgedWhole {
   readonly guarded: Pick<Guarded, "judgement" | "failures">;
   readonly shadow: ShadowCounts;
   /** Findings that rules read. */
   readonly found: ShadowCounts;
-  /** Whether it is refused because it exceeds the inspection limit. */
+  /** True if it is refused because it exceeds the inspection limit. */
   readonly isOversize: boolean;
 }
 
@@ -125,7 +125,7 @@ function errorOf(judgement: Judgement, told: () => Facts): GatewayError | undefi
   if (judgement.by.excess !== undefined && told().direction === "request") {
     return new GatewayError("body_too_large", `${judgement.message}: send it in parts.`, { by });
   }
-  // The same request would meet the same fault, so clients must not retry it.
+  // The same request would cause the same fault, so clients must not retry it.
   return new GatewayError("policy_error", judgement.message, { by });
 }
 
@@ -148,7 +148,10 @@ function failureError({ detector, kind }: Pick<Failure, "detector" | "kind">, di
   return new GatewayError("guardrail_error", `The guardrail detector ${detector} ${what}.`, { by });
 }
 
-/** Returns the decision in the form of a header value: a name may contain any character, but a header may not. */
+/**
+ * Formats the decision for a header value. A name may contain any character, so characters that a header may not contain are
+ * escaped.
+ */
 export const spelledDecision = ({ rule, action }: RuleDecision): string =>
   `${rule.toWellFormed().replace(/[^!-~]|[%,=]/gu, encodeURIComponent)}=${action}`;
 
@@ -157,7 +160,7 @@ const controlsOf = (judgement: Judgement): readonly string[] => {
   return [...new Set(all.flatMap(({ controls }) => controls))];
 };
 
-/** Returns counts and names, never a text. */
+/** Returns the decision as counts and names, never with a text. */
 function decisionOf(judgement: Judgement): RecordData {
   const { outcome, decisions, skipped } = judgement;
   const by = outcome === "allow" ? decisions.at(-1) : judgement.by;
@@ -170,7 +173,7 @@ function decisionOf(judgement: Judgement): RecordData {
   };
 }
 
-/** Adds to `counts`. */
+/** Adds findings to `counts`. */
 export function countShadow(found: readonly Annotation[], counts: Record<string, Record<string, number>>): void {
   for (const { detector, category, label } of found) {
     const types = counts[detector] ?? {};
@@ -186,7 +189,10 @@ function shadowCounts(found: readonly Annotation[]): ShadowCounts {
   return counts;
 }
 
-/** Records findings of shadow detectors. Observation alone refuses nothing; a full trail is reported by the trail itself. */
+/**
+ * Records findings of shadow detectors. An observation never refuses a message, even if it cannot be recorded; the trail itself
+ * reports that it is full.
+ */
 function recordShadow(detectors: ShadowCounts, told: () => Facts, trail: GuardrailTrail | undefined): void {
   if (Object.keys(detectors).length === 0) return;
   try {

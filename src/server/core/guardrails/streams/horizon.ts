@@ -1,11 +1,11 @@
-/** Finds where text that continues may still become a match, and positions in such texts. Source: guardrails reference, 5.2. */
+/** Finds where more text may still complete a match, and positions in such texts. Source: guardrails reference, 5.2. */
 import { DIGIT_FORMS } from "../digits.ts";
 import { INVISIBLE, MARKS } from "../invisible.ts";
 import type { Reach } from "../types.ts";
 
 /**
- * Returns the smallest position at or after `from` where a match may begin that is not yet complete, or not yet followed by
- * what it requires; the text's length if there is none.
+ * Returns the smallest position at or after `from` where a match may begin that is not yet complete, or not yet followed by the
+ * required context; the text's length if there is none.
  */
 export function pendingFrom(text: string, from: number, reach: Reach): number {
   const { maxBytes, rightBytes, holds, ignores, prefix } = reach;
@@ -15,9 +15,9 @@ export function pendingFrom(text: string, from: number, reach: Reach): number {
   };
   const { length } = text;
   let earliest = length;
-  /** Start of the last run, which was stopped by a character outside the reach: runs that end after it begin there too. */
+  /** Start of the last run, which ended at a character outside the reach: runs that end after it begin there too. */
   let stopped = length;
-  // A match may end before the last bytes, which then must follow it.
+  // A match may end before the last bytes, which are then its required context.
   for (let end = length, beyond = 0; ; ) {
     if (end <= stopped) {
       const start = runStart(text, from, end, maxBytes, holds, bytesAt);
@@ -33,12 +33,12 @@ export function pendingFrom(text: string, from: number, reach: Reach): number {
   }
 }
 
-/** Returns the position, moved before the pair if it is within a surrogate pair. */
+/** Returns the position, moved to before the pair if it is within a surrogate pair. */
 export function boundary(text: string, at: number): number {
   return at > 0 && at < text.length && isLow(text.charCodeAt(at)) && isHigh(text.charCodeAt(at - 1)) ? at - 1 : at;
 }
 
-/** Returns the position that is at most `bytes` before the end. */
+/** Returns the earliest position that is at most `bytes` before the end. */
 export function tailStart(text: string, bytes: number): number {
   let at = text.length;
   for (let left = bytes; at > 0; ) {
@@ -53,7 +53,7 @@ export function tailStart(text: string, bytes: number): number {
 export const isHigh = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00;
 const isLow = (unit: number): boolean => unit >= 0xdc00 && unit < 0xe000;
 
-/** Returns the start of the run of characters that ends at `end`, as far back as a match can be long. */
+/** Returns the start of the run of characters that ends at `end`, at most as long as a match can be. */
 function runStart(
   text: string,
   from: number,
@@ -72,7 +72,10 @@ function runStart(
   return at;
 }
 
-/** Returns the first position from `start` on with the prefix, or with its beginning at the text's end; otherwise `end`. */
+/**
+ * Returns the first position from `start` on with the prefix, or with the beginning of the prefix at the text's end; otherwise
+ * `end`.
+ */
 function begun(text: string, start: number, end: number, prefix: string): number {
   if (prefix === "") return start;
   const { folded, places } = fold(text, start, Math.min(text.length, end + prefix.length));
@@ -90,7 +93,7 @@ const NO_PLACES: readonly number[] = [];
 const BEYOND_ASCII = /[^\0-\x7f]/;
 const IGNORABLE = new RegExp(`[\\p{Cf}${MARKS}${INVISIBLE}]`, "u");
 
-/** Normalizes like prefixes: wide and accented forms become plain, invisible characters are dropped. */
+/** Normalizes text like prefixes: wide and accented forms become plain, invisible characters are dropped. */
 function fold(text: string, start: number, end: number): { folded: string; places: readonly number[] } {
   const part = text.slice(start, end);
   if (!BEYOND_ASCII.test(part)) return { folded: part.toLowerCase(), places: NO_PLACES };
@@ -106,7 +109,7 @@ function fold(text: string, start: number, end: number): { folded: string; place
   return { folded, places };
 }
 
-/** Returns a character in the form of prefixes; empty if it is invisible. */
+/** Returns a character normalized like prefixes; empty if it is invisible. */
 export function foldedForm(codePoint: number): string {
   const character = String.fromCodePoint(codePoint);
   if (codePoint < 0x80) return character.toLowerCase();
@@ -115,7 +118,7 @@ export function foldedForm(codePoint: number): string {
   return IGNORABLE.test(character) ? "" : character.normalize("NFKC").toLowerCase();
 }
 
-/** Returns the code point that ends at a position after the beginning. */
+/** Returns the code point that ends at `at`, which is greater than 0. */
 export function codePointBefore(text: string, at: number): number {
   const unit = text.charCodeAt(at - 1);
   return isLow(unit) && at > 1 && isHigh(text.charCodeAt(at - 2)) ? (text.codePointAt(at - 2) ?? unit) : unit;

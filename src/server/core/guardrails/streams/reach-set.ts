@@ -1,23 +1,24 @@
 /**
- * Compiled reaches of all detectors in a stream: one walk back over a text serves every reach. A character's class has one bit
- * per reach, for the reaches that contain it and those whose prefix it may begin. Source: guardrails reference, 5.2 and 5.3.
+ * Compiled reaches of all detectors in a stream, so that one walk back over a text serves every reach. Each class of characters
+ * has one bit per reach, for the reaches that contain it and those whose prefix it may begin. Source: guardrails reference, 5.2
+ * and 5.3.
  */
 import type { Reach } from "../types.ts";
 import { bytesOf, codePointBefore, foldedForm, pendingFrom } from "./horizon.ts";
 
 export interface ReachSet {
-  /** Returns the maximum number of bytes that bounded detectors hold back, and at most `maxHoldBytes`. */
+  /** Returns the maximum number of bytes that bounded detectors hold back, limited to `maxHoldBytes`. */
   readonly horizonBytes: (maxHoldBytes: number) => number;
   /**
-   * Returns the smallest `pendingFrom` of all reaches: where a match may begin whose end, or what must follow it, has not
-   * arrived yet.
+   * Returns the smallest `pendingFrom` of all reaches: where a match may begin whose end or required context has not arrived
+   * yet.
    */
   readonly pending: (text: string) => number;
-  /** Returns the name of a reach for which that position is pending; empty if there is none. */
+  /** Returns the name of a reach that is pending at that position; empty if there is none. */
   readonly holderOf: (text: string, pending: number) => string;
   /**
    * Returns the last position, at most `last`, at which the text can be cut without changing what is found after `to`: no match
-   * crosses it, and enumeration restarts between it and `to`. `undefined` if there is none.
+   * crosses it, and matching starts again between it and `to`. Returns `undefined` if there is none.
    */
   readonly cleanCut: (text: string, last: number, to: number) => number | undefined;
 }
@@ -25,24 +26,24 @@ export interface ReachSet {
 /** Uses the largest right context of any reach for all of them. */
 export function compileReaches(given: readonly Reach[]): ReachSet {
   const rightBytes = given.reduce((most, reach) => Math.max(most, reach.rightBytes), 0);
-  // Reaches, sorted so that those for which a run is too long are the first bits.
+  // Sorted so that the reaches with the shortest matches have the first bits.
   const reaches = given.map((reach) => ({ ...reach, rightBytes })).sort((one, other) => one.maxBytes - other.maxBytes);
   return new Compiled(reaches, rightBytes);
 }
 
-/** Reaches that are still alive: none, only some with a prefix, or some without one. */
+/** Reaches that are still possible: none, only some with a prefix, or some without one. */
 const NOBODY = 0;
 const PREFIXED = 1;
 const PLAIN = 2;
 
-/** Maximum number of astral code points whose class is remembered. */
+/** Maximum number of code points above U+FFFF whose class is cached. */
 const MAX_ASTRAL = 4_096;
 
 class Compiled implements ReachSet {
   readonly #reaches: readonly Reach[];
   readonly #rightBytes: number;
   readonly #longest: Float64Array;
-  /** Number of words of 32 bits. */
+  /** Number of 32-bit words per set of reaches. */
   readonly #width: number;
   readonly #plain: Int32Array;
   /** State of the current walk; walks are synchronous. */
@@ -51,7 +52,7 @@ class Compiled implements ReachSet {
   readonly #classOf = new Uint16Array(0x10000);
   readonly #astral = new Map<number, number>();
   readonly #classes = new Map<string, number>();
-  /** Whether the characters of a class count: those that every reach ignores do not. */
+  /** By class: true if its characters count. Characters that every reach ignores do not. */
   readonly #counts: boolean[] = [true];
   /** Reaches by class, in `#width` words each: reaches that contain it, and reaches whose prefix it may begin. */
   #holds: Int32Array;
@@ -78,8 +79,8 @@ class Compiled implements ReachSet {
   }
 
   /**
-   * Returns which reaches may be pending at a position, without a walk for each: a run that begins there extends at least to
-   * where only required context is left.
+   * Returns which reaches may be pending at a position, without a walk for each: a run that begins there extends at least to the
+   * point after which only required context is left.
    */
   #holding(text: string, pending: number): (reach: number) => boolean {
     let last = text.length;
@@ -102,7 +103,7 @@ class Compiled implements ReachSet {
     let earliest = text.length;
     let at = text.length;
     this.#revive();
-    // A match may end in what would have to follow it, so each character there may be the last one of a match.
+    // A match may end within the required context, so each character there may be the last one of a match.
     for (let beyond = 0; at > 0 && beyond < this.#rightBytes; ) {
       const codePoint = codePointBefore(text, at);
       const found = this.#class(codePoint);
@@ -136,16 +137,16 @@ class Compiled implements ReachSet {
       const row = this.#class(codePoint) * this.#width;
       const left = this.#narrow(row);
       if (cut === undefined) {
-        // The runs of all reaches without a prefix end between here and `to`.
+        // The runs of all reaches without a prefix ended between here and `to`.
         if (left !== PLAIN && at <= last) cut = at;
       } else if (left === NOBODY) break;
-      // Text that begins with a prefix is kept whole.
+      // Text that begins with a prefix is kept completely.
       else if (this.#isPrefixed(text, at, row)) cut = at;
     }
     return cut === 0 ? undefined : cut;
   }
 
-  /** Removes reaches that do not contain a character, and returns which kind remains. */
+  /** Removes reaches that do not contain a character, and returns which kind of reaches remains. */
   #narrow(row: number): typeof NOBODY | typeof PREFIXED | typeof PLAIN {
     const alive = this.#alive;
     let left = 0;
@@ -163,7 +164,7 @@ class Compiled implements ReachSet {
     this.#alive.fill(-1);
   }
 
-  /** Returns whether a single character may begin a match of any reach. */
+  /** Returns whether this character alone may begin a match of any reach. */
   #isBegun(text: string, at: number, found: number, bytes: number): boolean {
     const row = found * this.#width;
     for (let word = 0; word < this.#width; word++) {
@@ -174,7 +175,7 @@ class Compiled implements ReachSet {
     return this.#isPrefixed(text, at, row);
   }
 
-  /** Returns whether the prefix of a reach that is alive is at a position, or begins there at the text's end. */
+  /** Returns whether the prefix of a possible reach is at a position, or begins there at the text's end. */
   #isPrefixed(text: string, at: number, row: number): boolean {
     for (let word = 0; word < this.#width; word++) {
       for (let left = this.#alive[word]! & this.#starts[row + word]!; left !== 0; left &= left - 1) {
@@ -252,7 +253,7 @@ function comesTo(text: string, from: number, prefix: string): boolean {
   return true;
 }
 
-/** Returns the offset in a character's form at which a prefix may begin; -1 if there is none. */
+/** Returns the offset in a normalized character at which a prefix may begin; -1 if there is none. */
 function beginningIn(form: string, prefix: string): number {
   for (let at = 0; at < form.length; at++) if (agree(form.slice(at), prefix)) return at;
   return -1;

@@ -1,7 +1,7 @@
 /**
- * One text that arrives in pieces, for detectors without a bounded reach, such as judge models and classifiers. The text flows
- * without waiting for them, since no part of it is ever proven: they read a sliding window again and again, and the rest at the
- * end. Source: guardrails reference, 5.3.
+ * One text that arrives in pieces, for detectors without a bounded reach, such as judge models and classifiers. The text is not
+ * held back for them, since they can never prove a part of it: they read a sliding window repeatedly, and the rest at the end.
+ * Source: guardrails reference, 5.3.
  */
 
 import type { DetectorFindings } from "../judgement.ts";
@@ -10,13 +10,13 @@ import type { Finding } from "../types.ts";
 import { boundary } from "./horizon.ts";
 import type { Later } from "./text-channel.ts";
 
-/** Size of the window that is read at once, in UTF-16 units. */
+/** Size of the window, in UTF-16 units. */
 const SLIDE = 4_096;
-/** Minimum size of new text for a reading, in bytes. */
+/** Minimum bytes of new text for another reading. */
 const MIN_CHUNK = 256;
 
 export interface SlidePorts {
-  /** Returns `undefined` if the text could not be read. */
+  /** Scans a window. Returns `undefined` if the text could not be read. */
   readonly scan: (text: string) => Later<readonly DetectorFindings[] | undefined>;
   /** Judges new findings in the text. */
   readonly judge: (text: string, found: readonly DetectorFindings[]) => void;
@@ -24,7 +24,7 @@ export interface SlidePorts {
 
 export interface Slide {
   readonly push: (text: string) => void;
-  /** Called once all of the text was read; nothing follows. */
+  /** Reads the rest of the text. Nothing may be pushed after that. */
   readonly end: () => Later<void>;
   readonly heldBytes: number;
 }
@@ -37,11 +37,11 @@ class Sliding implements Slide {
   readonly #chunk: number;
   readonly #ports: SlidePorts;
   #text = "";
-  /** Offset in `#text` from which nothing was read yet. */
+  /** Offset in `#text` up to which everything was read. */
   #read = 0;
   #isOver = false;
   #reading: Promise<void> | undefined;
-  /** Best score that was judged, by detector and label. */
+  /** Best judged score, by detector and label. */
   readonly #best = new Map<string, number>();
 
   constructor(chunk: number, ports: SlidePorts) {
@@ -115,7 +115,7 @@ class Sliding implements Slide {
     );
   }
 
-  /** Returns whether a finding is new. A verdict on the whole text is repeated with each reading of it. */
+  /** Returns whether a finding is new. A verdict on the whole text is repeated with each reading of the text. */
   #isNew(detector: string, { start, label, score }: Finding, before: number): boolean {
     const name = `${detector}/${label}`;
     const best = this.#best.get(name);

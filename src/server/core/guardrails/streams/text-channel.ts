@@ -1,10 +1,10 @@
 /**
- * One text that arrives in pieces and is released once it is proven that no finding can still reach into it. Source: guardrails
+ * One text that arrives in pieces and is released once it is proven that no finding can still extend into it. Source: guardrails
  * reference, 5.3.
  *
- * Detectors are not resumed in the middle: the text is scanned again from a place that no match can cross (a clean cut), so
- * that the same matches are found as in the whole text. Released text back to that place stays as context, within a limit; a
- * longer run of one alphabet is cut nevertheless.
+ * Detectors are not resumed in the middle: the text is scanned again from a position that no match can cross (a clean cut), so
+ * that the same matches are found as in the whole text. Released text back to that position is kept as context, within a limit;
+ * a longer run of characters of one reach is cut nevertheless.
  */
 import type { DetectorFindings, Judgement } from "../judgement.ts";
 import { utf8Length } from "../positions.ts";
@@ -12,11 +12,11 @@ import type { Finding } from "../types.ts";
 import { boundary, isHigh, tailStart } from "./horizon.ts";
 import type { ReachSet } from "./reach-set.ts";
 
-/** Minimum length of released text that is kept, in UTF-16 units: context words, neighbors. */
+/** Minimum length of released text that is kept for context words and neighbors, in UTF-16 units. */
 const CONTEXT = 256;
-/** Maximum length of released text that is kept. */
+/** Maximum length of released text that is kept, in UTF-16 units. */
 const MAX_CONTEXT = 2_048;
-/** Maximum length of text that is processed at once, so that a scan is short. */
+/** Maximum length of text that is processed at once, in UTF-16 units, so that a scan is short. */
 const PART = 1_024;
 const MAX_DEFAULT_CHUNK = 64;
 
@@ -24,9 +24,9 @@ export interface StreamTerms {
   readonly maxHoldBytes: number;
   readonly onHoldOverflow: "emit" | "buffer";
   readonly liveHorizon: boolean;
-  /** Number of new bytes for which a scan is worthwhile; `undefined` means the horizon, at most 64. */
+  /** Minimum bytes of new text for a scan; `undefined` means the horizon, but at most 64. */
   readonly scanChunkBytes: number | undefined;
-  /** Maximum bytes held by a channel that is held to its end. */
+  /** Maximum bytes of a channel that is held back until its end. */
   readonly maxBufferBytes: number;
 }
 
@@ -35,32 +35,32 @@ export type Later<Value> = Value | Promise<Value>;
 
 export interface ChannelPorts {
   readonly reaches: ReachSet;
-  /** Returns the findings in one text, by detector, or `undefined` if it could not be read; nothing more is released then. */
+  /** Scans a text. Returns the findings by detector, or `undefined` if it could not be read; then nothing more is released. */
   readonly scan: (text: string) => Later<readonly DetectorFindings[] | undefined>;
   /** Judges a stretch that no finding crosses. */
   readonly judge: (stretch: string, found: readonly DetectorFindings[]) => Judgement;
   /**
-   * Called if text was released although a match may have been in progress: once for each run of such text. `reach` is its
-   * name.
+   * Called once for each run of text that was released although a match may have been in progress. `reach` is the name of its
+   * reach.
    */
   readonly unproven: (reach: string) => void;
-  /** Called once if the text exceeds the limit for holding it back to its end; it continues without being held back. */
+  /** Called once if the text exceeds the limit for holding it back until its end; it then continues without being held back. */
   readonly oversize: () => void;
 }
 
 export interface TextChannel {
-  /** Adds text. Returns what may be shown now; nothing after a refusal. */
+  /** Adds text. Returns the text that may be shown now; empty after a refusal. */
   readonly push: (text: string) => Later<string>;
   /** Scans text that was too short for a scan so far. */
   readonly settle: () => Later<string>;
-  /** Scans the rest; nothing follows. */
+  /** Scans the rest. Nothing may be pushed after that. */
   readonly end: () => Later<string>;
-  /** Whether text was pushed that no scan has seen. */
+  /** True if no scan has seen some of the pushed text. */
   readonly isWaiting: boolean;
-  /** Whether everything is held until the end. */
+  /** True if everything is held back until the end. */
   readonly isBuffering: boolean;
   readonly heldBytes: number;
-  /** Judgement that refuses the text; nothing more is released. */
+  /** Judgement that refused the text, after which nothing more is released. */
   readonly refusal: Judgement | undefined;
 }
 
@@ -73,13 +73,13 @@ class Channel implements TextChannel {
   readonly #ports: ChannelPorts;
   readonly #horizon: number;
   readonly #chunk: number;
-  /** Text from a clean cut on. */
+  /** Text from the last clean cut on. */
   #text = "";
   /** Offset in `#text` up to which it was released. */
   #released = 0;
   /** Number of bytes that no scan has seen. */
   #newBytes = 0;
-  /** Offset in `#text`: once this much is released, its beginning may be dropped. */
+  /** Offset in `#text` up to which text must be released before its beginning may be dropped. */
   #forgetAt = 2 * CONTEXT;
   /** Number of bytes that are not released. */
   #heldBytes = 0;
@@ -160,7 +160,7 @@ class Channel implements TextChannel {
     if (this.#released === text.length) return "";
     const least = isEnd ? text.length : boundary(text, tailStart(text, this.#terms.maxHoldBytes));
     const proven = isEnd ? text.length : this.#proven(text);
-    // No further text can be released, whatever the scan would find.
+    // No further text can be released, whatever a scan would find.
     if (Math.max(proven, least) <= this.#released) return "";
     return after(this.#ports.scan(text), (found) =>
       found === undefined ? this.#stop() : this.#show(found, proven, least, isEnd),
@@ -200,12 +200,12 @@ class Channel implements TextChannel {
   #proven(text: string): number {
     const { liveHorizon } = this.#terms;
     const pending = this.#ports.reaches.pending(text);
-    // The other half of a surrogate pair may come with the next piece.
+    // The other half of a surrogate pair may arrive with the next piece.
     const whole = isHigh(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length;
     return Math.min(pending, liveHorizon ? whole : tailStart(text, this.#horizon));
   }
 
-  /** Returns the offset up to which the text is proven, or must be released. */
+  /** Returns the offset up to which the text may be released, because it is proven or must not be held back any longer. */
   #safe(found: readonly DetectorFindings[], proven: number, least: number): number {
     const safe = beforeClusters(found, proven);
     if (safe >= least) {
@@ -235,11 +235,11 @@ class Channel implements TextChannel {
   }
 }
 
-/** Applies `make` to the value, synchronously if the value is available. */
+/** Applies `make` to the value, synchronously if the value is not a promise. */
 export const after = <Value, Made>(value: Later<Value>, make: (value: Value) => Later<Made>): Later<Made> =>
   value instanceof Promise ? value.then(make) : make(value);
 
-/** Returns the cut. Overlapping findings are decided together: the cut moves back until none crosses it. */
+/** Returns the position moved back until no finding crosses it, since overlapping findings are decided together. */
 function beforeClusters(found: readonly DetectorFindings[], place: number): number {
   let safe = place;
   for (let before = -1; before !== safe; ) {
@@ -253,13 +253,13 @@ function beforeClusters(found: readonly DetectorFindings[], place: number): numb
 
 const NOTHING: readonly Finding[] = [];
 
-/** Returns whether nothing was found in the only text. */
+/** Returns whether nothing was found in the single text. */
 const hasNone = (found: readonly DetectorFindings[]): boolean =>
   found.every(({ findings }) => findings.length === 1 && findings[0]?.length === 0);
 
 /**
- * Returns findings in a stretch, with positions relative to it. A finding that begins in text released unproven is reported for
- * the rest of it.
+ * Returns the findings in a stretch, with positions relative to it. For a finding that begins in text released without proof,
+ * only the rest is reported.
  */
 function within(found: readonly DetectorFindings[], from: number, to: number): readonly DetectorFindings[] {
   if (hasNone(found)) return found;

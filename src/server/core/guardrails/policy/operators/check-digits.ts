@@ -1,16 +1,16 @@
 /**
- * Check digits for format-preserving encryption: the written digit is always wrong by five, so that an encrypted value can be
+ * Check digits for format-preserving encryption. The written digit is always wrong by five, so that an encrypted value can be
  * distinguished from a genuine one. Source: guardrails reference, 4.3.
  */
 
 import { isLuhn, isVerhoeff, isWeighted } from "../../index.ts";
 
-/** Returns the check digit, 0 to 9, for the digits before it, as ASCII text. */
+/** Computes the check digit, 0 to 9, for the preceding digits, given as ASCII text. */
 export type CheckDigit = (body: string) => number;
 
 const DIGITS = [..."0123456789"];
 
-/** Schemes with exactly one check digit per body. */
+/** Creates a scheme that has exactly one valid check digit per body. */
 const digitThat =
   (isRight: (value: string) => boolean): CheckDigit =>
   (body) =>
@@ -20,7 +20,7 @@ const luhn = digitThat(isLuhn);
 
 export const CHECK_DIGITS: ReadonlyMap<string, CheckDigit> = new Map<string, CheckDigit>([
   ["CREDIT_CARD", luhn],
-  // Computed over the number with the prefix of health cards.
+  // The check digit covers the prefix of health cards too.
   ["US_NPI", (body) => luhn(`80840${body}`)],
   ["CA_SIN", luhn],
   [
@@ -37,6 +37,6 @@ export const CHECK_DIGITS: ReadonlyMap<string, CheckDigit> = new Map<string, Che
   ["SA_NATIONAL_ID", luhn],
   ["AE_EMIRATES_ID", luhn],
   ["ZA_ID_NUMBER", luhn],
-  // The century of the long form is not included.
+  // The check digit does not cover the century of the long form.
   ["SE_PERSONNUMMER", (body) => luhn(body.slice(-9))],
 ]);

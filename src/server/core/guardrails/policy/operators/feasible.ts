@@ -1,17 +1,17 @@
-/** Whether values of a type keep their format under `fpe`: tried at load, so that it is no surprise later. */
+/** Tests at load whether values of a type keep their format under `fpe`. */
 
 import type { ValueFormat } from "../../index.ts";
 import type { AlphabetName } from "./alphabets.ts";
 import type { Fpe } from "./fpe.ts";
 
-/** Number of values that are tried; each takes about as long as a few encryptions. */
+/** Number of tested values; each takes about as long as a few encryptions. */
 const SAMPLES = 24;
 const SEED = 20_240_229;
 
 export interface Feasibility {
-  /** Returns why hardly any value keeps its format, or `undefined` if most do. */
+  /** Reason why almost no value keeps its format; `undefined` if some do. */
   readonly reason: string | undefined;
-  /** Some values do not. */
+  /** True if only a part of the values keeps its format. */
   readonly isPartial: boolean;
 }
 
@@ -33,7 +33,7 @@ export function feasibilityOf(type: string, alphabet: AlphabetName, fpe: Fpe, fo
   return { reason, isPartial: false };
 }
 
-/** Returns the same pseudorandom numbers on every node. */
+/** Returns a generator of pseudorandom numbers that is the same on every node. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,12 +1,12 @@
 /**
- * FF1, format-preserving encryption: a permutation of the texts of one length over one alphabet. Source: NIST SP 800-38G,
- * algorithms 7 and 8. Encryption requires `MIN_DOMAIN`, as in the drafts of revision 1; the 2016 edition, on which test vectors
- * are based, requires a hundred.
+ * FF1, format-preserving encryption: a permutation of all texts of one length over one alphabet. Source: NIST SP 800-38G,
+ * algorithms 7 and 8. Encryption requires `MIN_DOMAIN` texts, as in the drafts of revision 1; the 2016 edition, on which test
+ * vectors are based, requires 100.
  */
 
 import { type Cipher, createCipheriv } from "node:crypto";
 
-/** Minimum number of texts of a permutation; a smaller one can be found by trying. */
+/** Minimum number of texts of a permutation; a smaller one could be found by trying all values. */
 export const MIN_DOMAIN = 1_000_000;
 
 const FLOOR = 100;
@@ -14,15 +14,14 @@ const ROUNDS = 10;
 const BLOCK = 16;
 
 /**
- * Cipher in both directions. Numerals are from 0 to the radix, exclusive, the most significant first. Both directions throw on
- * invalid input.
+ * Cipher in both directions. Numerals are from 0 to the radix, exclusive, the most significant first. Throws on invalid input.
  */
 export interface Ff1 {
   readonly encrypt: (numerals: readonly number[], radix: number, tweak: Uint8Array) => number[];
   readonly decrypt: (numerals: readonly number[], radix: number, tweak: Uint8Array) => number[];
 }
 
-/** Creates the cipher. `key` is 16, 24 or 32 bytes long. An instance keeps its state, so it must be used in one thread only. */
+/** Creates the cipher. `key` is 16, 24 or 32 bytes long. An instance has mutable state and must be used in one thread only. */
 export function createFf1(key: Uint8Array): Ff1 {
   // Blocks are independent in ECB, so one cipher serves every call; chaining for the MAC is done here.
   const cipher = createCipheriv(`aes-${key.length * 8}-ecb`, key, null);
@@ -53,7 +52,7 @@ function feistel(
   header(input, radix, u, n, tweak.length);
   input.set(tweak, BLOCK);
   const roundAt = input.length - numberBytes - 1;
-  // The blocks before the one of the round are equal in all ten rounds.
+  // The blocks before the one that contains the round number are equal in all ten rounds.
   const changesAt = roundAt - (roundAt % BLOCK);
   const before = mac(cipher, Buffer.alloc(BLOCK), input.subarray(0, changesAt));
   const changing = input.subarray(changesAt);
@@ -91,7 +90,7 @@ function refuseOutside(numerals: readonly number[], radix: number): void {
 
 const byteLength = (value: bigint): number => Math.ceil(value.toString(16).length / 2);
 
-/** Writes block `P`: version, method, rounds, radix, length of the left half, lengths of text and tweak. */
+/** Writes block `P`: version, method, radix, rounds, length of the left half, lengths of text and tweak. */
 function header(into: Buffer, radix: number, u: number, n: number, tweakLength: number): void {
   into.set([1, 2, 1]);
   into.writeUIntBE(radix, 3, 3);
@@ -124,7 +123,7 @@ function keyStream(cipher: Cipher, first: Buffer, bytes: number): bigint {
   return BigInt(`0x${Buffer.concat(blocks).subarray(0, bytes).toString("hex")}`);
 }
 
-/** Maximum bytes of a buffer's `writeUIntBE`. */
+/** Maximum number of bytes that `writeUIntBE` can write. */
 const MOST_NUMBER_BYTES = 6;
 
 function writeNumber(into: Buffer, value: bigint, at: number, bytes: number): void {
@@ -135,7 +134,7 @@ function writeNumber(into: Buffer, value: bigint, at: number, bytes: number): vo
   into.write(value.toString(16).padStart(bytes * 2, "0"), at, bytes, "hex");
 }
 
-/** Returns whether all texts of such a length are numbers that a double represents exactly. */
+/** Returns whether all texts of this length are numbers that a double represents exactly. */
 const isSmall = (radix: number, length: number): boolean => radix ** length < Number.MAX_SAFE_INTEGER;
 
 function numberOf(numerals: readonly number[], radix: number): bigint {

@@ -1,5 +1,5 @@
 /**
- * Replacements that operators write, and how to find them in a text: no place within one is a finding. Source: guardrails
+ * Replacements that operators write, and how to find them in a text: nothing within one is a finding. Source: guardrails
  * reference, 4.5.
  */
 
@@ -14,18 +14,15 @@ export const typeForm = (label: string): string => `<${label}>`;
 
 export const placeholderForm = (label: string, number: number): string => `<${label}_${number}>`;
 
-/**
- * Returns the digest of a normalized value. Without a key, values with few possibilities can be found by trying; with a key
- * they cannot.
- */
+/** Returns the digest of a normalized value. Without a key, a value with few possibilities can be found by trying all of them. */
 export function hashForm(label: string, value: string, key: Buffer | undefined): string {
   const hash = key === undefined ? createHash("sha256") : createHmac("sha256", key);
   return `sha256:${hash.update(`${label}\0${value}`).digest("hex").slice(0, HASH_LENGTH)}`;
 }
 
 /**
- * Returns the pseudonym of a value. Its name has 50 bits: among 4.7 million values of a type, two share a name with a
- * probability of one in a hundred.
+ * Returns the pseudonym of a value. Its name has 50 bits: with 4.7 million values of a type, the probability that two share a
+ * name is 1 %.
  */
 export function pseudonymForm(label: string, value: string, key: Buffer): string {
   const digest = createHmac("sha256", key).update(`p1\0${label}\0${value}`).digest();
@@ -39,8 +36,8 @@ export function pseudonymForm(label: string, value: string, key: Buffer): string
 }
 
 /**
- * Pattern of replacements. It is narrow, so that nothing can hide in it: numbers have at most six digits, and a pseudonym
- * contains a letter (one in a hundred thousand does not, and is found again).
+ * Pattern of replacements. It is narrow, so that no value can be hidden in it: numbers have at most six digits, and a pseudonym
+ * contains a letter (one in 100,000 does not, and is found again).
  */
 const FORM = /<[A-Z](?:[A-Z_]*[A-Z])?(?:_[0-9]{1,6}|:(?=[0-9]*[a-z])[0-9a-hjkmnp-tv-z]{10})?>/g;
 
@@ -51,7 +48,7 @@ export interface Span {
 
 const NONE: readonly Span[] = Object.freeze([]);
 
-/** Returns the replacements, ascending, in time linear in the text. */
+/** Returns the positions of replacements, ascending, in time linear in the text. */
 export function formsIn(text: string): readonly Span[] {
   if (!text.includes("<")) return NONE;
   return [...text.matchAll(FORM)].map(({ index, 0: form }) => ({ start: index, end: index + form.length }));

@@ -1,5 +1,5 @@
 /**
- * Format-preserving encryption of values in texts. Symbols of an alphabet are encrypted in order and together; everything else
+ * Format-preserving encryption of values in texts. Symbols of an alphabet are encrypted together, in order; everything else
  * stays: separators, length, the script of digits, literal characters of the type's pattern. The result matches the pattern
  * again: a text that does not is encrypted again until one does (cycle walking), which decryption repeats. Source: guardrails
  * reference, 4.3; design decisions, section 20.
@@ -11,7 +11,7 @@ import { CHECK_DIGITS, type CheckDigit } from "./check-digits.ts";
 import { createFf1 } from "./ff1.ts";
 import { permutationOf } from "./permutation.ts";
 
-/** Distance of an encrypted value's check digit from the right one. */
+/** Difference between the check digit of an encrypted value and the right one. */
 const DISPLACEMENT = 5;
 
 /** Maximum length of a value, since the cost of one permutation grows with the square of its length. */
@@ -21,11 +21,13 @@ export const MAX_SYMBOLS = 256;
 const MOST_STEPS = 256;
 
 export interface Fpe {
-  /** Returns `undefined` if too few texts have this format, or it is longer than `MAX_SYMBOLS`. */
+  /** Encrypts a value. Returns `undefined` if too few texts have this format, or if it is longer than `MAX_SYMBOLS`. */
   readonly encrypt: (type: string, alphabet: AlphabetName, text: string) => string | undefined;
-  /** Decrypts a value. It also returns `undefined` if the check digit shows that the text was not encrypted here. */
+  /**
+   * Decrypts a value. Returns `undefined` in the same cases, and if the check digit shows that the text was not encrypted here.
+   */
   readonly decrypt: (type: string, alphabet: AlphabetName, text: string) => string | undefined;
-  /** Returns the number of texts with the form of this one. */
+  /** Returns the number of texts with the form of this text. */
   readonly sizeOf: (type: string, alphabet: AlphabetName, text: string) => number;
   /** Returns whether the check digit shows that the text was encrypted here; `undefined` if the type has none. */
   readonly isDisplaced: (type: string, alphabet: AlphabetName, text: string) => boolean | undefined;
@@ -73,12 +75,12 @@ export function createFpe(key: Uint8Array, tweak: string, formatOf: FormatOf = U
   };
 }
 
-/** Encrypted characters of a text, and characters that stay. */
+/** Characters of a text that are encrypted, and those that stay. */
 interface Value {
   /** Code points of the text. */
   readonly characters: readonly string[];
   readonly positions: readonly Position[];
-  /** Allowed characters by position and letter case; equal for the text and its encryption. */
+  /** Allowed characters by position, and letter case; equal for the text and its encryption. */
   readonly form: string;
 }
 
@@ -87,7 +89,7 @@ interface Position {
   /** Symbols allowed at this position, in alphabet order. */
   readonly symbols: string;
   readonly numeral: number;
-  /** Offset of a digit, and of a letter, from ASCII to the script of the position. */
+  /** Offsets of a digit and a letter from ASCII to the script of the position. */
   readonly digitShift: number;
   readonly letterShift: number;
   readonly isLower: boolean;
@@ -140,11 +142,11 @@ interface Casing {
   readonly cased: string;
 }
 
-/** Symbols by the characters of a class; classes are those of patterns, so there are few. */
+/** Cache of symbols by the characters of a class. Classes come from patterns, so there are few. */
 const known = new Map<string, string>();
 const MOST_KNOWN = 4_096;
 
-/** Returns the symbols that are allowed at a position. A position with only one symbol stays unchanged. */
+/** Returns the allowed symbols at a position. A position with only one symbol stays unchanged. */
 function symbolsAt(
   alphabet: string,
   classes: readonly (string | undefined)[] | undefined,
@@ -154,7 +156,7 @@ function symbolsAt(
 ): string {
   const members = classes === undefined ? alphabet : classes[at];
   if (members === undefined) return own;
-  // If a text has both cases, letters stay letters, so that their case can be restored.
+  // If a text has both cases, letters are encrypted to letters, so that their case can be restored.
   const kind = cased !== "mixed" ? /[0-9A-Z]/i : /[0-9]/.test(own) ? /[0-9]/ : /[A-Z]/i;
   const key = `${alphabet} ${members} ${foldsCase} ${kind.source}`;
   const found = known.get(key);
@@ -168,7 +170,7 @@ function symbolsAt(
   return symbols;
 }
 
-/** Returns a digit of any script, and a full-width letter, as ASCII. Forms of digits (`①`) become plain digits. */
+/** Converts a digit of any script, or a full-width letter, to ASCII. Forms of digits (`①`) become plain digits. */
 function asciiOf(character: string): Pick<Position, "digitShift" | "letterShift"> & { readonly symbol: string } {
   const codePoint = character.codePointAt(0) ?? 0;
   const block = digitBlock(codePoint);
@@ -189,7 +191,7 @@ function caseOf(symbols: readonly string[]): "upper" | "lower" | "mixed" {
   return symbols.some((symbol) => /^[A-Z]$/.test(symbol)) ? "mixed" : "lower";
 }
 
-/** Returns the scheme of the check digit, if the last digit is not a literal of the pattern. */
+/** Returns the scheme of the check digit, unless the last digit is a literal of the pattern. */
 function checkOf(type: string, alphabet: AlphabetName, { characters, positions }: Value): CheckDigit | undefined {
   const check = alphabet === "digits" ? CHECK_DIGITS.get(type) : undefined;
   const last = characters.findLastIndex((character) => /^[0-9]$/.test(asciiOf(character).symbol));
@@ -203,8 +205,8 @@ const digitsOf = (characters: readonly string[]): string =>
     .replace(/[^0-9]/g, "");
 
 /**
- * Returns the distance of the check digit from the right one. The distance is kept and increased by five: this is a bijection,
- * a genuine value never becomes one, and a text that is off by five when decrypting is known to come from a genuine value.
+ * Returns the difference between the check digit and the right one. Encryption keeps it and adds five, which is a bijection: a
+ * genuine value never becomes another one, and a text that is off by five comes from a genuine value.
  */
 function offOf({ characters }: Value, check: CheckDigit): number {
   const digits = digitsOf(characters);
@@ -230,7 +232,7 @@ function writtenOf(value: Value, numerals: readonly number[], check: CheckDigit 
   return written.join("");
 }
 
-/** Returns whether a text has the form of the value: decryption finds the value only from such a text. */
+/** Returns whether a text has the form of the value; otherwise decryption would not return the value. */
 function isOfForm(
   value: Value,
   written: string,

@@ -2,7 +2,7 @@
 
 export interface Mask {
   readonly character: string;
-  /** Number of letters and digits that are covered; 0 for all. */
+  /** Number of letters and digits to cover; 0 for all. */
   readonly count: number;
   readonly fromEnd: boolean;
 }
@@ -11,7 +11,7 @@ const COVERED = /^[\p{L}\p{M}\p{N}]$/u;
 
 /**
  * Masks a value, counting code points. A value without letters and digits is covered completely, since it would otherwise stay
- * as it is.
+ * visible.
  */
 export function mask(text: string, { character, count, fromEnd }: Mask): string {
   const characters = [...text];

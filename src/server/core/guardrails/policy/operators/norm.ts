@@ -5,13 +5,13 @@ import { NUMBER_TYPES } from "./alphabets.ts";
 
 /** Invisible characters that may occur within a value. */
 const UNSEEN = new RegExp(`[${INVISIBLE}${CONTROLS}]`, "gu");
-/** Marks that only a digit or a separator carries. */
+/** Marks on a digit or a separator. */
 const MARKED = new RegExp(`(?<![\\p{L}${MARKS}])[${MARKS}]+`, "gu");
 
-/** Types whose spaces and hyphens have no meaning: national types, and account numbers. */
+/** Returns whether spaces and hyphens have no meaning in values of the type: national types, and account numbers. */
 const isCode = (type: string): boolean => type === "IBAN_CODE" || /^[A-Z]{2}_/.test(type);
 
-/** Most values are plain ASCII, and then nothing needs to be folded. */
+/** Matches plain ASCII, which needs no folding; most values are. */
 const PLAIN = /^[\t-\r -~]*$/;
 
 /** Normalizes a value: `4111 1111 1111 1111` and `4111-1111-1111-1111` are one card. `type` is the label of an annotation. */

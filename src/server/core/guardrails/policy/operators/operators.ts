@@ -28,13 +28,13 @@ export function operatorKeys(guardrails: KeyedGuardrails, formatOf?: FormatOf, i
   };
 }
 
-/** Replacement of a value. `isCounted` is true if `fpe` could not keep its format. */
+/** Replacement of a value. `lacksDomain` is true if `fpe` could not keep its format. */
 export interface Written {
   readonly text: string;
   readonly lacksDomain: boolean;
 }
 
-/** `label` is that of the annotation, without its category. `text` is the value as written. */
+/** Rewrites a value. `label` is that of the annotation, without its category. `text` is the value as written. */
 export type Operator = (label: string, text: string, rewriting: Rewriting) => Written;
 
 export function compileOperator(rule: GuardrailRule, keys: OperatorKeys): Operator {

@@ -1,4 +1,4 @@
-/** Permutation of the texts of one form: each position has its own symbols; fixed positions are left out. */
+/** Permutation of the texts of one form, in which each position has its own symbols; fixed positions are left out. */
 
 import { type Ff1, MIN_DOMAIN } from "./ff1.ts";
 

@@ -1,9 +1,9 @@
 /**
- * Pure half of `restore`: values that `fpe` wrote are recognized in a text and decrypted. Source: design decisions, section 20.
+ * Recognizes and decrypts values that `fpe` wrote in a text; the pure part of `restore`. Source: design decisions, section 20.
  *
- * A candidate matches its type's own pattern, without checks. Values that this process is known to have written come first,
- * then those that are proven by the displaced check digit or by a check of the decrypted value, then those whose form belongs
- * to their type, and last those of types without any proof, of which every match is decrypted. Each place is used once.
+ * A candidate matches its type's pattern, without checks. The order of candidates is: values that this process is known to have
+ * written, those proven by the displaced check digit or by a check of the decrypted value, those whose form belongs to their
+ * type, and last those of types without any proof, of which every match is decrypted. Each place is used once.
  */
 
 import type { FormatOf, Issued } from "../../index.ts";
@@ -23,12 +23,12 @@ export interface Restoration {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** Maximum number of decryptions for the texts of one message; each takes about 50 microseconds. */
+/** Number of decryptions left for the texts of one message; each takes about 50 microseconds. */
 export interface RestoreBudget {
   left: number;
 }
 
-/** Error if a message contains more candidates than are tried. */
+/** Thrown if a message contains more candidates than the maximum. */
 export class RestoreLimit extends Error {}
 
 /** Cost of a candidate that is examined but not decrypted, as a fraction of a decryption. */
@@ -37,7 +37,7 @@ const LOOK_COST = 1 / 32;
 /** Maximum length of a candidate, in UTF-16 units. */
 const LONGEST_VALUE = 256;
 
-/** Certainty that the decrypted candidate is the value that was encrypted. */
+/** Evidence that the decrypted candidate is the value that was encrypted. */
 export type Proof = "issued" | "check" | "form" | "none";
 
 const ORDER: readonly Proof[] = ["issued", "check", "form", "none"];
@@ -72,15 +72,15 @@ interface Candidate extends Restored {
 }
 
 /**
- * Returns the rank of a proof. The sign of a telephone number proves its form as a check does: the digits behind it are not a
- * number of another type.
+ * Returns the rank of a proof. A plus sign proves the form of a telephone number like a check does: the digits after it are not
+ * a number of another type.
  */
 const rankOf = (proof: Proof, text: string, start: number): number =>
   proof === "form" && /^\(?[+\uff0b]/.test(text.slice(start, start + 2))
     ? ORDER.indexOf("check")
     : ORDER.indexOf(proof);
 
-/** Restores values. `types` are in the order of the document, which breaks ties. Throws `RestoreLimit`. */
+/** Returns the values to restore, ascending. `types` are in document order, which breaks ties. Throws `RestoreLimit`. */
 export function restoredValues(
   text: string,
   types: readonly Restored[],
@@ -96,7 +96,7 @@ export function restoredValues(
       if (end - start > LONGEST_VALUE) return;
       spend(budget, LOOK_COST);
       const label = issued?.labelOf(text.slice(start, end));
-      // The value is known as one of another type, so it is not one of this type.
+      // The value was written as one of another type.
       if (label !== undefined && label !== one.type) return;
       const known = label === undefined ? proof : "issued";
       candidates.push({ ...one, start, end, proof: known, rank: rankOf(known, text, start) });
@@ -104,7 +104,7 @@ export function restoredValues(
   }
   candidates.sort((a, b) => a.rank - b.rank || a.start - b.start || b.end - a.end);
   const taken: RestoredValue[] = [];
-  /** Valid values, no part of which can be another value. */
+  /** Valid unencrypted values; no part of one can be another value. */
   const genuine: { readonly start: number; readonly end: number }[] = [];
   for (const { type, alphabet, start, end, proof } of candidates) {
     if (taken.some((other) => start < other.end && other.start < end)) continue;
@@ -124,7 +124,7 @@ export function restoredValues(
   return taken.sort((a, b) => a.start - b.start);
 }
 
-/** Throws `RestoreLimit`. */
+/** Restores all values in a text. Throws `RestoreLimit`. */
 export function restore(
   text: string,
   types: readonly Restored[],
