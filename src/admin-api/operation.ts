@@ -86,7 +86,7 @@ export interface Operation {
   readonly group: ActionGroup;
   /** True for a read that is recorded nevertheless. */
   readonly isRecorded?: true;
-  /** Open to every client, without a credential and without a policy decision. */
+  /** True if the operation is open to every client, without a credential and without a policy decision. */
   readonly isOpen?: true;
   /** Resource of the policy decision: `Kind::"<name>"`; `param` or `name` gives the name. */
   readonly resource:

@@ -90,7 +90,7 @@ const PREFERENCES_LIMIT_MS = 250;
 export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> {
   const { ports, env, metricsUrl, auditFile } = options;
   const looks = environmentOf({ env, isTTY: true, isAsciiAsked: options.isAscii });
-  // Not an assignment: the bundler replaces `process.env.NODE_ENV` with its value.
+  // An assignment would not work, because the bundler replaces `process.env.NODE_ENV` with its value.
   Reflect.set(process.env, "NODE_ENV", "production");
   // Ink draws only the last frame if `CI` is set; there is a terminal, so every frame is drawn.
   Reflect.deleteProperty(process.env, "CI");

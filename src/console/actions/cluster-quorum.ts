@@ -59,7 +59,7 @@ export function fragilityOf({ voters, tolerates }: Quorum): string | undefined {
 }
 
 export type Reduction =
-  /** Every member stays. */
+  /** The reduction removes no member. */
   | { readonly kind: "nothing" }
   /** The change would be refused, or could never be decided. */
   | { readonly kind: "impossible"; readonly why: string; readonly needsRecovery: boolean }

@@ -119,8 +119,8 @@ export function pruneWhy(context: Reads): string | undefined {
 }
 
 /**
- * Guided prune: the current state, which members stay, the consequences, a snapshot, and the typed ids. `opened` is the state
- * when it opened; the members reachable then are selected.
+ * Builds the guided prune: the current state, which members stay, the consequences, a snapshot, and the typed ids. `opened` is
+ * the state when it opened; the members reachable then are selected.
  */
 export function pruneDialog(opened: Context): Dialog {
   const members = membersOf(opened);

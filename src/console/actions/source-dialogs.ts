@@ -128,7 +128,7 @@ function reloadForecast(state: FileState): Rows {
 /** Pattern of the admin API's path parameter. */
 const SOURCE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 const SOURCE = "source";
-/** `If-Match` value of a source that does not exist yet, so that one created meanwhile is not overwritten. */
+/** Value of `If-Match` for a source that does not exist yet, so that one created meanwhile is not overwritten. */
 const NONE = 0;
 
 /** Creates a new revision from a local file; `initial` is the source under the cursor. */

@@ -22,7 +22,7 @@ export function drawDialog(
   const tone = open.dialog.isDangerous ? ("fail" as const) : undefined;
   const room = Math.max(0, rows - 2 - foot.length);
   const seen = windowOf(body, room, open.scrolled ?? (focusAt === undefined ? 0 : focusAt - Math.floor(room / 2)));
-  // If the foot is higher than the screen, its end stays, which has the answer.
+  // If the foot is higher than the screen, its end stays visible, because it contains the answer.
   const lines = [...seen, ...foot].slice(-Math.max(1, rows - 2));
   const title = line(open.dialog.title, tone ?? "strong");
   return [

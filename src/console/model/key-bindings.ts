@@ -110,7 +110,7 @@ export interface CommonKey {
   readonly chords: readonly Chord[];
   readonly does: string;
   readonly help: string;
-  /** Shown in the hint bar of every view, in this order, after the view's verbs. */
+  /** True if the hint bar of every view shows the key, in this order, after the view's verbs. */
   readonly isHinted?: true;
 }
 

@@ -47,7 +47,10 @@ export const NAMED_CHORDS = [
 /** Function keys for saved views; F5 is missing because it refreshes. */
 export const FAVORITE_CHORDS = ["f1", "f2", "f3", "f4", "f6", "f7", "f8", "f9", "f10", "f11", "f12"] as const;
 
-/** `ctrl-a` to `ctrl-z` except those that terminals send for `tab` (i), `enter` (m, j) and `backspace` (h). */
+/**
+ * Chord of Ctrl and a letter: `ctrl-a` to `ctrl-z` except those that terminals send for `tab` (i), `enter` (m, j) and `backspace`
+ * (h).
+ */
 export type ControlChord = `ctrl-${string}`;
 /** One printable code point. */
 export type Character = string;

@@ -48,7 +48,7 @@ export function coverageWords(data: Data, need: Need): string | undefined {
   return missing === 0 ? `of all ${members} nodes` : `of ${members - missing} of ${members} nodes`;
 }
 
-/** The connected node and the number of members; `undefined` while they are not known. */
+/** Returns the connected node and the number of members; `undefined` while they are unknown. */
 export function nodesOf(data: Data): { readonly own: string; readonly members: number } | undefined {
   const own = data.get({ id: "get_status" })?.value?.node;
   return own === undefined ? undefined : { own, members: rowsOf(data, "cluster_members").length };

@@ -64,7 +64,7 @@ export interface ConsolePorts {
   /** Storage of this user that is kept between runs. Both resolve even if it cannot be read or written; that is not an error. */
   readonly memory: {
     load(name: StoredText): Promise<string>;
-    /** `next` derives the new text from the text that is stored at the time of writing. */
+    /** Saves a text. `next` derives it from the text that is stored at the time of writing. */
     save(name: StoredText, next: (kept: string) => string): Promise<void>;
   };
   /**

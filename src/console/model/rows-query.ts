@@ -10,7 +10,7 @@ export interface RowsQuery {
   readonly key: readonly string[];
   /** Columns that group the rows of several nodes into one row of the view. */
   readonly group?: readonly string[];
-  /** `ORDER BY` expression, unless the operator sorts by another selected column. */
+  /** Default `ORDER BY` expression. The operator's sort by another selected column replaces it. */
   readonly order?: string;
   /** Maximum number of rows that the view reads, if the table has more. */
   readonly limit?: number;

@@ -76,11 +76,11 @@ export interface DialogState {
   readonly found?: readonly string[] | undefined;
   readonly stage:
     | { readonly kind: "asking" }
-    /** `since` is the start of the current step, in milliseconds since 1970. */
+    /** The action is running. `since` is the start of the current step, in milliseconds since 1970. */
     | { readonly kind: "running"; readonly words: string; readonly since: number }
     /** The dialog stays open and shows the gateway's error. */
     | { readonly kind: "failed"; readonly words: string }
-    /** Only for a result that is shown once; otherwise a completed dialog closes. */
+    /** The action returned a result that is shown once; otherwise a completed dialog closes. */
     | { readonly kind: "done"; readonly words: string; readonly secret: string };
   /** Undo of the running action. */
   readonly undo?: MakeUndo | undefined;
@@ -98,7 +98,7 @@ export interface Undoable {
 export interface PageState {
   readonly id: number;
   readonly title: string;
-  /** `undefined` while it is loading. */
+  /** Content of the page; `undefined` while it is loading. */
   readonly lines: readonly Line[] | undefined;
   readonly offset: number;
   readonly filter: string;
@@ -109,7 +109,7 @@ export interface PageState {
 }
 
 export interface PromptState {
-  /** `help` is the search text of the help, which is open as long as this prompt is. */
+  /** Kind of the prompt. `help` is the search of the help, which is open as long as this prompt is. */
   readonly kind: "command" | "filter" | "ask" | "help";
   readonly label: string;
   readonly edit: Edit;
@@ -149,7 +149,7 @@ export interface Link {
   readonly state:
     | { readonly kind: "connecting" }
     | { readonly kind: "online" }
-    /** `retryAt` is in milliseconds since 1970. */
+    /** No endpoint answers. `retryAt` is in milliseconds since 1970. */
     | { readonly kind: "offline"; readonly since: number; readonly retryAt: number; readonly failure: Failure }
     /** Status 401: nothing is requested until the operator signs in again and presses `r`. */
     | { readonly kind: "signed_out"; readonly failure: Failure };
@@ -212,7 +212,7 @@ export const MAX_LOG = 500;
 
 /** Nodes whose rows a result contains. */
 export interface Asked {
-  /** `of all 3 nodes`, `of 2 of 3 nodes` or `of n1`. */
+  /** Queried nodes in words: `of all 3 nodes`, `of 2 of 3 nodes` or `of n1`. */
   readonly words: string;
   /** Missing nodes in words; `undefined` if the result is complete. */
   readonly missing: string | undefined;
@@ -250,7 +250,7 @@ export interface WorkbenchState {
     | { readonly kind: "none" }
     | { readonly kind: "running"; readonly id: number; readonly sql: string; readonly since: number }
     | { readonly kind: "failed"; readonly words: string }
-    /** `asked` says which nodes' rows the result contains. */
+    /** The query returned a result. `asked` says which nodes' rows it contains. */
     | { readonly kind: "done"; readonly result: QueryResult; readonly tookMs: number; readonly asked: Asked };
   /** Row under the cursor, and first row (`offset`) and column of the result on the screen. */
   readonly result: { readonly row: number; readonly offset: number; readonly column: number; readonly isJson: boolean };
@@ -282,7 +282,10 @@ export type Event =
   | { readonly kind: "rehearsed"; readonly id: number; readonly outcome: RehearsalOutcome }
   | { readonly kind: "verification"; readonly verification: Verification }
   | { readonly kind: "sweep"; readonly sweep: Sweep }
-  /** `isOfOneNode`: only the connected node was queried, either on request or because it is too old to query the others. */
+  /**
+   * Result of a query. `isOfOneNode` is true if only the connected node was queried, either on request or because it is too old
+   * to query the others.
+   */
   | {
       readonly kind: "query_done";
       readonly id: number;

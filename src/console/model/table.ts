@@ -20,7 +20,7 @@ export interface Column<Row> {
   readonly wanted?: number;
   /** Place where long text is shortened: names in the middle, other text at the end, right-aligned numbers never. */
   readonly cut?: "middle" | "end";
-  /** `now` is in milliseconds since 1970, for values shown as an age. */
+  /** Returns the cell. `now` is in milliseconds since 1970, for values shown as an age. */
   cell(row: Row, now: number): Span;
   /** Returns the sort key: numbers sort by value, texts by code point ignoring case; null is last in both directions. */
   sortKey(row: Row): string | number | null;

@@ -4,9 +4,9 @@
  */
 
 /**
- * `strong`: bold. `dim`: hints, units, old data. `warn`: near a limit or stale (yellow). `fail`: failing, denied, destructive
- * (red). `off`: suspended or switched off by an operator (magenta). `changed`: a number that changed with the last answer
- * (bold).
+ * Meaning of a text. `strong`: bold. `dim`: hints, units, old data. `warn`: near a limit or stale (yellow). `fail`: failing,
+ * denied, destructive (red). `off`: suspended or switched off by an operator (magenta). `changed`: a number that changed with the
+ * last answer (bold).
  */
 export type Tone = "plain" | "strong" | "dim" | "warn" | "fail" | "off" | "changed";
 

@@ -39,7 +39,7 @@ export type Intent =
       readonly isFile?: true | "many";
       next(text: string): Intent;
     }
-  /** `place` is where the result is shown. */
+  /** Local work. `place` is where its result is shown. */
   | { readonly kind: "job"; readonly job: LocalJob; readonly place?: Place }
   /** Cancels the work with that id. */
   | { readonly kind: "cancel"; readonly id: number; readonly words: string }
@@ -50,7 +50,7 @@ export type Intent =
 /** Local work that changes nothing at the gateway. */
 export type LocalJob =
   | { readonly kind: "verify_audit"; readonly file: string }
-  /** `words`: data files preceded by flags. */
+  /** Threshold sweep. `words` are data files preceded by flags. */
   | { readonly kind: "sweep"; readonly words: string }
   | SaveText
   /** Saves a source's document: of that revision, or the active one. */

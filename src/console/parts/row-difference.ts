@@ -37,7 +37,7 @@ const PLAIN = 0;
 
 /** Creates a writer; all rows are blank at first. */
 export function createRowWriter(): RowWriter {
-  /** `undefined` if the cells of the row on the terminal are unknown. */
+  /** Cells of each row on the terminal; `undefined` if they are unknown. */
   const shown: (Cells | undefined)[] = [];
   const styles: Omit<Run, "text">[] = [{ open: "", close: "", marksBlanks: false }];
   const indexes = new Map<string, number>([["", PLAIN]]);

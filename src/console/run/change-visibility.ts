@@ -48,7 +48,7 @@ export async function follow(
   }
   try {
     do {
-      // In parallel, so that hanging endpoints do not delay the others.
+      // All requests run in parallel, so that hanging endpoints do not delay the others.
       await Promise.all([
         persistently(() => listMembers(client, read, until), until).then((list) => {
           read = list.index;

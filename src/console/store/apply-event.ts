@@ -67,7 +67,7 @@ export function reported(state: State, event: Report): State {
     case "sweep":
       return withSweep(state, event.sweep);
     case "tail":
-      // Each event carries all lines that are kept.
+      // Each event contains all kept lines.
       return { ...state, tail: event.lines.slice(-MAX_TAIL) };
     case "tail_waiting":
       return event.why === state.tailWhy ? state : { ...state, tailWhy: event.why };

@@ -158,7 +158,7 @@ const entryOf = ({ chords, help, does }: CommonKey): Entry => {
 
 const OF_PAGES: readonly MovingId[] = ["up", "down", "page_up", "page_down", "first", "last"];
 
-/** Further moving keys of query results. */
+/** Moving keys that only query results have. */
 const OF_RESULTS: readonly MovingId[] = ["left", "right"];
 
 function movingOf({ body, offers, group, id }: View, views: readonly View[]): readonly MovingId[] {

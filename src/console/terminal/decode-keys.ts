@@ -90,7 +90,7 @@ export function createDecoder(
         return undefined;
       case "linux":
         state = GROUND;
-        // `A` to `E`.
+        // Bytes from `A` to `E`.
         return byte >= 0x41 && byte <= 0x45 ? `f${byte - 0x40}` : undefined;
       case "paste": {
         const text = state.reader.push(byte);
@@ -204,7 +204,7 @@ export function createDecoder(
     },
     flush() {
       if (state.kind === "escape" || (state.kind === "reply" && state.last === ESC)) {
-        // In a reply without an end, the operator pressed it to get out.
+        // The operator pressed Esc to leave a reply without an end.
         state = GROUND;
         events.push({ kind: "key", chord: "esc" });
       } else if (state.kind === "reply" && state.length === 0) {

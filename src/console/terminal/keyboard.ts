@@ -6,7 +6,7 @@
 import type { KeyEvent, MouseReport } from "../model/key-event.ts";
 import { createDecoder } from "./decode-keys.ts";
 
-/** Used part of `process.stdin`; `setRawMode` and the rest are those of `tty.ReadStream`. */
+/** Part of `process.stdin` that is used. `setRawMode` and the rest are those of `tty.ReadStream`. */
 export interface KeyboardInput {
   setRawMode(isRaw: boolean): unknown;
   on(event: "data", listener: (bytes: Uint8Array) => void): unknown;

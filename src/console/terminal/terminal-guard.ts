@@ -17,7 +17,7 @@ export function guardTerminal(screen: Screen): () => void {
       process.emit("SIGWINCH", "SIGWINCH");
       screen.resume();
     },
-    // Not the stream's own `resize`, which is not emitted if two changes arrive as one signal and cancel out.
+    // The stream's own `resize` is not emitted if two changes arrive as one signal and cancel out.
     SIGWINCH: () => screen.windowChanged(),
     SIGHUP: () => screen.hangUp(),
   } as const;

@@ -15,7 +15,7 @@ import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { createPending } from "./byte-queue.ts";
 import { createRoundTrip, QUESTION } from "./round-trip.ts";
 
-/** Used part of `process.stdout`. */
+/** Part of `process.stdout` that is used. */
 export interface TerminalOutput {
   readonly fd: number;
   readonly columns: number;

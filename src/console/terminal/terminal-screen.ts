@@ -203,7 +203,7 @@ export function openScreen({
     windowChanged: () => output.windowChanged(),
     hangUp() {
       setTimeout(gone, HANG_UP_MS);
-      // If it is leaving already, its end follows.
+      // If the screen is being left already, its end follows.
       if (state === "on") void leaveInOrder().then(gone);
     },
   };

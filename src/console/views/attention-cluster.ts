@@ -240,7 +240,10 @@ const ofNode = (node: NodeStatus, { id, what, kind, view, words, degree = 1 }: O
   json: node,
 });
 
-/** `no_file` is normal on every node except the one with the file, and wherever the API is the writer. */
+/**
+ * Severity of each state of the file. `no_file` is normal on every node except the one with the file, and wherever the API is the
+ * writer.
+ */
 const FILE_SEVERITY: Readonly<Record<FileStatus["state"], Severity | undefined>> = {
   in_sync: undefined,
   no_file: undefined,

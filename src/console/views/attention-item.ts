@@ -8,7 +8,10 @@ import type { Need } from "../model/data.ts";
 import type { Tone } from "../model/text.ts";
 import type { Place } from "../model/view.ts";
 
-/** `fail`: traffic or state is being lost. `warn`: it will be, or an operator has to decide. `note`: information. */
+/**
+ * Severity of an alert. `fail`: traffic or state is being lost. `warn`: it will be, or an operator has to decide. `note`:
+ * information.
+ */
 export type Severity = "fail" | "warn" | "note";
 
 export const SEVERITIES: Readonly<Record<Severity, { rank: number; mark: string; tone: Tone }>> = {
@@ -30,17 +33,17 @@ export interface AttentionItem {
   readonly degree?: number;
   /** Start time if known, in milliseconds since 1970. An alert that began after the acknowledgement is a different one. */
   readonly since?: number;
-  /** `FAIL`, `SUSP`: at most seven characters. */
+  /** State in at most seven characters: `FAIL`, `SUSP`. */
   readonly what: string;
   /** Replaces the tone of the severity. */
   readonly tone?: Tone;
   readonly kind: string;
   readonly name: string;
-  /** Shown before `says`; in milliseconds since 1970. */
+  /** Time that is shown before `says`, in milliseconds since 1970. */
   readonly until?: { readonly words: "certificate expires in"; readonly at: number };
   /** One line; empty if `until` says everything. Control characters are removed when it is drawn. */
   readonly says: string;
-  /** Shown after `says`; in milliseconds since 1970. */
+  /** Time that is shown after `says`, in milliseconds since 1970. */
   readonly ends?: { readonly words: "lifts in" | "resets in"; readonly at: number };
   /** Target of Enter, and the row that the cursor is then on. */
   readonly goes: { readonly place: Place; readonly row?: string; readonly filter?: string };

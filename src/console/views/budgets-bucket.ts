@@ -65,7 +65,7 @@ export function unitsFormat(largest: number): (value: number) => string {
 }
 
 export type Burn =
-  /** `resets_at` has passed; a newer reading is due. */
+  /** The window has ended: `resets_at` has passed, and a newer reading is due. */
   | { readonly kind: "over" }
   | { readonly kind: "spent" }
   | { readonly kind: "unused" }

@@ -33,9 +33,9 @@ const bucketsOf = remember((rows: readonly BudgetRecord[]): Buckets => {
 });
 
 export interface Spending {
-  /** `undefined` if the key has no profile, the profile no budget, or the profiles are not known. */
+  /** Budget of the key; `undefined` if the key has no profile, the profile no budget, or the profiles are not known. */
   readonly budget: string | undefined;
-  /** `undefined` if nothing was spent in this window, or the budgets are not known. */
+  /** Bucket that the key uses; `undefined` if nothing was spent in this window, or the budgets are not known. */
   readonly bucket: BudgetRecord | undefined;
 }
 

@@ -47,7 +47,7 @@ type Draw = (
   scale: (most: number) => string,
 ) => readonly Line[];
 
-/** The history counts per ten seconds. */
+/** Formats a rate from a count per ten seconds, which is how the history counts. */
 const ofTenSeconds = (most: number): string => `${count(most / 10, 1)}/s`;
 
 /** Returns the lines of each chart: two thirds of the remaining room for requests, the rest for failures. */

@@ -114,7 +114,7 @@ const namesOf = (data: Data): readonly string[] => [
   ...rowsOf(data, "profiles").map(({ name }) => name),
 ];
 
-/** Offered by views whose rows are keys or profiles: goes to the tree of the row. */
+/** Offer of views whose rows are keys or profiles. It goes to the tree of the row. */
 export const xrayOffer: Offer = {
   verb: "xray",
   needsRow: true,

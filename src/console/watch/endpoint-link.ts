@@ -40,7 +40,7 @@ type Command = "refresh" | "next_endpoint";
 interface Plan {
   /** Indices of admin endpoints, in the order in which they are tried. */
   readonly order: readonly number[];
-  /** Set if the operator asked for another endpoint; none has failed. */
+  /** True if the operator asked for another endpoint, so that none has failed. */
   readonly isWanted: boolean;
 }
 

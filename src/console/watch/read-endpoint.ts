@@ -15,7 +15,7 @@ export type Outcome =
   /** The gateway answered with a refusal. */
   | { readonly kind: "refused"; readonly failure: Failure }
   | { readonly kind: "signed_out"; readonly failure: Failure }
-  /** There was no answer, or an incomplete one. */
+  /** The answer is missing or incomplete. */
   | { readonly kind: "unanswered"; readonly failure: Failure }
   /** Ended by the signal. */
   | { readonly kind: "ended" };

@@ -112,7 +112,7 @@ function leave(workbench: WorkbenchState, { now }: WorkbenchFacts): WorkbenchSte
   if (workbench.isEditingParams) return taken(closedParams(workbench));
   if (workbench.completion !== undefined) return taken({ ...workbench, completion: undefined });
   if (workbench.run.kind === "running") return cancelRun(workbench, now);
-  // From the result, it leaves the view.
+  // Esc leaves the view if the result has the focus.
   return workbench.isEditing ? taken({ ...workbench, isEditing: false }) : untaken(workbench);
 }
 
