@@ -39,7 +39,7 @@ export interface Connections {
   closeIdle(most: number, idleMs: number): number;
   /** Begins the drain. `limitMs`: length of the whole drain. */
   drain(limitMs: number): void;
-  /** Cuts off all remaining requests and sessions, and returns their number. */
+  /** Cuts off the remaining requests, and two seconds later all connections and sessions. Returns how many there were. */
   cut(): CutOff;
 }
 

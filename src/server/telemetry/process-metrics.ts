@@ -160,7 +160,7 @@ function observeFileDescriptors(instruments: Instruments): void {
   if (process.platform !== "linux") return;
   const open = (): number => {
     try {
-      return readdirSync("/proc/self/fd").length - 1; // less the one that lists them
+      return readdirSync("/proc/self/fd").length - 1; // without the one that lists them
     } catch {
       return Number.NaN; // without /proc, or with no descriptor left
     }

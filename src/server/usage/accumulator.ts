@@ -79,7 +79,7 @@ export interface Accumulator {
 
 /** Creates the accumulator. `now` returns milliseconds since 1970. */
 export function createAccumulator(now: () => number): Accumulator {
-  /** Hours, oldest first. All but the last are kept only because they could not be reported yet. */
+  /** Hours in the order of their first use. All but the last are kept only because they could not be reported yet. */
   let hours: HourOfUse[] = [];
   let size = 0;
   let requests = 0;
@@ -88,7 +88,7 @@ export function createAccumulator(now: () => number): Accumulator {
     const hour = Math.floor(now() / HOUR_MS);
     const last = hours.at(-1);
     if (last?.hour === hour) return last;
-    // If the clock was set back, counting continues in the latest hour.
+    // If the clock was set back, the hour may have been opened before.
     const known = last === undefined || last.hour < hour ? undefined : hours.find((it) => it.hour === hour);
     if (known !== undefined) return known;
     const opened: HourOfUse = {

@@ -219,7 +219,7 @@ function repeat(ms: number, run: () => void): () => void {
 /** Returns a clock in whole milliseconds since 1970: the later of the local clock and the cluster's log. */
 function laterOf(clock: Clock, reports: UsageReports): () => number {
   let logNow = 0;
-  /** Monotonic time at which the log got ahead of the clock; `undefined` if it is not ahead. */
+  /** Monotonic time of the last change of the log time; `undefined` if the log is not ahead of the clock. */
   let aheadSince: number | undefined;
   return () => {
     const local = clock.now();

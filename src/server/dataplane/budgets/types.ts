@@ -66,7 +66,10 @@ export interface Charge {
    * costs more. The reservation may be an average, which would be too little for a long answer.
    */
   abort(usage: Usage | undefined, atLeast?: Usage): void;
-  /** Charges the estimated input of an attempt that the gateway's own timeout ended before any byte of an answer. */
+  /**
+   * Charges the estimated input of an attempt that the gateway's own timeout ended before any byte of an answer; nothing if the
+   * demand has no token bounds.
+   */
   timedOut(): void;
   /** Ends the charge without charging more. */
   release(): void;

@@ -39,7 +39,7 @@ export interface WatchedName {
 
 interface Known {
   addresses: readonly string[];
-  /** Time since which the name has no addresses; `undefined` if it has some or the query failed. */
+  /** Time since which name servers report no addresses; `undefined` if the last answer had some. */
   nothingSince: number | undefined;
   problem: string | undefined;
   ttlMs: number;

@@ -174,7 +174,7 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
   });
 }
 
-/** Sets the last frames of a failing stream, which continue the frames already sent if guardrails hold nothing back. */
+/** Lets a failing stream end with frames that continue those already sent. Only used if guardrails hold nothing back. */
 const endsAs =
   (exchange: Exchange) =>
   (stream: StreamTranslation): void => {
