@@ -40,7 +40,7 @@ export interface CallerAgent {
 }
 
 export interface CallerUser extends CallerAgent {
-  /** Empty if the token has none. */
+  /** Email address; empty if the token has none. */
   readonly email: string;
 }
 

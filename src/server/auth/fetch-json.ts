@@ -42,7 +42,7 @@ export interface FetchOptions {
 
 export interface Fetched {
   readonly value: unknown;
-  /** `cache-control` of the answer. */
+  /** Value of `cache-control` in the answer. */
   readonly cacheControl: string;
 }
 

@@ -40,7 +40,7 @@ interface Use {
   minute: number;
 }
 
-/** Caller of a key that was accepted. */
+/** Caller of an accepted key, with its identification and last use. */
 interface Known {
   readonly caller: Caller;
   readonly identification: Identification;

@@ -40,7 +40,7 @@ function readKey(key: JsonObject): PublicKey | undefined {
   if (use !== undefined && use !== "sig") return undefined;
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes("verify"))) return undefined;
   if (alg !== undefined && typeof alg !== "string") return undefined;
-  // A published private part lets everybody sign.
+  // A published private part lets everyone sign, so such a key is skipped.
   if (Object.hasOwn(key, "d")) return undefined;
   const jwk = publicPart(key);
   if (jwk === undefined) return undefined;

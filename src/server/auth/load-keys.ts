@@ -24,7 +24,7 @@ export type KeyLoad =
       readonly kind: "loaded";
       readonly jwksUrl: string;
       readonly keys: readonly PublicKey[];
-      /** `cache-control` of the key set. */
+      /** Value of `cache-control` of the key set. */
       readonly cacheControl: string;
     }
   | { readonly kind: "failed"; readonly step: "discovery" | "keys"; readonly message: string };

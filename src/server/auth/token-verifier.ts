@@ -98,7 +98,7 @@ type Signature =
   | { readonly kind: "signed"; readonly keys: KnownKeys["keys"] }
   | { readonly kind: "refused"; readonly fault: TokenFault };
 
-/** Successful check; `keys`: the issuer's keys, one of which signed the token. */
+/** Verifies the signature. A success returns `keys`: the issuer's keys, one of which signed the token. */
 async function judgeSignature(token: TokenText, issuer: IssuerKeys, signal: AbortSignal): Promise<Signature> {
   const known = await issuer.current(signal);
   if (known === undefined) return { kind: "refused", fault: "keys_unavailable" };
