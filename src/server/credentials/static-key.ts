@@ -1,4 +1,4 @@
-/** A static key in the header form that a channel reads it from. */
+/** Presents a static key in the header form that a channel reads it from. */
 
 /** Header that a provider reads its key from; `both` sends `x-api-key` and `authorization`. */
 export type KeyHeader = "bearer" | "x-api-key" | "api-key" | "both";

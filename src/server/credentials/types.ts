@@ -38,7 +38,7 @@ interface Common {
 
 export interface StaticCredential extends Common {
   readonly kind: "api_key";
-  /** Header pairs. */
+  /** Header names and values, alternating. */
   readonly headers: readonly string[];
   readonly bears: Bearing;
 }
@@ -101,7 +101,7 @@ export interface PresentedJudge {
   repeated(): void;
 }
 
-/** `note`: the result cannot be determined. */
+/** Result of checking a credential. `note`: the result cannot be determined. */
 export interface Rehearsal {
   readonly verdict: "ok" | "note" | "fail";
   readonly words: string;

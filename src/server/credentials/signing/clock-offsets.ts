@@ -26,7 +26,7 @@ export interface ClockOffsets {
 }
 
 export interface ClockOffsetsOptions {
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly now: () => number;
   readonly changed: (host: string, offsetMs: number) => void;
 }

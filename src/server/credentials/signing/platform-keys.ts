@@ -49,7 +49,7 @@ export interface ChainOptions {
   /** Region of the signed requests. The token service is called there, unless the environment sets another. */
   readonly region: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly now: () => number;
   readonly fetchShared: FetchShared;
 }

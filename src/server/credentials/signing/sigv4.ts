@@ -9,7 +9,7 @@ import { createHmac, hash } from "node:crypto";
 export interface SigningKeys {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Present for temporary keys. */
+  /** Session token of temporary keys; `undefined` for static keys. */
   readonly sessionToken: string | undefined;
 }
 

@@ -4,7 +4,7 @@ import type { Outgoing, Presented, PresentedJudge } from "../types.ts";
 
 export interface BearerToken {
   readonly token: string;
-  /** Header pairs. */
+  /** Header names and values, alternating. */
   readonly headers: readonly string[];
   readonly bears: Bearing;
   readonly judge: PresentedJudge;

@@ -38,7 +38,7 @@ export class TokenUnavailable extends GatewayError {
 export interface ClientCredentialsOptions {
   readonly dialler: TokenDialler;
   readonly request: RequestShared;
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly now: () => number;
 }
 

@@ -23,7 +23,7 @@ export interface ExchangedTokens<Value> {
 }
 
 export function createExchangedTokens<Value>(): ExchangedTokens<Value> {
-  /** Ordered by last use. */
+  /** Tokens, ordered by last use. */
   const tokens = new FifoMap<string, Kept<Value>>();
   const ofCaller = new Map<string, Set<string>>();
 

@@ -43,7 +43,7 @@ export interface RenewedOptions<Value> {
    */
   readonly dropsEveryMs: number;
   readonly clock: Clock;
-  /** Uniform in [0, 1). */
+  /** Returns a uniform random number in [0, 1). */
   readonly random: () => number;
   /** Called for each successful fetch. */
   readonly fetched: (isOwn: boolean) => void;

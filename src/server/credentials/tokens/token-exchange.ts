@@ -56,7 +56,7 @@ export interface ExchangeOptions {
   readonly request: RequestShared;
   readonly proxies: ForwardProxies;
   readonly clock: Clock;
-  /** Uniform in [0, 1). */
+  /** Returns a uniform random number in [0, 1). */
   readonly random: () => number;
   /** Called for each exchange. `reason`: why it failed. */
   readonly ended: (outcome: "fetched" | "failed" | "refused", isOwn: boolean, reason: string) => void;
