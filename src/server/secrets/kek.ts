@@ -12,7 +12,7 @@ import { readRegularFile } from "./secret-file.ts";
 export interface Kek {
   /** Label of every wrap: `s:` (from the secret) or `b:` (from both), and 8 hex digits that reveal nothing of the key. */
   readonly id: string;
-  /** 32 bytes. */
+  /** Key of 32 bytes. */
   readonly key: Uint8Array;
 }
 
@@ -24,9 +24,9 @@ export interface Keks {
 }
 
 export interface KekSources {
-  /** Derived from `cluster.secret`. */
+  /** Key derived from `cluster.secret`. */
   readonly secret: Kek;
-  /** Derived from the previous secret, while it is being changed. */
+  /** Key derived from the previous secret, while it is being changed. */
   readonly previous?: Kek | undefined;
   /** Content of `kek_file`. */
   readonly file?: Uint8Array | undefined;
