@@ -13,7 +13,7 @@ export interface Certificate {
   readonly names: readonly string[];
   /** Common name of the issuer, or its full name if it has none. */
   readonly issuer: string;
-  /** Hex, upper case. */
+  /** Serial number in upper-case hex. */
   readonly serial: string;
   readonly notBefore: number;
   readonly notAfter: number;

@@ -19,7 +19,7 @@ export interface AuthorityOptions {
   readonly userAgent: string;
   /** Forward proxies; if omitted, connections are direct. */
   readonly proxies?: ForwardProxies | undefined;
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly now: () => number;
 }
 

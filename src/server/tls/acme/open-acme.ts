@@ -19,7 +19,7 @@ import { DAY, renewalDue } from "./renewal-time.ts";
 /** Validated `tls` section of the node file. */
 export interface AcmeSettings {
   readonly domains: readonly string[];
-  /** Empty for no contact. */
+  /** Email address of the account; empty for no contact. */
   readonly email: string;
   /** URL of the directory. */
   readonly ca: string;
@@ -40,9 +40,9 @@ export interface AcmeOptions {
   readonly userAgent: string;
   /** Resolves once the data listener of this node is open. Challenges that are answered there are requested only then. */
   readonly listening: Promise<unknown>;
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly now: () => number;
-  /** Uniform in [0, 1). */
+  /** Returns a uniform random number in [0, 1). */
   readonly random: () => number;
   readonly instruments: Instruments;
   readonly log: Log;

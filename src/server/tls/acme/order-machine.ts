@@ -24,7 +24,7 @@ import { ASKED_AGAIN, allowedFrom, isAhead, nextAttempt, recentlyFinalized, rene
 export interface Wanted {
   readonly ca: string;
   readonly email: string;
-  /** Sorted. */
+  /** Sorted names. */
   readonly names: readonly string[];
   readonly type: ChallengeType;
   /** Digest of all settings that can make an attempt fail. */

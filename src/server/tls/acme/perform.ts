@@ -35,9 +35,9 @@ export interface Hands {
   /** `undefined` if challenges are answered on the data listener. */
   readonly dns: DnsProvider | undefined;
   readonly wanted: Wanted;
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly now: () => number;
-  /** Uniform in [0, 1). */
+  /** Returns a uniform random number in [0, 1). */
   readonly random: () => number;
   /** Called for problems outside an order. */
   readonly onTrouble: (message: string, error: unknown) => void;

@@ -1,6 +1,6 @@
 /** Ports that orders need from the node. `server/node` provides them; tests use an in-memory implementation. */
 
-/** Opened row. */
+/** Row as opened on this node. */
 export type Held =
   | { readonly kind: "row"; readonly version: number; readonly value: string }
   | { readonly kind: "none" }

@@ -10,7 +10,7 @@ import { awaitRecords } from "./propagation.ts";
 import { ALGORITHMS, sign, TSIG_ERROR, type TsigKey, verify } from "./tsig.ts";
 
 export interface Rfc2136Options {
-  /** `host:port`. */
+  /** Address as `host:port`; the port may be omitted. */
   readonly server: string;
   readonly key: TsigKey;
   /** DNS servers to use instead of the system's; empty for the system's. */
