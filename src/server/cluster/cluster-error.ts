@@ -11,7 +11,7 @@ export type ClusterErrorCode =
   | "conflict"
   | "invalid"
   | "not_found"
-  /** An archive that cannot be restored here. */
+  /** The archive cannot be restored here. */
   | "refused"
   /** This node was removed from the cluster. */
   | "removed";

@@ -55,7 +55,7 @@ export interface Replica {
   /** Stops the replica. The opener closes storage and network. */
   stop(): Promise<void>;
 
-  /** Used by the network. */
+  /** The network uses this field and those below. */
   readonly requests: Requests;
   readonly peers: Peers;
   onMessage(message: Message): void;

@@ -8,7 +8,7 @@ export type RequestKind = "propose" | "join" | "rejoin" | "prune" | "status";
 
 export interface ForwardRequest {
   readonly kind: RequestKind;
-  /** Any JSON value, as parsed. */
+  /** Header: any JSON value, as parsed. */
   readonly header: unknown;
   readonly body: Uint8Array;
   /** Peer that the certificate names. */
@@ -36,7 +36,7 @@ export interface ForwardOptions {
 }
 
 export interface ForwardServer {
-  /** `host:port` as bound. */
+  /** Bound address as `host:port`. */
   readonly address: string;
   stats(): ListenerStats;
   /** Aborts running requests and closes the listener. */
@@ -60,9 +60,9 @@ export type ForwardReply =
 
 export interface Outgoing {
   readonly kind: RequestKind;
-  /** Any JSON value, at most 64 KiB as text. */
+  /** Header: any JSON value, at most 64 KiB as text. */
   readonly header: unknown;
-  /** At most 2 MiB. */
+  /** Body of at most 2 MiB. */
   readonly body?: Uint8Array;
 }
 

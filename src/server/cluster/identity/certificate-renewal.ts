@@ -7,7 +7,7 @@ const RENEW_AFTER_MS = 30 * 24 * 60 * 60 * 1000;
 const LOOK_EVERY_MS = 60 * 60 * 1000;
 
 export interface RenewalOptions {
-  /** Milliseconds since the epoch. */
+  /** Returns milliseconds since 1970. */
   readonly now: () => number;
   readonly onFailure: (error: unknown) => void;
   /** Calls `look` repeatedly until the returned function is called. */

@@ -9,7 +9,7 @@
 import { createHash, createPrivateKey, hkdfSync, type KeyObject, scrypt } from "node:crypto";
 
 export interface ClusterKeys {
-  /** 16 hex digits. */
+  /** Id of the cluster: 16 hex digits. */
   readonly clusterId: string;
   /** Private Ed25519 key that signs the certificates of this cluster. */
   readonly caKey: KeyObject;

@@ -27,7 +27,7 @@ export interface IdentityOptions {
   /** Keys of the previous secret, while it is being changed. */
   readonly previousKeys?: ClusterKeys;
   readonly subject: Subject;
-  /** Milliseconds since the epoch. */
+  /** Returns milliseconds since 1970. */
   readonly now?: () => number;
 }
 

@@ -15,7 +15,7 @@ import { GUARD, openDatabase, RAFT, StorageError } from "../storage/index.ts";
 import { codeOf, unwritable } from "../storage-error.ts";
 
 export interface DirectoryCopy {
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
   remove(): Promise<void>;
 }

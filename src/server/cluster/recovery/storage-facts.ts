@@ -6,7 +6,7 @@ import { configurationOf, type Storage } from "../storage/index.ts";
 import { damaged } from "../storage-error.ts";
 
 export interface StorageFacts {
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
   readonly nodeId: string;
   readonly storageId: string;

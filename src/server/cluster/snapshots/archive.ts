@@ -99,7 +99,7 @@ export interface ReadArchive {
 
 /** State file that was written from an archive. */
 export interface WrittenState {
-  /** Digest of the file, hex. */
+  /** Hex digest of the file. */
   readonly sha256: string;
   readonly size: number;
   readonly rows: number;

@@ -12,7 +12,7 @@ import type { Tail } from "./log-records.ts";
 import { voteText } from "./log-records.ts";
 
 export interface Guarded {
-  /** The data directory, as messages name it. */
+  /** Name of the data directory in messages. */
   readonly path: string;
   readonly identity: GuardIdentity & { readonly recoveryEpoch: number };
   readonly tail: Tail;

@@ -48,7 +48,7 @@ const MAX_LOG_BYTES = 1024 * 1024;
 const LOSS = /dropping \d|ignoring error|corruption/i;
 
 export interface OpenDatabase {
-  /** The data directory, as messages name it. */
+  /** Name of the data directory in messages. */
   readonly path: string;
   readonly location: string;
   readonly create: boolean;

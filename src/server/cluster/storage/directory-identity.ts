@@ -21,7 +21,7 @@ import type { StorageIdentity } from "./types.ts";
 export const FORMAT = 2;
 
 export interface StoredIdentity extends StorageIdentity {
-  /** 1 or 2. */
+  /** Version of the layout: 1 or 2. */
   readonly format: number;
 }
 
@@ -30,7 +30,7 @@ export function text(key: string, value: string): Operation {
 }
 
 export interface ExpectedIdentity {
-  /** The data directory, as messages name it. */
+  /** Name of the data directory in messages. */
   readonly path: string;
   /** Expected node id; `undefined` accepts any, for inspection. */
   readonly nodeId: string | undefined;

@@ -29,7 +29,7 @@ export interface LoadedLog {
   readonly tail: Tail;
   readonly hardState: HardState;
   readonly snapshot: SnapshotRecord | undefined;
-  /** `undefined` in an incomplete directory. */
+  /** Generation of the state; `undefined` in an incomplete directory. */
   readonly generation: number | undefined;
   readonly index: LogIndex;
 }
@@ -42,7 +42,7 @@ export const GENERATION_KEY = Buffer.from("g");
 /** Maximum bytes of cached entries, enough for those that followers ask for. Older ones are read from the disk. */
 const MAX_CACHED_BYTES = 16 << 20;
 
-/** Entries read at a time. */
+/** Number of entries read at a time. */
 const SLICE = 512;
 
 /** Loads the log. Throws `BadRecord`; errors of LevelDB are thrown unchanged. */

@@ -26,7 +26,7 @@ export class BadRecord extends Error {}
 export interface Position {
   readonly index: number;
   readonly term: number;
-  /** 16 bytes. */
+  /** Chain of 16 bytes. */
   readonly chain: Uint8Array;
 }
 

@@ -30,7 +30,7 @@ import type { LogStore, LogWrite, SnapshotRecord, StateStore, StorageIdentity } 
 const COMPACTION_SLICE = 4096;
 
 export interface LogStoreOptions {
-  /** The data directory, as messages name it. */
+  /** Name of the data directory in messages. */
   readonly path: string;
   readonly identity: StorageIdentity;
   readonly database: Database;

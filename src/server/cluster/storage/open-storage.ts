@@ -82,7 +82,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
 }
 
 export interface ExistingStorage extends Pick<StorageOptions, "clusterId" | "previousClusterId" | "signal"> {
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
   /** Name in messages. */
   readonly shown: string;

@@ -12,16 +12,16 @@ import { snapshotName, syncDirectory } from "./directory.ts";
 import { BadRecord } from "./log-records.ts";
 import { decodeRow, MARKER } from "./state-rows.ts";
 
-/** Rows read at a time. */
+/** Number of rows read at a time. */
 const SLICE = 256;
-/** Bytes collected before a write. */
+/** Number of bytes collected before a write. */
 const CHUNK_BYTES = 256 * 1024;
 
 export interface SnapshotFile {
   readonly rows: number;
   readonly digest: string;
   readonly size: number;
-  /** Hex. */
+  /** Hex digest of the file. */
   readonly sha256: string;
 }
 

@@ -16,9 +16,9 @@ import { decodeMarker, EMPTY_DIGEST, MARKER_KEY, type Marker, markerOperation, r
 import type { SnapshotRecord, StateBuild, StateStore } from "./types.ts";
 
 export interface StateLocation {
-  /** The data directory. */
+  /** Path of the data directory. */
   readonly path: string;
-  /** The data directory, as messages name it. */
+  /** Name of the data directory in messages. */
   readonly shown: string;
   readonly generation: number;
 }

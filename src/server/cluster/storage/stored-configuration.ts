@@ -2,7 +2,7 @@
 
 import { applyChange, type Configuration, decodeConfChange, type LogReader } from "../../core/raft/index.ts";
 
-/** Bytes of entries read at a time. */
+/** Number of bytes of entries read at a time. */
 const SLICE_BYTES = 1 << 20;
 
 /** Returns the configuration up to and including `index`, or that of the snapshot if it is not older. */

@@ -41,7 +41,7 @@ export interface LogWrite {
   /** Entries to write. They replace everything at the first one's index and above. */
   readonly entries: readonly Entry[];
   readonly hardState: HardState | undefined;
-  /** False if only `commit` changed. */
+  /** Whether to sync the write; false if only `commit` changed. */
   readonly sync: boolean;
 }
 
@@ -106,7 +106,7 @@ export interface StateBuild {
   abandon(): Promise<void>;
 }
 
-/** The opened data directory. */
+/** Opened data directory. */
 export interface Storage {
   readonly path: string;
   readonly warnings: readonly string[];

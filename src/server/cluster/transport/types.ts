@@ -53,7 +53,7 @@ export interface PeerConnection {
 }
 
 export interface Transport {
-  /** `host:port` as bound. */
+  /** Bound address as `host:port`. */
   readonly address: string;
   /** Sends a message. It may be dropped: silently for an unknown peer, otherwise with `onUnreachable`. Throws for a MsgSnap. */
   send(message: Message): void;

@@ -47,7 +47,7 @@ export class DialError extends Error {
 }
 
 export interface DialOptions {
-  /** `host:port`; names are resolved at each call. */
+  /** Address as `host:port`; names are resolved at each call. */
   readonly address: string;
   readonly identity: Identity;
   readonly self: Self;

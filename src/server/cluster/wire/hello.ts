@@ -12,7 +12,7 @@ export type Purpose = "raft" | "snapshot" | "forward";
 /** Identity and state that a process sends of itself. Read at each hello, so an object with getters may change. */
 export interface Self {
   readonly nodeId: string;
-  /** Empty for a command line. */
+  /** Identity of the data directory; empty for a command line. */
   readonly storageId: string;
   /** Raised by each offline recovery; `undefined` for a blank directory and for a command line. */
   readonly epoch: number | undefined;
@@ -52,9 +52,9 @@ export type HelloRefusalCode =
   | "wrong_node"
   /** Another process of this node id is connected, and answers. */
   | "duplicate_node"
-  /** The log ends before what its owner had acknowledged. */
+  /** The log ends before entries that its owner acknowledged. */
   | "forgot"
-  /** More connections than one peer may have. */
+  /** The peer has the maximum number of connections already. */
   | "busy";
 
 /** Maximum size of a frame before and with the answer to hello. `HELLO_MS`: maximum time until it arrives. */

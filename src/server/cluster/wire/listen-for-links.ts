@@ -70,7 +70,7 @@ export interface ListenerStats {
 }
 
 export interface LinkListener {
-  /** `host:port` as bound. */
+  /** Bound address as `host:port`. */
   readonly address: string;
   links(): Iterable<InboundLink>;
   stats(): ListenerStats;
