@@ -151,7 +151,7 @@ interface ExportedParts {
 }
 
 export interface DataPlane {
-  /** Address as bound. */
+  /** Bound address. */
   readonly address: string;
   readonly port: number;
   /** Puts a snapshot in force. Running requests keep the one with which they began. */

@@ -1,7 +1,7 @@
 /** Counts the decisions of each control in the last 24 hours, as they are recorded. */
 
 export interface ControlDecisions {
-  /** Increases with each decision. */
+  /** Number of decisions counted so far. */
   readonly counted: number;
   /** Counts one decision at `atMs`, in milliseconds since 1970. */
   add(controls: readonly string[], atMs: number): void;

@@ -19,7 +19,7 @@ import { beside, openDisk } from "../configuration/read-files.ts";
 import { ConfigurationRefused } from "../configuration/startup-errors.ts";
 import type { Tokens } from "../governance/token-verifiers.ts";
 
-/** Specification document 2, `roles.claim`. */
+/** Default of `roles.claim` (specification document 2). */
 const DEFAULT_ROLES_CLAIM = "groups";
 
 export type PolicyRead =

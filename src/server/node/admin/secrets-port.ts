@@ -30,7 +30,7 @@ export interface SecretsOptions {
   readonly here: SealingHere | undefined;
   /** Lets a write be answered only after the new value is in force on this node. */
   readonly configuration: Pick<Configuration, "settled">;
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly now: () => number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The deployment document on this node's disk: how it becomes the source `default`, and how it compares with the stored source.
- * Source: specification document 1, States and transitions; design decisions, section 3.
+ * Handles the deployment document on this node's disk: applies it as the source `default`, and compares it with the stored
+ * source. Source: specification document 1, States and transitions; design decisions, section 3.
  *
  * The state machine decides by the table; this file reads the document, compiles it first, and reports the outcome.
  */

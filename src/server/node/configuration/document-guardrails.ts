@@ -35,7 +35,7 @@ export type ReadGuardrails =
       /** Snapshot with only the providers that judges call; `undefined` if there are no judges. */
       readonly judged: Snapshot | undefined;
       readonly problem: ProblemAt;
-      /** Warnings, one line each, for a person. */
+      /** Warnings for operators, one line each. */
       readonly warnings: readonly string[];
     }
   /** Problems, one line each. */

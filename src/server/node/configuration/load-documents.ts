@@ -31,7 +31,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export interface NodeDocuments {
   /** Path of the node file. */
   readonly path: string;
-  /** `undefined` if the file cannot be used. */
+  /** Parsed node file; `undefined` if it cannot be used. */
   readonly nodeFile: NodeFile | undefined;
   /** Absolute path; `undefined` if the node file sets none. */
   readonly secretsDir: string | undefined;
@@ -42,7 +42,7 @@ export interface NodeDocuments {
   readonly document: FileText | undefined;
   /** Absolute path of the deployment document. */
   readonly documentPath: string | undefined;
-  /** Loaded if the document may need it. */
+  /** Engine of rules, loaded if the document may need it. */
   readonly rules: Rules | undefined;
   /** Engine of guardrails, loaded like `rules`; it keeps no counters. */
   readonly guardrails: GuardrailEngine | undefined;
@@ -102,7 +102,7 @@ export interface LoadedNode {
   readonly compiled: Pick<Extract<Compiled, { kind: "compiled" }>, "snapshot" | "prepare" | "probes">;
   /** Models that the deployment needs and the cache lacks. */
   readonly awaits: readonly ModelNeed[];
-  /** Warnings, one line each, for a person. */
+  /** Warnings for operators, one line each. */
   readonly warnings: readonly string[];
   /** Secrets that are in no file of this node: only the cluster can store them. `STAND_IN` replaces them. */
   readonly unseen: readonly string[];

@@ -12,7 +12,7 @@ const LIMIT_MS = 2_000;
 const MAX_PAGES = 256;
 
 interface Page {
-  /** `undefined` if the node keeps no records. */
+  /** Time from which there are records, in milliseconds since 1970; `undefined` if the node keeps none. */
   readonly since: number | undefined;
   readonly chunks: readonly JsonChunk[];
   /** Start of the next page; `undefined` on the last. */

@@ -31,7 +31,7 @@ export interface RehearsalOptions {
   readonly store: RecordStore | undefined;
   readonly governed: Pick<Governed, "budgets">;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly now: () => number;
 }
 

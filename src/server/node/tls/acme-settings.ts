@@ -18,7 +18,7 @@ import type { SealingHere } from "../admin/secrets-port.ts";
 import { ConfigurationRefused } from "../configuration/startup-errors.ts";
 import { certificateStore } from "./certificate-store.ts";
 
-/** Default of `tls.ca`. Specification document 2. */
+/** Default of `tls.ca` (specification document 2). */
 export const PUBLIC_DIRECTORY = "https://acme-v02.api.letsencrypt.org/directory";
 
 type Dns = NonNullable<NonNullable<NodeFile["tls"]>["dns"]>;

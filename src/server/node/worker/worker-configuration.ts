@@ -57,7 +57,7 @@ export function followSnapshots(options: SnapshotsOptions): Snapshots {
   const prepare = async ({ rev, inputs }: Prepare, signal: AbortSignal): Promise<readonly string[]> => {
     const texts = inputs.sources.map(({ text }) => text);
     rules ??= await loadRules(texts);
-    // Its counters can be created only once.
+    // The counters of the engine can be created only once.
     if (texts.some(mayHoldGuardrails))
       guardrails ??= loadGuardrails(texts, { instruments, log, callModel, askSession, threads, issued });
     const sources = compileSources({ ...crossed(inputs), env, rules, guardrails: await guardrails });
