@@ -26,7 +26,7 @@ function toInt(value: Value): Value | Fault {
   if (typeof value === "bigint") return value;
   if (value instanceof Uint) return intOf(value.value);
   if (typeof value === "number") {
-    // The upper bound is excluded: 2^63 is a double but not an int.
+    // Both bounds are excluded, since 2^63 is a double but not an int.
     return value > -(2 ** 63) && value < 2 ** 63 ? BigInt(Math.trunc(value)) : INT_OVERFLOW;
   }
   if (typeof value === "string") {

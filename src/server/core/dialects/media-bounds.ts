@@ -119,7 +119,7 @@ function tokensOf(kind: MediaKind, bytes: number): number {
       return bytes / BYTES_PER_AUDIO_TOKEN;
     case "document":
       return IMAGE_TOKENS + bytes / BYTES_PER_DOCUMENT_TOKEN;
-    // A text file or encrypted thinking: at most as many tokens as bytes before encoding.
+    // Text files and encrypted thinking have at most as many tokens as bytes before encoding.
     case "other":
       return bytes;
     default:

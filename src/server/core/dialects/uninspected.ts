@@ -32,7 +32,7 @@ export type Form = "any" | "key" | "id" | "token" | "label" | "type" | "base64" 
 
 export interface UninspectedRow {
   readonly place: Place;
-  /** Names of members; a dot leads to a nested member, also through lists. */
+  /** Names of members. A dot leads to a nested member, also through lists. */
   readonly names: readonly string[];
   readonly form: Form;
   readonly why: string;

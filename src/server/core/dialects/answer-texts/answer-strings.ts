@@ -8,7 +8,10 @@ import { indexIn, memberOf, type Placed, stringIn } from "./placed.ts";
 export type Media = "image" | "audio" | "file";
 
 export type FoundString =
-  /** `path` consists of names and array positions (the `index` member where there is one), separated by dots. */
+  /**
+   * String of an answer. `path` consists of names and array indexes (the `index` member where there is one), separated by
+   * dots.
+   */
   | { readonly is: "text" | "arguments"; readonly path: string; readonly node: Placed; readonly text: string }
   /** Signature of a text in its scope. It becomes void once that text is rewritten. */
   | { readonly is: "seal"; readonly path: string; readonly node: Placed }
@@ -65,7 +68,7 @@ export function eachString(
   reading: Reading,
   visit: (found: FoundString) => void,
 ): void {
-  /** `isFree` is true within the arguments of a call, where names have no fixed meaning. */
+  /** Visits the strings of one node. `isFree` is true within the arguments of a call, where names have no fixed meaning. */
   function walk(node: Placed, path: string, name: string, parent: Placed | undefined, isFree: boolean): void {
     const isTree = node.kind === "object" || node.kind === "array";
     if (isTree && !isFree && reading === "known" && TOKENS.has(name)) {

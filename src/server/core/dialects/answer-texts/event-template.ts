@@ -11,12 +11,12 @@ import type { TextRecord } from "./text-record.ts";
 export interface EventTemplate {
   readonly path: string;
   readonly record: TextRecord;
-  /** Bytes up to the opening quotation mark of the text, and from the closing one on. Both contain the mark. */
+  /** Bytes up to and including the opening quotation mark of the text. `suffix` has those from the closing mark on. */
   readonly prefix: Buffer;
   readonly suffix: Buffer;
   /**
-   * Bytes from the closing mark of the event's padding on; the suffix then ends with its opening mark. `undefined` without
-   * padding.
+   * Bytes from the closing quotation mark of the event's padding to the end of the event; `undefined` if it has no padding.
+   * The suffix then ends with the padding's opening mark.
    */
   readonly tail: Buffer | undefined;
   /** Whether the event carries anything for the client besides its text. */
@@ -57,7 +57,8 @@ export function templateOf(
   if (!EVENT_NAME.test(event.event)) return undefined;
   if (!GROWING.test(path) || !isAlwaysText(path.slice(path.lastIndexOf(".") + 1)) || aside !== "") return undefined;
   const at = dataStart(event);
-  // A line end of CR may be followed by an LF that belongs to it, and one line end by a blank line.
+  // Only an event that ends with a blank line of LF or CR LF is a template: an LF may still follow a CR, and a blank line
+  // may still follow one line end.
   if (at < 0 || !(endsWith(bytes, BLANK_LINE) || endsWith(bytes, BLANK_CRLF_LINE))) return undefined;
   const place = (index: number): number => at + Buffer.byteLength(data.slice(0, index));
   const from = place(start) + 1;

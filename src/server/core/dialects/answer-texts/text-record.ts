@@ -27,7 +27,10 @@ export class TextRecord {
   /** Last frame with a part of the text. */
   template: Template | undefined;
 
-  /** `isWhole` is true if the text came in one event instead of pieces. Its channel differs from the channel of the pieces. */
+  /**
+   * Creates the state of a text. `isWhole` is true if the text came in one event instead of pieces; its channel then differs
+   * from that of the pieces.
+   */
   constructor(path: string, isArguments: boolean, isWhole: boolean) {
     this.#path = isWhole ? `${path}=` : path;
     this.isWhole = isWhole;

@@ -33,7 +33,7 @@ const rule =
   (of: CapabilityRule["class"], kind: CapabilityRule["kind"]) =>
   (crossings: Crossings): CapabilityRule => ({ class: of, crossings, dialects: dialectsOf(crossings), kind });
 
-/** Returns the dialects whose older form can express the capability. */
+/** Returns the dialects that can express the capability in chat completions or messages, that is, outside of `responses`. */
 function dialectsOf(crossings: Crossings): readonly Dialect[] {
   const found: Dialect[] = [];
   if (crossings["chat>messages"] !== undefined) found.push("compat");

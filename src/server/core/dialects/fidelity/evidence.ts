@@ -43,7 +43,7 @@ const WORDS: Readonly<Record<Dialect, Words>> = {
 /** Maximum number of words to search for. Each is a search through the body, and a few cost as much as parsing it. */
 const MAX_WORDS = 8;
 
-/** An escape of an ASCII character may hide a word: `\u0020` to `\u007f`. */
+/** Beginning of an escaped ASCII character (`\u0020` to `\u007f`), which may hide a word. */
 const ESCAPE = Buffer.from("\\u00");
 
 /**

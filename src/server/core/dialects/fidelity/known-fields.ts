@@ -95,9 +95,12 @@ export const CHAT = {
     "thinking_blocks",
   ),
   toolAnswer: names("role", "content", "name", "cache_control", "tool_call_id"),
-  /** `index` occurs in streams, and clients replay calls that they assembled from a stream. */
+  /** Tool call. `index` occurs in streams, and clients send back calls that they assembled from a stream. */
   toolCall: names("id", "type", "function", "custom", "index"),
-  /** The official SDK's helpers leave `parsed_arguments` in what is replayed, as they leave `parsed` in a message. */
+  /**
+   * Called function. The official SDK's helpers leave `parsed_arguments` in calls that clients send back, and `parsed` in
+   * messages.
+   */
   calledFunction: names("name", "arguments", "parsed_arguments"),
   text: names("type", "text", "prompt_cache_breakpoint", "cache_control"),
   refusal: names("type", "refusal"),

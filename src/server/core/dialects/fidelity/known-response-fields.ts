@@ -63,7 +63,7 @@ export const RESPONSE = {
   configuration: item("reasoning", "text"),
 
   inputText: names("type", "text", "prompt_cache_breakpoint"),
-  /** The official SDK's helpers leave `parsed` in what is replayed. */
+  /** Text of an answer. The official SDK's helpers leave `parsed` in texts that clients send back. */
   outputText: names("type", "text", "annotations", "logprobs", "parsed"),
   refusal: names("type", "refusal"),
   image: names("type", "image_url", "detail", "file_id", "prompt_cache_breakpoint"),

@@ -75,7 +75,8 @@ export class Collector {
       const spot = this.#spots[at];
       if (change !== undefined && change !== text && spot !== undefined) put(spot, change);
     }
-    // A source is nested in another at most one level deep, and sources that are found while others are written come last.
+    // Sources are nested at most one level deep. The loop visits entries that are added meanwhile last, so an outer
+    // source comes after its nested ones.
     for (const [source, made] of edits) {
       if (source.spot !== undefined) put(source.spot, spliced(source.text, made));
     }

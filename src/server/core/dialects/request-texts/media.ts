@@ -116,7 +116,7 @@ function addEncoded(collector: Collector, node: StringNode, { text, head, what }
     const encoded = (changed: string): string => JSON.stringify(head + utf16.encode(changed).toString("base64"));
     collector.add(utf16.text, { ...spotOf(node), write: encoded }, context);
   } else if (isUtf8(bytes)) collector.add(bytes.toString("utf8"), { ...spotOf(node), write }, context);
-  // The charset is unknown: its ASCII characters are read, and a change is written as UTF-8.
+  // If the charset is unknown, the ASCII characters are read, and a change is written as UTF-8.
   else if (!bytes.includes(0)) collector.add(bytes.toString("latin1"), { ...spotOf(node), write }, context);
   else collector.uninspected.push(what);
 }

@@ -23,7 +23,7 @@ const SCHEMAS: ReadonlySet<string> = new Set(["response_format", "output_config"
 export interface Members {
   /** Whether `input` is a conversation instead of a list of texts. */
   readonly hasItems: boolean;
-  /** Whether the body is a session event, which has such members at a deeper level. */
+  /** Whether the body is a session event, whose settings are at a deeper level. */
   readonly isEvent: boolean;
 }
 

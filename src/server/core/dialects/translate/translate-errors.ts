@@ -14,7 +14,7 @@ import { errorFrame, messagesErrorType } from "../write-refusal.ts";
 const MAX_MESSAGE_BYTES = 4_096;
 const CUT = "…";
 
-/** Maximum depth of a message; `{"error":[{"message":…}]}` is the deepest known form. */
+/** Maximum depth at which a message is searched; `{"error":[{"message":…}]}` is the deepest known form. */
 const MAX_DEPTH = 4;
 
 /** Members with a message, or with an object that has one, the most likely first. */
@@ -48,7 +48,7 @@ interface CompatKind {
 const INVALID: CompatKind = { type: "invalid_request_error", code: null };
 const SERVER: CompatKind = { type: "server_error", code: null };
 
-/** Compat kinds by the error type of the messages dialect. */
+/** Compat error types and codes by the error type of the messages dialect. */
 const COMPAT_KINDS: ReadonlyMap<unknown, CompatKind> = new Map([
   ["invalid_request_error", INVALID],
   ["authentication_error", { type: "invalid_request_error", code: "invalid_api_key" }],
@@ -159,7 +159,10 @@ function namedType(error: Values): string | undefined {
   return knownType(error) ?? MESSAGES_TYPES.get(error.type);
 }
 
-/** Returns the error type of an event. Some compat providers put the status that the error would have had into it. */
+/**
+ * Returns the error type of an event. Some compat providers put the status that the error would have had into its code or
+ * status.
+ */
 function typeOfEvent(error: Values): string {
   const status = [error.code, error.status].find(isStatus);
   return namedType(error) ?? (status === undefined ? "api_error" : typeOfStatus(status));

@@ -62,7 +62,7 @@ export interface Translated {
 export interface AnswerReading {
   /** Opens the translation of a stream; `undefined` if no stream was requested. */
   stream(stamp: AnswerStamp): StreamTranslation | undefined;
-  /** Converts a whole answer. Throws `AnswerProblem`. `asStream` is true if a stream was requested. */
+  /** Converts a whole answer, to a stream if `asStream` is true. Throws `AnswerProblem`. */
   whole(body: string, stamp: AnswerStamp, asStream: boolean): string;
 }
 
@@ -121,7 +121,7 @@ export class AnswerProblem extends Error {
   override readonly name = "AnswerProblem";
 }
 
-/** Error for a provider's stream that ended before its answer did; what arrived of it may be valid. */
+/** Error for a provider's stream that ended before its answer did. The part that arrived may be valid. */
 export class EarlyEnd extends AnswerProblem {
   constructor(what = "its answer did") {
     super(`the stream ended before ${what}`);

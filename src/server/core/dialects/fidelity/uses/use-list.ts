@@ -15,7 +15,7 @@ const MAX_CACHE_MARKS = 4;
 
 const ELLIPSIS = "...";
 
-/** Returns the name of a caller's field, without characters that are unsafe in a path or a header. */
+/** Returns a field name from a request without characters that are unsafe in a path or a header. */
 const shownName = (name: string): string => name.slice(0, 2 * MAX_PLACE_LENGTH).replace(/[^A-Za-z0-9_.-]/gu, "") || "_";
 
 const cut = (path: string): string =>
@@ -55,7 +55,7 @@ export class UseList implements Uses {
   #part = -1;
   #inner = -1;
 
-  /** `sought` is the capability whose places are all kept, for a refusal that names them. */
+  /** Creates a list. `sought` is the capability whose places are all kept, for a refusal that names them. */
   constructor(sought?: Capability) {
     this.#sought = sought;
     this.#found = sought && { used: new Set(), lost: new Set() };

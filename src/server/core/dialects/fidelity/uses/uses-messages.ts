@@ -145,7 +145,7 @@ function readFormat(value: unknown, place: string, uses: UseList): void {
   if (format === undefined) return;
   if (format.type === "json_schema") {
     uses.add("json_schema", place);
-    // Compat enforces closed schemas only; any other schema is a hint to the model.
+    // Compat only enforces closed schemas; every other schema is a hint to the model.
     if (!isClosedSchema(format.schema)) uses.lose("hint", `${place}.schema`);
   } else uses.lose("unknown_field", `${place}.type`);
   uses.expect(format, MESSAGES.format, place);

@@ -66,7 +66,7 @@ export interface Output {
 /** Thinking before the next step of the round. */
 export interface Thought {
   readonly kind: "thought";
-  /** Sealed reasoning; `undefined` if the item has none that a provider could recognize. */
+  /** Sealed reasoning; `undefined` if the item has none. */
   readonly sealed: string | undefined;
   readonly place: string;
 }

@@ -78,7 +78,7 @@ export function openAssistantTurn(scope: Scope): Turn {
     return [
       {
         role: "assistant",
-        // Null is allowed with calls only.
+        // `null` is only allowed if there are calls.
         content: contentOf(texts) ?? (calls.length > 0 ? null : ""),
         reasoning_content: thought || undefined,
         reasoning_details: reasoning.length > 0 ? reasoning : undefined,

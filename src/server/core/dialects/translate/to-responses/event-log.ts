@@ -15,7 +15,7 @@ export class EventLog {
   #next = 0;
   #heldSize = 0;
 
-  /** `isKept` is false if only the response itself is needed. */
+  /** Creates a log. `isKept` is false if no events are needed but only the response itself. */
   constructor(isKept: boolean) {
     this.#isKept = isKept;
   }

@@ -91,7 +91,7 @@ export class EventsToResponse implements EventSink<Block> {
   close(block: Block): void {
     if (block !== this.#current) return;
     if (block.kind === "tool_use" && !block.hasFragments) this.fragment(block.input, block);
-    // Each block of thinking has a signature of its own.
+    // Each block of thinking has its own signature, so it becomes a separate item.
     if (block.kind === "thinking") this.#writer.endReasoning();
   }
 
