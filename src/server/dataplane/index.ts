@@ -1,15 +1,15 @@
 /**
- * Data plane: the life of a request from its arrival to its settlement, for every traffic type.
+ * Data plane: serves requests from their arrival to their settlement, for every traffic type.
  *
  * - `budgets/`: budgets of this node: the ledger for requests
  * - `conventions/`: spans and metrics by OpenTelemetry's semantic conventions
  * - `discovery/`: agent cards, MCP registry and server metadata that the gateway serves
  * - `governance/`: access rules, suspensions and decision records on a request
- * - `hops/`: what each protocol alone needs: model, MCP and A2A, WebSocket
+ * - `hops/`: code for one traffic type each: models, MCP and A2A, WebSocket
  * - `metering/`: metering of requests and sessions
  * - `model-calls/`: calls that the gateway itself makes for its detectors
  * - `refusals/`: refusals of this node, counted and recorded
- * - `responses/`: state for the Responses API over providers without it
+ * - `responses/`: state that the Responses API needs over providers without it
  */
 
 export { type OpenBudgets, openBudgets, type UsageReports } from "./budgets/index.ts";

@@ -29,7 +29,7 @@ export interface ProcessMetrics {
 /** Period of the timer that measures the lag, in milliseconds. The measured value includes it, so it is subtracted. */
 const LAG_RESOLUTION_MS = 20;
 
-/** Length of a window, in milliseconds. The lag of the last complete window is reported, however often it is read. */
+/** Length of a window, in milliseconds. The lag of the last complete window is reported, at first that of the current one. */
 const LAG_WINDOW_MS = 10_000;
 
 const GC_BOUNDS_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1];

@@ -16,7 +16,7 @@ export interface ResponseSide {
   readonly fed: () => readonly Step[];
   /** Whether the whole response has arrived and is not answered yet. */
   readonly isOwing: () => boolean;
-  /** Whether the response has begun, is being inspected, and has not ended. */
+  /** Whether an inspected response has begun and has not ended. */
   readonly isOpen: () => boolean;
 }
 

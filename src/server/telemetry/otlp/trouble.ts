@@ -17,7 +17,7 @@ export interface Trouble {
   dropped(queue: Queue): void;
   /**
    * Handles an error message of the libraries. Until `settled` each different message is logged once, because each concerns
-   * another setting; later ones are handled as failures.
+   * another setting; of later ones, at most one a minute is logged.
    */
   complained(message: string): void;
   settled(): void;

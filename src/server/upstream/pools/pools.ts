@@ -55,7 +55,7 @@ export interface PoolsOptions {
 
 interface State {
   readonly spec: PoolSpec;
-  /** Sets of members by the name that is resolved. */
+  /** Member sets by subset and host. */
   readonly sets: Map<string, MemberSet>;
   readonly held: Map<string, { readonly member: Member; holders: number }>;
   readonly leaving: Set<Member>;
