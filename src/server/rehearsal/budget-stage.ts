@@ -28,7 +28,7 @@ export interface BudgetSides {
   /** Time since which all requests of all nodes are included. */
   readonly since: number;
   readonly buckets: readonly BucketNow[];
-  /** When `buckets` were read, in milliseconds since 1970. */
+  /** Time at which `buckets` were read, in milliseconds since 1970. */
   readonly now: number;
   readonly callerOf: (side: Side, request: RecordedRequest) => Caller | undefined;
   readonly isUntouched: (request: RecordedRequest, parts: readonly string[]) => boolean;

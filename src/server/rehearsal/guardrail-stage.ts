@@ -102,7 +102,7 @@ function decided(weights: readonly RuleWeight[], before: (weight: RuleWeight) =>
     if (action === "redact") redacting += 1;
     acted.push(spelledDecision({ rule, action, controls: [], types: {}, kinds: [] }));
   }
-  // If two rules select the same place, only one of them rewrites it, and which one is not recorded.
+  // If two rules select the same place, only one rewrites it; places are not recorded, so the result is unknown.
   return redacting > 1 ? unknown("several guardrail rules rewrite it") : { step: PASSED, acted: acted.join(", ") };
 }
 
@@ -129,7 +129,7 @@ function variablesOf(request: RecordedRequest, { variables, profile }: Standing)
 const selectionOf = ({ document }: Side, profile: string | undefined): string =>
   canonicalText(document.profiles?.find(({ name }) => name === profile)?.guardrails ?? null);
 
-/** Canonical text of the settings that decide what is found. */
+/** Returns a canonical text of the guardrail settings that determine findings, without rules. */
 const sameButRules = ({ document }: Side): string => canonicalText({ ...document.guardrails, rules: [] });
 
 function unchangedRules(inForce: Side, proposed: Side): ReadonlySet<string> {

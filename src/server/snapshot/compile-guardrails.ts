@@ -72,7 +72,7 @@ export function openEngine(given: EngineOptions): GuardrailEngine {
   const issued = given.issued ?? createIssued();
   const options = { pool, sessions, endpoints, cache, issued, ...(metrics !== undefined && { metrics }) };
   const used = new WeakMap<GuardrailSnapshot, Held>();
-  /** Guardrails in force. */
+  /** Current guardrails. */
   let now: GuardrailSnapshot | undefined;
   let reaching = new AbortController();
   return {
@@ -181,7 +181,7 @@ interface Options extends Omit<EnsembleOptions, "build"> {
   readonly issued: Issued;
   readonly sessions: Sessions;
   readonly endpoints: Endpoints;
-  /** `undefined` if no gateway serves; then judge models find nothing. */
+  /** Calls a model; `undefined` if no gateway serves, and then judge models find nothing. */
   readonly callModel: CallModel | undefined;
   /** Providers by name; absent if they are not known. */
   readonly providers?: ReadonlyMap<string, Provider>;

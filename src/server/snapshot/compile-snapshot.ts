@@ -30,7 +30,7 @@ export interface CompileInput extends GovernanceInput {
   readonly deployment: Read<Deployment>;
   /** Overlay files of this node. They are applied before the inline overlays, so that inline ones win. */
   readonly fileOverlays: readonly NamedOverlay[];
-  /** `undefined` if `mayHoldGuardrails` says that no text needs it. */
+  /** Guardrail engine; `undefined` if `mayHoldGuardrails` says that no text needs it. */
   readonly guardrails?: GuardrailEngine | undefined;
   /** Declared models that are in the cache. */
   readonly models?: Views | undefined;
@@ -134,7 +134,7 @@ function allProblems(input: CompileInput): readonly Problem[] {
   }
   const errors = problems.slice(known.length).filter(({ severity }) => severity === "error");
   const places = new Set(known.map(({ file, line, column }) => `${file} ${line} ${column}`));
-  // A compile error at a place that a check refused is the same problem in other words.
+  // A compile error at a place that a check refused is the same problem, reported twice.
   return [...known, ...errors.filter(({ file, line, column }) => !places.has(`${file} ${line} ${column}`))];
 }
 

@@ -106,7 +106,7 @@ export interface GuardrailEngine {
     profiles: readonly GuardedProfile[],
     at?: { readonly models?: Views; readonly providers?: ReadonlyMap<string, Provider> },
   ) => AssembledGuardrails;
-  /** Notes that compiled guardrails are in force: models and connections that they do not use are closed once idle. */
+  /** Notes that these guardrails are in use: models and connections that they do not use are closed once idle. */
   readonly keep: (guardrails: GuardrailSnapshot) => void;
   /** Answers other processes of this machine with the models in memory here. */
   readonly askSession: AskSession;
@@ -122,13 +122,13 @@ export interface Held {
   readonly origins: ReadonlySet<string>;
   /** Steps that warm up the scanners of this thread, so that the first scan is as fast as later ones. */
   readonly warmUps: readonly (() => Iterator<void>)[];
-  /** Fetch information from servers before the first text needs it. */
+  /** Functions that fetch information from servers before the first text needs it. */
   readonly reaches: readonly ((signal: AbortSignal) => Promise<void>)[];
 }
 
 /** Detectors and rules that do not guard anyone yet. */
 export interface AssembledGuardrails {
-  /** `undefined` if a detector could not be built. */
+  /** Compiled parts; `undefined` if a detector could not be built. */
   readonly assembled:
     | {
         readonly ensemble: Ensemble;
@@ -143,7 +143,7 @@ export interface AssembledGuardrails {
   readonly problems: readonly GuardrailProblem[];
 }
 
-/** Guardrails that inspect nobody. */
+/** Guardrails that inspect no one. */
 export const UNGUARDED: GuardrailSnapshot = Object.freeze({
   of: () => undefined,
   restorer: () => undefined,

@@ -41,9 +41,9 @@ export interface GovernanceInput {
   readonly hasReconciled?: boolean | undefined;
   /** Revision that is equal on all nodes and grows with every stored change; 0 if nothing is stored. */
   readonly limitRev: number;
-  /** `undefined` without a node file; then any issuer is accepted. */
+  /** Trusted settings; `undefined` without a node file, and then any issuer is accepted. */
   readonly trusted: Trusted | undefined;
-  /** `undefined` if `mayHoldRules` says that no text needs it. */
+  /** Rule engine; `undefined` if `mayHoldRules` says that no text needs it. */
   readonly rules: Rules | undefined;
 }
 

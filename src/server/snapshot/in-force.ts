@@ -32,7 +32,7 @@ export interface DetectorInForce
 export interface RuleInForce extends Pick<Guardrails["rules"][number], "name" | "action" | "operator"> {
   /** Segment kinds that it may rewrite; `undefined` if it may rewrite every kind that can be. */
   readonly kinds: readonly SegmentKind[] | undefined;
-  /** `undefined` means the whole ensemble. */
+  /** Names of the detectors that the rule depends on; `undefined` means the whole ensemble. */
   readonly requires: readonly string[] | undefined;
   readonly controls: readonly string[];
   readonly failsOpen: boolean;

@@ -1,4 +1,4 @@
-/** The compiled configuration: documents in, one frozen snapshot out. */
+/** The compiled configuration: compiles documents into one frozen snapshot. */
 
 export type { Guard, Guarded, InspectBeside } from "../core/guardrails/index.ts";
 export type {

@@ -23,7 +23,7 @@ export interface Claim extends Routed {
 
 /** Compiled entry of `profiles[]`, or the rules for callers without a profile. */
 export interface Profile {
-  /** `undefined` for callers without a profile. */
+  /** Name; `undefined` for callers without a profile. */
   readonly name: string | undefined;
   /** Model list of the document, with references as written; empty means every routed model. */
   readonly allowedModels: readonly string[];
@@ -33,7 +33,7 @@ export interface Profile {
   readonly requireCaps: readonly string[];
   /** Pool subset that its traffic is limited to; `undefined` if it is not limited. */
   readonly poolSubset: string | undefined;
-  /** `undefined` if unmetered. */
+  /** Budget; `undefined` if usage is not limited. */
   readonly budget: BudgetRule | undefined;
   /** The deployment's rules, then the profile's own. */
   readonly policy: AccessPolicy;
@@ -69,7 +69,7 @@ export interface Snapshot {
   readonly guardrails: GuardrailSnapshot;
   readonly fronted: FrontedSnapshot;
   readonly cardKeys: CardKeys;
-  /** `undefined` if no reports are fetched. */
+  /** Reconciliation settings; `undefined` if no reports are fetched. */
   readonly audits: Audits | undefined;
   /** Providers in document order. */
   readonly providers: readonly Provider[];

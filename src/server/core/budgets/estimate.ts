@@ -13,7 +13,7 @@ import type { PricedAt } from "./cost-expression.ts";
 import { MAX_UNITS, wholeUnits } from "./cost-units.ts";
 
 export interface TokenBounds {
-  /** Upper bound of the tokens of the request. A text has no more tokens than bytes. */
+  /** Upper bound of the request's input tokens. A text has at most as many tokens as bytes. */
   readonly input: number;
   /** `max_tokens` of the request, or else the maximum output of the model. */
   readonly output: number;

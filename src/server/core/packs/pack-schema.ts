@@ -1,4 +1,4 @@
-/** The shape of a pack's `pack.yaml` and `fragment.yaml`. Source: guardrails reference, 8.1 and 8.4. */
+/** Schema of a pack's `pack.yaml` and `fragment.yaml`. Source: guardrails reference, 8.1 and 8.4. */
 
 import {
   choice,

@@ -42,7 +42,7 @@ export interface Core {
   restoring: SnapshotMeta | undefined;
   /** Progress of every member, including this node. Kept in all roles, but only meaningful while leading. */
   readonly progress: Map<NodeId, Progress>;
-  /** Stored function, to avoid creating one for every acknowledgement. */
+  /** Returns the acknowledged index of a member. Created once, since every acknowledgement calls it. */
   readonly matchOf: (id: NodeId) => number;
   /** Votes of the current campaign. */
   readonly votes: Map<NodeId, boolean>;

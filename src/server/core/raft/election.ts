@@ -72,9 +72,9 @@ export function answerVote(core: Core, message: Message): void {
 }
 
 /**
- * A refusal carries this node's commit index. From it, a member that was left behind can learn that a configuration change is
- * in force, after which it no longer needs the vote of the refusing node. Without this, two members whose leader was removed
- * could block forever if one missed the change (as in TiKV's raft).
+ * Refuses a vote and sends this node's commit index. From it, a member that was left behind can learn that a configuration
+ * change is in force, after which it no longer needs the vote of the refusing node. Without this, two members whose leader was
+ * removed could block forever if one missed the change (as in TiKV's raft).
  */
 export function refuseVote(core: Core, type: "MsgVoteResp" | "MsgPreVoteResp", to: NodeId): void {
   const { committed } = core.log;

@@ -7,7 +7,7 @@ export interface MemoryLog extends LogReader {
   /** Appends entries; the entry at index i replaces everything at i and above. Throws if this would leave a gap. */
   append(entries: readonly Entry[]): void;
   setHardState(hardState: HardState): void;
-  /** Configuration as of the applied index, which `initialState` returns at the next start. */
+  /** Sets the configuration as of the applied index, which `initialState` returns at the next start. */
   setConfiguration(configuration: Configuration): void;
   /** Replaces the whole log. */
   installSnapshot(snapshot: SnapshotMeta): void;

@@ -103,7 +103,7 @@ export interface Message {
   /** Round of a heartbeat, caller's context of a read, or digests of the last entries of an append or its answer. */
   readonly context: Uint8Array | undefined;
   readonly entries: readonly Entry[];
-  /** Set in MsgSnap. */
+  /** Metadata of the snapshot; set in MsgSnap. */
   readonly snapshot: SnapshotMeta | undefined;
 }
 
@@ -248,7 +248,10 @@ export interface Raft {
   campaign(): void;
   reportUnreachable(id: NodeId): void;
   reportSnapshot(id: NodeId, isInstalled: boolean): void;
-  /** Call when a `conf-change` entry is applied, before `advanceApply`, even if it changes nothing. */
+  /**
+   * Applies a `conf-change` entry and returns the new configuration. Call it before `advanceApply`, even if the change has no
+   * effect.
+   */
   applyConfChange(change: ConfChange): Configuration;
   hasReady(): boolean;
   ready(): Ready;

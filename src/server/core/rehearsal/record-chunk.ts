@@ -56,7 +56,7 @@ const TEXTS = [
 /** Fields that would change their meaning if cut; one that is too long is left out. */
 const WHOLE: ReadonlySet<string> = new Set(["caller", "findings"]);
 
-/** A chunk as it is sent: everything but `rows` is ready for JSON. */
+/** Packed chunk as it is sent: everything but `rows` is ready for JSON. */
 export interface PackedChunk {
   readonly count: number;
   readonly rows: Uint8Array;

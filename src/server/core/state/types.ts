@@ -8,7 +8,7 @@
 /** Change of a row. Keys are ASCII, at most 512 bytes, compared by code unit. A value is one schema character, then JSON. */
 export interface Mutation {
   readonly key: string;
-  /** `undefined` removes the row. */
+  /** New value; `undefined` removes the row. */
   readonly value: string | undefined;
 }
 

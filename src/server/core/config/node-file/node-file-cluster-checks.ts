@@ -8,7 +8,10 @@ import type { Problem, ProblemAt } from "../problem.ts";
 import type { NodeFile } from "./node-file.ts";
 import { type Check, repeated } from "./node-file-rule.ts";
 
-/** Minimum of `dead_after`, in milliseconds. With less, a restart or a slow election would get a healthy member removed. */
+/**
+ * Minimum of `dead_after` without a warning, in milliseconds. With less, a restart or a slow election would get a healthy member
+ * removed.
+ */
 const MIN_DEAD_AFTER_MS = 10_000;
 
 /**
@@ -26,7 +29,7 @@ const hasOthers = ({ cluster: { peers = [], join } }: NodeFile): boolean => peer
 
 const isFilled = (text: string | undefined): boolean => text !== undefined && text !== "";
 
-/** Source: design decisions, section 19. */
+/** Checks that a node without `data_dir` runs alone and only inspects. Source: design decisions, section 19. */
 const checkDataDir: Check = (file, problem) => {
   const { cluster, extproc } = file;
   if (cluster.data_dir !== undefined) return [];

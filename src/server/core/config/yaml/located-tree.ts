@@ -62,7 +62,7 @@ export interface Place {
 }
 
 export interface Parsed {
-  /** `undefined` if the text is not YAML, or contains no document. */
+  /** Parsed tree; `undefined` if the text is not YAML, or contains no document. */
   readonly tree: Tree | undefined;
   readonly isEmpty: boolean;
   /** Number of values in the tree. */

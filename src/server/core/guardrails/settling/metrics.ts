@@ -69,7 +69,7 @@ export function createGuardrailMetrics(
     "gateway_guardrail_response_oversize_total",
     "Answers longer than `guardrails.response.max_body_bytes`, which `on_oversize` lets pass or refuses.",
   );
-  /** Time of the next log line by detector. Its size is bounded by the number of configured detectors. */
+  /** Time before which nothing is logged, by detector. Its size is bounded by the number of configured detectors. */
   const quiet = new Map<string, number>();
   return {
     decided: (rule, action) => decisions.with(rule, action).inc(),

@@ -23,7 +23,7 @@ export interface ReachSet {
   readonly cleanCut: (text: string, last: number, to: number) => number | undefined;
 }
 
-/** Uses the largest right context of any reach for all of them. */
+/** Compiles reaches. The largest right context of any reach is used for all of them. */
 export function compileReaches(given: readonly Reach[]): ReachSet {
   const rightBytes = given.reduce((most, reach) => Math.max(most, reach.rightBytes), 0);
   // Sorted so that the reaches with the shortest matches have the first bits.

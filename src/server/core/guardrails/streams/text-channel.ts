@@ -40,8 +40,8 @@ export interface ChannelPorts {
   /** Judges a stretch that no finding crosses. */
   readonly judge: (stretch: string, found: readonly DetectorFindings[]) => Judgement;
   /**
-   * Called once for each run of text that was released although a match may have been in progress. `reach` is the name of its
-   * reach.
+   * Called once for each run of text that was released although a match may have been in progress. `reach` is the name of the
+   * match's reach.
    */
   readonly unproven: (reach: string) => void;
   /** Called once if the text exceeds the limit for holding it back until its end; it then continues without being held back. */

@@ -36,7 +36,7 @@ export type AcknowledgementRow = ReturnType<typeof acknowledgement>;
 export const acknowledgementRows = rowFormat(acknowledgement);
 export const acknowledgementRowKey = (name: string): string => PREFIX + keyPart(name);
 
-/** At most a year. */
+/** Duration of an acknowledgement, at most a year. */
 const durationMs = integer(1, 366 * 86_400_000);
 
 export const acknowledgementPut = define(

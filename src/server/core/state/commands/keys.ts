@@ -7,7 +7,7 @@ import { keyPart, rowFormat } from "../row-format.ts";
 
 const keyId = text(/^[0-9A-Za-z]{4,32}$/, 32);
 const metadata = mapOf(label(), prose(1_024), 64);
-/** At most a century; a key without expiry has none. */
+/** Lifetime of a key, at most a century; a key without expiry has none. */
 const lifetimeMs = integer(1, 3_155_760_000_000);
 
 const key = object({

@@ -47,7 +47,7 @@ const source = object({
 export type SourceRow = ReturnType<typeof source>;
 export const sourceRows = rowFormat(source);
 
-/** Any text with a UTF-8 encoding, including NUL; the compiler of the document judges the content. */
+/** Parses any text with a UTF-8 encoding, including NUL; the compiler of the document checks the content. */
 const content: Parser<string> = shaped(
   (value) => {
     if (typeof value !== "string" || !value.isWellFormed()) throw new Malformed("a text is malformed");

@@ -23,7 +23,7 @@ export type SuspensionRow = ReturnType<typeof suspension>;
 export const suspensionRows = rowFormat(suspension);
 export const suspensionRowKey = (of: SuspensionKind, name: string): string => `susp/${of}:${keyPart(name)}`;
 
-/** At most a century, as for keys. */
+/** Duration of a suspension, at most a century, as for keys. */
 const durationMs = integer(1, 3_155_760_000_000);
 
 export const suspensionPut = define(

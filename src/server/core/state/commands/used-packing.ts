@@ -1,6 +1,6 @@
 /**
- * Packs many rows of whole numbers into one short text. Fields are in base 36, separated by commas; a 0 is empty, and trailing
- * zeros are omitted; rows are separated by semicolons. `[[1, 0, 36], [2, 0, 0]]` is `1,,10;2`.
+ * Packs many rows of integers into one short text. Fields are in base 36, separated by commas; a 0 is empty, and trailing zeros
+ * are omitted; rows are separated by semicolons. `[[1, 0, 36], [2, 0, 0]]` is `1,,10;2`.
  */
 
 import { Malformed } from "../fields.ts";

@@ -11,7 +11,10 @@ import { type Check, unknownName } from "./check.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Minimum polling interval that one of the two providers requests. Source: usage report APIs reference, 1. */
+/**
+ * Minimum polling interval without a warning, in milliseconds, as one of the two providers requests. Source: usage report APIs
+ * reference, 1.
+ */
 const POLITE_INTERVAL_MS = 60_000;
 
 export const checkReconcile: Check = ({ reconcile, providers }, problem) => {
