@@ -170,7 +170,10 @@ export class SseSplitter {
     return -1;
   }
 
-  /** Returns, at the end of the stream, the event whose last CR waited for an LF, or `undefined` if none is complete. */
+  /**
+   * Returns the last event at the end of the stream, if it ends with a CR that could have been followed by an LF; otherwise
+   * `undefined`.
+   */
   last(): SseEvent | undefined {
     if (this.#pending.at(-1) !== CR) return undefined;
     const end = endOfBlock(Buffer.concat([this.#pending, BLANK_LINE.subarray(1)]), 0);
@@ -178,7 +181,7 @@ export class SseSplitter {
   }
 
   /**
-   * Returns, at the end of the stream, everything after the last event as one event, or `undefined` if there is nothing. Some
+   * Returns everything after the last event as one event at the end of the stream, or `undefined` if there is nothing. Some
    * providers end their last event without a blank line, and clients that read line by line accept it.
    */
   unfinished(): SseEvent | undefined {

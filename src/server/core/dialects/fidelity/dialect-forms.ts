@@ -62,8 +62,8 @@ export function isOpaqueId(id: string): boolean {
 }
 
 /**
- * Returns whether the id is a telephone number. Digits alone may be the key of a row; a leading plus, brackets or gaps make
- * them a telephone number.
+ * Returns whether the id is a telephone number. Digits only may be the key of a database row; a leading plus, brackets or gaps
+ * make them a telephone number.
  */
 function isTelephoneNumber(id: string): boolean {
   return /^\+?[\d\s().-]{7,24}$/u.test(id) && /^\+|[\s().]/u.test(id);

@@ -95,7 +95,10 @@ interface Edit {
   readonly text: string;
 }
 
-/** Returns the changes by text, including those across seams. `changes` has those of the texts, then of the joined ones. */
+/**
+ * Returns the changed texts, including changes across seams. `changes` has the changes of `texts`, followed by those of
+ * `joined`.
+ */
 export function withSeams(
   texts: readonly MessageText[],
   joined: readonly JoinedText[],

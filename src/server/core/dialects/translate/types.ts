@@ -98,8 +98,8 @@ export interface AnswerTerms {
   /** Whether a messages client asked for thinking, and so is shown the provider's reasoning. */
   readonly showsThinking: boolean;
   /**
-   * Returns an estimate of the prompt's tokens for the beginning of a stream to a messages client; the end of the stream has
-   * the provider's count. Some libraries read only the beginning. It serves display only.
+   * Returns an estimate of the prompt's tokens, for the start of a stream to a messages client, where some libraries read it.
+   * It is for display only; the end of the stream has the provider's count.
    */
   readonly inputEstimate: () => number;
 }

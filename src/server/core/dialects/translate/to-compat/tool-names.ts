@@ -17,7 +17,7 @@ export interface ToolNames {
 
 /**
  * Returns the names of a request's tools. `declared` has the names of all declared tools; names that occur only in the history
- * are shortened as they come.
+ * are shortened on first use.
  */
 export function toolNamesOf(declared: readonly string[]): ToolNames {
   const taken = new Set(declared.filter((name) => name.length <= MAX_NAME_LENGTH));
