@@ -123,7 +123,7 @@ export type CallerFault =
 
 export type Identification =
   | { readonly kind: "caller"; readonly caller: Caller }
-  /** `issuer`: configured name, if the token named a known issuer. */
+  /** Refusal. `issuer`: configured name, if the token named a known issuer. */
   | {
       readonly kind: "refused";
       readonly fault: CallerFault;

@@ -38,7 +38,10 @@ export interface KnownKeys {
 }
 
 export interface IssuerKeys {
-  /** Returns `undefined` if no keys are known and none can be fetched now. Rejects only if `signal` aborts. */
+  /**
+   * Returns usable keys, fetched if necessary; `undefined` if none are known and none can be fetched now. Rejects only if
+   * `signal` aborts.
+   */
   current(signal: AbortSignal): Promise<KnownKeys | undefined>;
   /** Returns newer keys than `known`, in which a key was missing; `undefined` if there are none or it is too soon to ask. */
   newerThan(known: KnownKeys, signal: AbortSignal): Promise<KnownKeys | undefined>;

@@ -11,7 +11,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 /** Maximum levels of nesting; claims of real issuers have three. */
 const MAX_DEPTH = 16;
 
-/** Returns `undefined` for anything but a JSON object. */
+/** Parses a JSON object; `undefined` for anything else. */
 export function parseJsonObject(bytes: Uint8Array): JsonObject | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

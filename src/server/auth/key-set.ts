@@ -23,7 +23,7 @@ export interface PublicKey {
   readonly kid: string | undefined;
   /** Returns whether the key may verify signatures of this algorithm. */
   fits(algorithm: Algorithm): boolean;
-  /** Returns false if this key did not make the signature. Call it only for matching algorithms. Never rejects. */
+  /** Returns whether this key made the signature. Call it only for matching algorithms. Never rejects. */
   hasSigned(token: string, algorithm: Algorithm): Promise<boolean>;
 }
 

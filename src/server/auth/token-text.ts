@@ -63,7 +63,7 @@ function parsePart(text: string): JsonObject | undefined {
   return bytes === undefined ? undefined : parseJsonObject(bytes);
 }
 
-/** Returns `undefined` for a non-canonical encoding. */
+/** Decodes base64url; `undefined` for a non-canonical encoding. */
 function decodePart(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64url");
   return bytes.toString("base64url") === text ? bytes : undefined;

@@ -39,7 +39,7 @@ export function mintKey(randomBytes: (length: number) => Uint8Array, id: string 
   return { id, text: head + checksum(head), digest: digestOf(secret) };
 }
 
-/** Returns `undefined` for text that `mintKey` did not make, without a reason. */
+/** Parses the text of a key; `undefined` for text that `mintKey` did not make, without a reason. */
 export function parseKey(text: string): VirtualKey | undefined {
   const match = FORM.exec(text);
   if (match === null) return undefined;
