@@ -27,7 +27,7 @@ export class LinkLocal extends Error {
   }
 }
 
-/** Resolves a name when a connection is opened. This address decides, whatever the name resolved to earlier. */
+/** Resolves a name when a connection is opened. Only this address counts, even if the name resolved to another one earlier. */
 export const guardedLookup: LookupFunction = (hostname, options, done) => {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error !== null) return done(error, []);

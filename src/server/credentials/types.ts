@@ -85,7 +85,7 @@ export interface Presented {
   readonly judge: PresentedJudge | undefined;
 }
 
-/** `again`: the credential was refused, and the next attempt presents another one. */
+/** Verdict on an answer. `again`: the credential was refused, and the next attempt presents another one. */
 export type PresentedVerdict = "accept" | "again";
 
 /** Decides whether an answer means that the credential was refused. */

@@ -79,7 +79,7 @@ export async function requestToken(asked: TokenAsked, dialler: TokenDialler): Pr
     undefined,
     method === "client_secret_post" ? oidc.ClientSecretPost(client.clientSecret) : basic(client),
   );
-  // Which endpoints may be asked over plain HTTP was decided where they were found.
+  // Code that found the endpoint has already decided whether plain HTTP is allowed.
   oidc.allowInsecureRequests(configuration);
   configuration[oidc.customFetch] = async (url: string, { headers, body }: CustomFetchOptions) => {
     try {
