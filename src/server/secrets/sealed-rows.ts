@@ -87,7 +87,7 @@ export function ringRow(view: SealedView, id: string): RingRow | undefined {
 export const ringRows = (view: SealedView): readonly RingRow[] =>
   Array.from(view.scan(ringRowKey("")), ([, text]) => readRing(text));
 
-/** Returns `undefined` if the text is not a row of the key ring, since it may come from an archive. */
+/** Parses a row of the key ring; `undefined` if the text is none, since it may come from an archive. */
 export function parsedRing(text: string): RingRow | undefined {
   try {
     return readRing(text);
