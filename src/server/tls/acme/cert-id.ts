@@ -9,7 +9,7 @@ interface Item {
   readonly content: Buffer;
 }
 
-/** Returns `undefined` for a certificate that is not DER or lacks its issuer's key id. `pem`: leaf first. */
+/** Returns the id of a certificate; `undefined` if it is not DER or lacks its issuer's key id. `pem`: leaf first. */
 export function certIdOf(pem: string): string | undefined {
   const { raw } = new X509Certificate(pem);
   const fields = itemsIn(itemsIn(itemsIn(raw)[0]?.content)[0]?.content);

@@ -121,7 +121,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
     }
   }
 
-  /** Returns false if another node has written the rows. */
+  /** Stores the changed rows. Returns false if another node has written them. */
   async function stored(
     { account, record }: World,
     next: World,

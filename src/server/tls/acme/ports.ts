@@ -36,7 +36,7 @@ export interface CertificateStore {
   leads(): boolean;
   /** Resolves once reads here include everything that was acknowledged anywhere before. */
   caughtUp(signal: AbortSignal): Promise<void>;
-  /** Resolves once every reachable node has what was written here, or after a timeout. */
+  /** Resolves once every reachable node has all rows written here, or after a timeout. */
   spread(signal: AbortSignal): Promise<void>;
   /** Registers a listener for changes of rows or of the leader. Returns a function that removes it. */
   onChange(listener: () => void): () => void;

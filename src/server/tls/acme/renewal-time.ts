@@ -26,7 +26,10 @@ export function renewalTime(notBefore: number, notAfter: number, random: number)
   return Math.round(notBefore + life * (share - SPREAD * random));
 }
 
-/** Returns `undefined` for an invalid window, or one from which a moment was drawn already. */
+/**
+ * Draws a random renewal time in a suggested window, or keeps the earlier draw for the same window. Returns `undefined` for an
+ * invalid window.
+ */
 export function drawWindow(
   { start, end }: Pick<Window, "start" | "end">,
   before: Window | null,

@@ -30,7 +30,7 @@ export async function askServer(server: DnsServer, bytes: Buffer, signal: AbortS
   return await overTcp(server, bytes, signal);
 }
 
-/** Returns `undefined` if no answer came in time. */
+/** Sends one query over UDP; `undefined` if no answer came in time. */
 function overUdp({ address, port }: DnsServer, bytes: Buffer, signal: AbortSignal): Promise<DnsMessage | undefined> {
   return new Promise((resolve, reject) => {
     const socket = createSocket(isIPv6(address) ? "udp6" : "udp4");
