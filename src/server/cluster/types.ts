@@ -194,7 +194,7 @@ export interface Cluster {
   onQuestion(answer: (question: unknown) => Promise<Uint8Array | undefined>): void;
   /** Hands leadership over if this node leads and another can take it. */
   handOver(signal: AbortSignal): Promise<void>;
-  /** Resolves once the raft worker has answered, which shows that its thread is alive. */
+  /** Checks that the raft worker is alive. Resolves once its thread has answered. */
   ping(signal: AbortSignal): Promise<void>;
   /** Resolves with the error that ended the worker, or `undefined` after `close`. */
   readonly ended: Promise<Error | undefined>;

@@ -50,7 +50,10 @@ export interface DriverPorts {
     entry: Entry,
     change: { readonly change: ConfChange; readonly configuration: Configuration } | undefined,
   ): CommandResult | undefined;
-  /** Returns false while the state's disk is too far behind; call `resume()` afterwards. */
+  /**
+   * Returns whether entries may be applied: false while the state's disk is too far behind. Call `resume()` when that has
+   * changed.
+   */
   mayApply(): boolean;
   /** Called when role, leader or term changed. */
   onStatus(status: RaftStatus): void;

@@ -28,7 +28,7 @@ export interface WrittenPosition {
 }
 
 export interface StateWriter {
-  /** Returns false if the disk is too far behind; wait for `onDrained` before applying more. */
+  /** Returns whether more may be applied: false if the disk is too far behind, until `onDrained` is called. */
   mayApply(): boolean;
   add(mutations: readonly Mutation[], standing: WrittenPosition): void;
   /** Returns the position of the rows on disk. */

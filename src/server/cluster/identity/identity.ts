@@ -1,6 +1,6 @@
 /**
- * Identity of this process and verification of peers: TLS 1.3 with certificates of an authority that only holders of the cluster
- * secret can derive. Source: cluster reference, section 5.
+ * Proves the identity of this process and verifies peers: TLS 1.3 with certificates of an authority that only holders of the
+ * cluster secret can derive. Source: cluster reference, section 5.
  *
  * Sessions are never resumed: a resumed session skips the check of the chain, and a changed secret must cut off old peers.
  *

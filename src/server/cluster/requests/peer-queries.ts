@@ -8,7 +8,7 @@ export interface PeerQueries {
   answered(id: number, body: Uint8Array | undefined): void;
 }
 
-/** Maximum queries at once; each may have an answer of 1 MiB. */
+/** Maximum number of concurrent queries; each may have an answer of 2 MiB. */
 const MAX_UNDER_WAY = 32;
 
 /** Creates the queue of queries. `hand`: passes a query to the main thread, which answers under its id or never. */

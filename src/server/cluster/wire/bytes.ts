@@ -20,7 +20,7 @@ export interface ByteReader {
   text(length: number): string;
   /** Reads UTF-8 JSON. */
   json(length: number): unknown;
-  /** Throws if bytes are left. */
+  /** Ends reading; throws if bytes are left. */
   end(): void;
 }
 

@@ -74,7 +74,7 @@ export async function dial(options: DialOptions): Promise<Link> {
     try {
       return await dialAs(second, limit, options);
     } catch (again) {
-      // Reports the failure of the present certificate, unless the previous one got further.
+      // Reports the failure of the current certificate, unless the previous one got further.
       throw again instanceof DialError && again.kind !== "refused" ? error : again;
     }
   }
