@@ -303,7 +303,7 @@ export async function serveDataPlane(
     origins.keepOnly(new Set([...channels.map(({ origin }) => origin), ...cards]), pools);
     presenter.keepOnly(channels.flatMap(({ credential }) => credential ?? []));
   };
-  // Resolves the servers of its pools from now on, before the first request needs them.
+  // `keep` resolves the servers of the pools from now on, before the first request needs them.
   keep(snapshot);
   reasons.delete("starting");
   return {

@@ -38,7 +38,9 @@ const requestRecord = (row: FinishedRequest): Omit<RequestRecord, "node"> => ({
   decided_by: row.decidedBy === undefined ? null : `${row.decidedBy.kind} ${row.decidedBy.name}`,
 });
 
-/** Counters identify servers and agents by kind and name, since they share a table with provider names. */
+/**
+ * Returns the name to show. Counters identify servers and agents by kind and name, since they share a table with provider names.
+ */
 const servedBy = ({ hop, provider }: FinishedRequest): string =>
   (hop === "mcp" || hop === "a2a") && provider.startsWith(`${hop}:`) ? provider.slice(hop.length + 1) : provider;
 

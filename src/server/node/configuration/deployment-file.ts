@@ -41,8 +41,8 @@ export const OF_TABLE: ReadonlySet<string> = new Set(["version_behind", "version
 export type FileOutcome =
   | { readonly kind: "applied" | "kept"; readonly revision: number }
   /**
-   * `code` is the state machine's, if it refused the document. `problems` are faults of the document. `lacking` names secrets
-   * that it refers to and that do not exist.
+   * The document was refused. `code`: code of the state machine, if it refused. `problems`: faults of the document. `lacking`:
+   * names of secrets that it refers to and that do not exist.
    */
   | {
       readonly kind: "refused";

@@ -36,7 +36,7 @@ export interface PortsToNode {
   readonly governing: Required<Pick<Governing, "budgets" | "trail" | "ledger">>;
 }
 
-/** Opens the ports; `owner` closes them. Must be opened before their users, so that their last reports are sent too. */
+/** Opens the ports; `owner` closes them. Open them before their users, so that the users' last reports are sent too. */
 export function openPorts(
   { channel, records, keepsRecords, clock, build, instruments, log }: PortsOptions,
   owner: Lifetime,
