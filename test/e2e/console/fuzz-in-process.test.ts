@@ -66,7 +66,7 @@ test("whatever happens nothing is thrown, each screen has its exact size, and a 
     { numRuns: Math.max(1, Math.round(COUNT / (EACH * 1.4))) },
   );
   assert.ok(counts.tasks > 0, "no run confirmed anything");
-  t.diagnostic(`${counts.events} events, ${counts.tasks} deeds`);
+  t.diagnostic(`${counts.events} events, ${counts.tasks} tasks`);
 });
 
 const PLACES = [

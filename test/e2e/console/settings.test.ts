@@ -82,7 +82,7 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
     const terminal = await open(t, "");
     await terminal.press("2", "?");
     await terminal.until(/search keys:/);
-    terminal.type("suspend what");
+    terminal.type("suspend the provider");
     await terminal.until(/> s +suspend the provider, key or other object of the row/);
     await terminal.press("enter");
     await terminal.until(/Suspend provider:one/);

@@ -52,7 +52,7 @@ describe("sources in the console", { skip: ptySkip }, async () => {
       await console.press("enter");
     };
     await edited("");
-    await console.until("nothing was edited");
+    await console.until("the text was not changed");
     await edited("fail");
     await console.until(/the editor '.*' ended with status 3/);
     // Letters that would be keys of the view, had the console the terminal.
@@ -82,7 +82,7 @@ describe("sources in the console", { skip: ptySkip }, async () => {
     console.type("mine");
     await console.press("enter");
     await console.until("Write the edited document");
-    await console.until(/it is at revision \d+, and was at revision \d+/);
+    await console.until(/it is at revision \d+, but was at revision \d+/);
     await console.press("y", "esc");
     assert.equal(await stored(), document("two-other"));
   });

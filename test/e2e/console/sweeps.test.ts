@@ -82,10 +82,10 @@ describe("the sweep of the guardrails", { skip: ptySkip }, async () => {
     await writeFile(join(console.home, "bad.jsonl"), `${lines(CASES.slice(0, 1))}{"text": "${CANARY}", "spans": 3}\n`);
     await console.command("sweeps");
     await asked(console, "bad.jsonl");
-    await console.until(/NOT SWEPT: bad\.jsonl:2: "spans" is no list/);
+    await console.until(/SWEEP FAILED: bad\.jsonl:2: "spans" is no list/);
     assert.ok(!console.screen().includes(CANARY));
     await asked(console, "absent.jsonl");
-    await console.until(/NOT SWEPT: .*absent\.jsonl/);
+    await console.until(/SWEEP FAILED: .*absent\.jsonl/);
     await console.press("x");
     await console.until(/data files.*absent\.jsonl/);
     await console.press("esc");
@@ -106,7 +106,7 @@ describe("the sweep of the guardrails", { skip: ptySkip }, async () => {
     await console.command("sweeps");
     await console.until(/scored \d+ of 40000 cases/);
     await console.press("x");
-    await console.until(/NOT SWEPT: it was stopped/);
+    await console.until(/SWEEP FAILED: it was stopped/);
     await console.press("q");
     await console.ended;
   });

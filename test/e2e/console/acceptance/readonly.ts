@@ -65,7 +65,7 @@ export function readonlyTests({ node, socket }: Scene): void {
     // Of what was typed into the workbench, where that was not run.
     const isAsked = await Promise.race([
       console.ended.then(() => false),
-      console.until("statement not saved; leave?").then(
+      console.until("the statement is not saved; leave?").then(
         () => true,
         () => false,
       ),

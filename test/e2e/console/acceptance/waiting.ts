@@ -55,7 +55,7 @@ export function waitingTests({ socket: socketPath }: Scene, isShort: boolean): v
           /forbidden/,
           /Your policy does not permit (list|get)_\w+/,
           /403 forbidden: /,
-          /Ask for the action to be permitted in the admin policy; r asks again\./,
+          /Ask an administrator to permit it in the admin policy; press r to try again\./,
         );
       },
       { isShort },

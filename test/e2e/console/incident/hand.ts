@@ -19,6 +19,9 @@ export interface Hand {
   readonly seconds: number;
 }
 
+/** Minimum time between two presses of the same key by `insist`. */
+const BETWEEN_PRESSES_MS = 3_000;
+
 export function handOn(console: SeenConsole): Hand {
   const begunAt = performance.now();
   let keys = 0;
@@ -44,10 +47,13 @@ export function handOn(console: SeenConsole): Hand {
     sees: (expected) => console.until(expected),
     async insist(chord, on) {
       keys += 1;
+      let pressedAt = Number.NEGATIVE_INFINITY;
       return await eventually(String(on), async () => {
-        // What the last press led to may have come late; pressed again it would be typed into the dialog.
+        // The last press can take effect late; a second one would be typed into the dialog that it opened.
         const late = on.exec(console.screen());
         if (late !== null) return late;
+        if (performance.now() - pressedAt < BETWEEN_PRESSES_MS) return undefined;
+        pressedAt = performance.now();
         await console.press(chord);
         await console.settled();
         return on.exec(console.screen()) ?? undefined;

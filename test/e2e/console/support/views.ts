@@ -35,7 +35,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     pulse: { normal: /REQUESTS[\s\S]*RAFT/, empty: undefined },
     providers: {
       normal: /acme-alt +!FAILING/,
-      empty: [/No providers are configured\./, /written in the deployment document/],
+      empty: [/No providers are configured\./, /Define them in the deployment document/],
     },
     errors: {
       subject: PROVIDERS.failing,
@@ -45,7 +45,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     pool: {
       subject: PROVIDERS.idle,
       normal: /127\.0\.0\.1:\d+ +idle/,
-      empty: [/judge-local has no servers on any node/, /`gateway check` tells which/],
+      empty: [/judge-local has no servers on any node/, /`gateway check` says which/],
     },
     refusals: {
       normal: /unknown caller +unauthenticated/,
@@ -61,22 +61,28 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     },
     suspensions: { normal: /provider .*judge-local/, empty: [/Nothing is suspended\./, /Press n to suspend/] },
     models: { normal: /sim-\*/, empty: [/No model is routed/, /name a `default_provider`/] },
-    mcp: { normal: /tickets +idle/, empty: [/No MCP servers are configured\./, /written in the deployment document/] },
-    a2a: { normal: /planner +idle/, empty: [/No A2A agents are configured\./, /written in the deployment document/] },
+    mcp: {
+      normal: /tickets +idle/,
+      empty: [/No MCP servers are configured\./, /Define them in the deployment document/],
+    },
+    a2a: {
+      normal: /planner +idle/,
+      empty: [/No A2A agents are configured\./, /Define them in the deployment document/],
+    },
     guardrails: {
       normal: /cards +deny/,
       empty: [/No guardrails are configured/, /written in the deployment document/],
     },
     certificates: {
-      normal: /The front door serves plain HTTP/,
-      empty: [/The front door serves plain HTTP/, /Set `tls\.domains`/],
+      normal: /The gateway serves plain HTTP/,
+      empty: [/The gateway serves plain HTTP/, /Set `tls\.domains`/],
     },
     artifacts: { normal: /No detector needs a model/, empty: [/No detector needs a model/, /`gateway models pin`/] },
     packs: { normal: /baseline-secrets/, empty: undefined },
     sweeps: { normal: /No sweep yet/, empty: [/No sweep yet/, /`gateway guardrails eval/] },
     controls: {
-      normal: /No rule carries a control\./,
-      empty: [/No rule carries a control\./, /`gateway pack list`/],
+      normal: /No rule has a control\./,
+      empty: [/No rule has a control\./, /`gateway pack list`/],
     },
     keys: { normal: new RegExp(KEYS.used), empty: [/No keys\./, /Press m to mint one/] },
     xray: {
@@ -88,8 +94,8 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
       normal: /No view is kept under a function key/,
       empty: [/No view is kept under a function key\./, /K in any view keeps it there/],
     },
-    profiles: { normal: /standard/, empty: [/No profiles\./, /written in the deployment document/] },
-    budgets: { normal: /team-research/, empty: [/No budgets/, /written in the deployment document/] },
+    profiles: { normal: /standard/, empty: [/No profiles\./, /Define them in the deployment document/] },
+    budgets: { normal: /team-research/, empty: [/No budgets/, /Define them in the deployment document/] },
     reconcile: { normal: /No provider is reconciled/, empty: [/No provider is reconciled/, /`reconcile.providers`/] },
     cluster: { normal: /n1 .*leader/, empty: [/No members are known/, /`peers`, `join` or `bootstrap`/] },
     recover: { normal: /WHEN/, empty: undefined },
@@ -101,9 +107,9 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     revisions: { subject: "default", normal: /sort: rev/, empty: [/No revisions of default are kept/, /`:config`/] },
     secrets: { normal: /vendor-token/, empty: [/No sealed secrets\./, /Press n to seal one/] },
     "audit-heads": { normal: /NODE .*\bn1 /, empty: [/No heads yet\./, /r reads again/] },
-    "audit-tail": { normal: /admin/, empty: [/nodes remember no records yet/, /r reads again/] },
+    "audit-tail": { normal: /admin/, empty: [/nodes have no audit records yet/, /press r to read again/] },
     "audit-verify": { normal: /Nothing verified yet/, empty: undefined },
-    changes: { normal: /mint key|write secret/, empty: [/No change through the admin API/, /`:audit` verifies/] },
+    changes: { normal: /mint key|write secret/, empty: [/No changes through the admin API/, /`:audit-verify` checks/] },
     query: {
       normal: new RegExp(`you may read ${Object.keys(TABLES).length} tables`),
       empty: [/lets you read none of the tables/, /One SELECT over the lists/],
