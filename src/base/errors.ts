@@ -40,7 +40,10 @@ export interface RefusalOptions extends ErrorOptions {
   readonly by?: RefusedBy;
 }
 
-/** `message` is shown to the client: never put a credential, a prompt or an upstream's text in it. `cause` is logged. */
+/**
+ * Error with the code of a refusal. `message` is shown to the client: never put a credential, a prompt or an upstream's
+ * text in it. `cause` is logged.
+ */
 export class GatewayError extends Error {
   readonly code: RefusalCode;
   readonly status: number;

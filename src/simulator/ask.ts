@@ -1,5 +1,5 @@
 /**
- * Generation request in terms that all dialects share, and the counted prompt.
+ * Generation request in a form common to all dialects, and the counter of prompt tokens.
  *
  * Readers of each dialect (`chat.ts`, `messages.ts`, `responses/`) create an `Ask`; `reply.ts` answers it.
  */
@@ -8,20 +8,20 @@ import { createHash } from "node:crypto";
 import type { Json, JsonObject } from "./json.ts";
 import { countWords } from "./text.ts";
 
-/** Tokens of an image, document or audio part; the real numbers depend on its size. */
+/** Number of tokens of an image, document or audio part; with real providers it depends on its size. */
 const MEDIA_TOKENS = 85;
 
 export interface Ask {
   readonly model: string;
   /** Text of the last user turn. */
   readonly question: string;
-  /** Result of the client's tool, if the last turn is a tool result. */
+  /** Result of the client's tool, if the last turn is one. */
   readonly toolAnswer: string | undefined;
-  /** Number of tool result turns since the last user turn. */
+  /** Number of turns with tool results since the last user turn. */
   readonly toolRounds: number;
   /** Tools that may be called; empty if none is offered, or the choice is `none`. */
   readonly tools: readonly OfferedTool[];
-  /** Whether several tools may be called at once. */
+  /** True if several tools may be called at once. */
   readonly allowsParallel: boolean;
   /** Schema that a structured answer must match. */
   readonly answerSchema: Json | undefined;
@@ -29,7 +29,7 @@ export interface Ask {
   readonly prompt: Prompt;
   readonly maxTokens: number | undefined;
   readonly stops: readonly string[];
-  /** Summary of the request as it was understood, for a model that returns it; `understood.ts`. */
+  /** Returns a summary of the request, for a model that answers with it; see `understood.ts`. */
   readonly understood?: () => JsonObject;
 }
 

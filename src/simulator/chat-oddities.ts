@@ -1,6 +1,6 @@
 /**
- * Changes a chat answer, whole or streamed, by the deviations in `oddities.ts`. It works on the finished usual answer, so that
- * the usual answer costs nothing extra; all chunks of an odd stream are buffered.
+ * Changes a chat answer, whole or streamed, by the deviations in `oddities.ts`. It changes the finished usual answer,
+ * so that usual answers cost nothing extra; all chunks of a changed stream are buffered.
  */
 
 import { arrayOf, type Json, type JsonObject, objectOf, objectsOf, parseJson, stringOf } from "./json.ts";
@@ -13,8 +13,8 @@ const DATA = "data: ";
 const DONE = "[DONE]";
 
 /**
- * Returns the changed frames. `usage` is the usage of the answer as JSON, which an odd stream may contain although it was not
- * requested. `thinking` is the whole thinking text.
+ * Returns the changed frames. `usage`: usage of the answer as JSON, which a changed stream may contain although it was
+ * not requested. `thinking`: whole thinking text.
  */
 export function oddFrames(frames: Iterable<string>, odd: Oddities, usage: string, thinking: string): readonly string[] {
   let chunks: readonly JsonObject[] = Array.from(frames, (frame) => frame.slice(DATA.length).trim())
@@ -63,7 +63,10 @@ const STREAM_CHANGES: readonly StreamChange[] = [
   },
 ];
 
-/** Changes a finish reason and the calls, which deviate in the same way in both forms. `key` is the member with the message. */
+/**
+ * Changes a finish reason and the calls, which deviate in the same way in both forms. `key`: member that contains the
+ * message.
+ */
 function oddChoice(choice: JsonObject, key: "delta" | "message", odd: Oddities): JsonObject {
   let message = objectOf(choice[key]) ?? {};
   let finish = choice["finish_reason"] ?? null;
@@ -88,7 +91,7 @@ function oddCall({ index, id, ...call }: JsonObject, odd: Oddities): JsonObject 
   return { ...(odd.has("no-index") ? {} : { index }), ...(odd.has("no-id") ? {} : { id }), ...call };
 }
 
-/** Adds a detail with the signature behind the last one with text. */
+/** Adds a detail with the signature after the last one with text. */
 function withSignature(chunks: readonly JsonObject[], thinking: string): readonly JsonObject[] {
   const at = chunks.findLastIndex((chunk) => deltaOf(chunk)["reasoning_details"] !== undefined);
   const last = chunks[at];

@@ -1,9 +1,9 @@
 /**
- * `POST /v1/chat/completions`, whole and streamed.
+ * Answers `POST /v1/chat/completions`, whole and streamed.
  *
- * Source: the OpenAPI document of the compat dialect. With `stream_options.include_usage` an additional chunk with the usage
- * and without choices follows the last choice, and every other chunk has `usage: null`; without it no chunk has the key.
- * `prompt_tokens` includes cached tokens, `completion_tokens` includes reasoning.
+ * Source: the OpenAPI document of the compat dialect. With `stream_options.include_usage` an additional chunk with the
+ * usage and without choices follows the last choice, and every other chunk has `usage: null`; without it no chunk has
+ * the key. `prompt_tokens` includes cached tokens, `completion_tokens` includes reasoning.
  */
 
 import { type Ask, countPrompt, type OfferedTool, type PromptCounter } from "./ask.ts";
@@ -109,7 +109,7 @@ function readContent(content: Json | undefined, prompt: PromptCounter): string {
   return texts.join(" ");
 }
 
-/** Returns the functions that the choice allows; `chat-rules.ts` has checked that those it names are offered. */
+/** Returns the functions that the choice allows. `chat-rules.ts` has checked that the named ones are offered. */
 function offeredTools(body: JsonObject): readonly OfferedTool[] {
   const choice = body["tool_choice"] ?? body["function_call"];
   if (choice === "none") return [];
@@ -152,7 +152,7 @@ function wholeChat(call: Call, reply: Reply, choices: number): string {
   );
 }
 
-/** Returns whether the request offers `functions`; it is answered in that form, which has one call and no id. */
+/** Returns whether the request offers `functions`. It is answered in that form, which has one call and no id. */
 function isLegacy({ body }: Call): boolean {
   return body["functions"] !== undefined;
 }
@@ -161,7 +161,7 @@ function finishOf(call: Call, { finish }: Reply): string {
   return finish === "call" && isLegacy(call) ? "function_call" : FINISH[finish];
 }
 
-/** Returns a member of the message with the comma before it; empty if nothing is called. */
+/** Returns the member of the message that contains the calls, with the comma before it; empty if nothing is called. */
 function wholeCalls(call: Call, calls: readonly ToolCall[], choice: number): string {
   const [first] = calls;
   if (first === undefined) return "";

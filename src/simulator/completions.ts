@@ -1,4 +1,7 @@
-/** `POST /v1/completions`, the older route: one or several prompts, each answered by `n` texts, whole and streamed. */
+/**
+ * Answers `POST /v1/completions`, the older route: one or several prompts, each answered by `n` texts, whole and
+ * streamed.
+ */
 
 import { type Ask, countPrompt } from "./ask.ts";
 import { compatFailureFrame, compatUsage, stopsOf } from "./chat.ts";
@@ -9,7 +12,7 @@ import { type Answer, type Call, idOf, json } from "./route.ts";
 import { checkCount } from "./rules/index.ts";
 import { wordsOf } from "./text.ts";
 
-/** Default token limit of the route. */
+/** Default limit of output tokens. */
 const DEFAULT_MAX_TOKENS = 16;
 
 const MAX_PROMPTS = 2_048;
@@ -72,7 +75,7 @@ function choiceOf(index: number, text: string, finish: string): string {
   return `{"text":${JSON.stringify(text)},"index":${index},"logprobs":null,"finish_reason":${finish}}`;
 }
 
-/** Returns the prompts: strings, or lists of tokens, one or many. Of tokens only the number matters. */
+/** Returns the prompts: strings, or lists of tokens, one or many. Only the number of tokens matters. */
 function promptsOf(prompt: Json | undefined): readonly string[] {
   if (prompt === undefined || prompt === null) return [""];
   const list = arrayOf(prompt);

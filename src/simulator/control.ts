@@ -1,4 +1,4 @@
-/** Routes for the test itself: counts, the last requests, and settings of the reports. */
+/** Routes for tests: counts, the last requests, and settings of the reports. */
 
 import { type Agents, createAgents } from "./agents/serve.ts";
 import { readTally, resetTally, type Tally } from "./counts.ts";

@@ -1,9 +1,9 @@
 /**
- * Counters of the simulated provider. Each request ends as answered (an error status is an answer), aborted (the client left
- * before the whole answer was written) or dropped (a fault closed the connection).
+ * Counters of the simulated provider. Each request ends as answered (an error status is an answer), aborted (the client
+ * left before the whole answer was written) or dropped (a fault closed the connection).
  *
- * Bytes are those of bodies and WebSocket messages. Tokens are those of the answers that were written whole; a caller that
- * gives each of its requests a model name of its own (`sim-1:r17`) can read each request's tokens in `tokensByModel`.
+ * Bytes are those of bodies and WebSocket messages. Tokens are those of answers that were written whole. A caller that
+ * uses a different model name for each request (`sim-1:r17`) can read the tokens of each request in `tokensByModel`.
  */
 
 export interface Counts {
@@ -13,7 +13,7 @@ export interface Counts {
   readonly dropped: number;
   readonly byRoute: Readonly<Record<string, number>>;
   readonly byModel: Readonly<Record<string, number>>;
-  /** Requests to MCP servers and agents by call: `tools/call search`, `SendMessage`. */
+  /** Number of requests to MCP servers and agents by call, such as `tools/call search` or `SendMessage`. */
   readonly byCall: Readonly<Record<string, number>>;
   readonly bytesIn: number;
   readonly bytesOut: number;

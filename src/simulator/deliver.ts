@@ -1,8 +1,8 @@
 /**
- * Writes an answer, with the fault the model name asks for.
+ * Writes an answer, with the fault that the model name selects.
  *
  * Every wait ends when the client leaves. A fault that cuts a stream leaves at least its last event unwritten, so that
- * no client can take the rest for the whole.
+ * no client can mistake the rest for the whole answer.
  */
 
 import { constants, createGzip, gzipSync } from "node:zlib";
@@ -72,7 +72,7 @@ function drop(exchange: Exchange): void {
   exchange.request.socket.destroy();
 }
 
-/** Writes a chunk; once it was sent, the connection is closed, or reset, or nothing more is written. */
+/** Writes a chunk. After it was sent, the connection is closed or reset, or nothing more is written. */
 function writeAndStop(exchange: Exchange, kind: Fault["kind"], chunk: Buffer): void {
   const { socket } = exchange.request;
   exchange.tally.bytesOut += chunk.length;
@@ -182,8 +182,8 @@ async function startOf({ frames }: Events): Promise<Start> {
 }
 
 /**
- * Writes the events. Node batches the writes of one turn of the event loop, so a fast stream needs few packets, while a slow
- * one needs one packet per event.
+ * Writes the events. Node batches the writes of one turn of the event loop, so a fast stream needs few packets, and a
+ * slow one needs one packet per event.
  */
 async function writeEvents(exchange: Exchange, { frames, tokens }: Events, ms: number): Promise<void> {
   const { response, tally } = exchange;
@@ -212,7 +212,7 @@ async function writeEvents(exchange: Exchange, { frames, tokens }: Events, ms: n
   response.end();
 }
 
-/** Waits until the client reads on. Resolves to false if the client left instead. */
+/** Waits until the client reads again. Resolves to false if the client left instead. */
 function drained({ response }: Exchange): Promise<boolean> {
   return new Promise((done) => {
     if (response.destroyed || response.closed) return done(false);
@@ -229,7 +229,7 @@ function drained({ response }: Exchange): Promise<boolean> {
   });
 }
 
-/** Writes one gzip stream, flushed after each event, so that a client can read each as it comes. */
+/** Writes one gzip stream, flushed after each event, so that a client can read each one as it arrives. */
 async function writeGzip(exchange: Exchange, { frames, tokens }: Events): Promise<void> {
   const { response, tally } = exchange;
   const gzip = createGzip();
@@ -257,7 +257,7 @@ function acceptsGzip({ request }: Exchange): boolean {
   return /\bgzip\b/.test(String(request.headers["accept-encoding"] ?? ""));
 }
 
-/** Counts the request as answered, aborted or dropped. To be called when the response has closed. */
+/** Counts the request as answered, aborted or dropped. Call it when the response has closed. */
 export function settle(exchange: Exchange): void {
   const { tally, response } = exchange;
   if (exchange.isDropped) tally.dropped += 1;

@@ -1,8 +1,9 @@
 /**
- * `POST /v1/embeddings` and `POST /v1/rerank`: texts as vectors, and documents sorted by their similarity to a query.
+ * Answers `POST /v1/embeddings` and `POST /v1/rerank`: texts as vectors, and documents sorted by their similarity to a
+ * query.
  *
- * A vector is the normalized sum of signed spikes, a few for each word (feature hashing), so equal texts have equal vectors,
- * and texts with common words are near each other. The SDKs ask for base64: 32-bit floats, little-endian.
+ * A vector is the normalized sum of signed spikes, a few for each word (feature hashing), so equal texts have equal
+ * vectors, and texts with common words have similar ones. The SDKs request base64: 32-bit floats, little-endian.
  */
 
 import { createHash } from "node:crypto";

@@ -1,9 +1,9 @@
 /**
- * Writes refusals in the shape of each dialect.
+ * Formats refusals for each dialect.
  *
- * compat: `{"error":{message,type,param,code}}`, all four keys; messages:
- * `{"type":"error","error":{type,message},"request_id"}`. The type follows from the status, as both providers document. MCP
- * servers and A2A agents: a JSON-RPC error.
+ * compat: `{"error":{message,type,param,code}}`, with all four keys; messages:
+ * `{"type":"error","error":{type,message},"request_id"}`. The type follows from the status, as both providers document.
+ * MCP servers and A2A agents use JSON-RPC errors.
  */
 
 import type { Json } from "./json.ts";

@@ -17,9 +17,9 @@ export interface Exchange {
   rpcId: Json;
   /** Model, or the call to an agent, for the log; empty if there is none. */
   model: string;
-  /** Whether a fault, and not the client, closed the connection. */
+  /** True if a fault, and not the client, closed the connection. */
   isDropped: boolean;
-  /** Tokens, counted once the answer was written whole. */
+  /** Tokens of the answer, which are counted once it was written whole. */
   tokens: Tokens | undefined;
   /** Adds the counted tokens to the organization's usage; `undefined` for a route that is not billed. */
   bill: ((tokens: Tokens) => void) | undefined;
@@ -32,7 +32,7 @@ export interface Head {
   readonly length: number | undefined;
   readonly encoding?: "gzip";
   readonly retryAfterSeconds?: number | undefined;
-  /** Flat name and value pairs. */
+  /** Headers as flat name and value pairs. */
   readonly headers?: readonly string[] | undefined;
 }
 
@@ -51,7 +51,7 @@ const MESSAGES_LIMITS: readonly string[] = [
   ["anthropic-ratelimit-tokens-limit", "2000000"],
 ].flat();
 
-/** Returns the headers as flat name and value pairs, which `writeHead` accepts at the least cost. */
+/** Returns the headers as flat name and value pairs, the cheapest form for `writeHead`. */
 function headersOf(exchange: Exchange, head: Head): string[] {
   if (exchange.dialect === "rpc") return rpcHeadersOf(head);
   const isRefused = head.status === 429;

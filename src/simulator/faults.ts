@@ -1,9 +1,8 @@
 /**
- * Faults that a model name can ask for, as data: the parser, the help text and the documentation read this one table.
+ * Faults that a model name can select, as a table that the parser, the help text and the documentation use.
  *
- * A name that begins like a row with a parameter but has an invalid parameter, or that joins an unknown name, is refused with
- * 400 instead of being answered as an ordinary model: a mistyped name must not look like a healthy provider. `names.ts`
- * explains how names are parsed.
+ * A name that begins like a row with a parameter but has an invalid parameter, or that joins an unknown name, is
+ * refused with 400: a mistyped name must not look like a healthy provider. `names.ts` explains how names are parsed.
  */
 
 import { parseDuration } from "../base/index.ts";
@@ -31,14 +30,14 @@ export type Fault =
   | { readonly kind: "none" }
   | { readonly kind: PlainKind }
   | { readonly kind: "status"; readonly status: number; readonly retryAfterSeconds: number | undefined }
-  /** Delay before the first byte. */
+  /** Delay before the first byte, in milliseconds. */
   | { readonly kind: "slow"; readonly ms: number }
-  /** Delay between the chunks. */
+  /** Delay between the chunks, in milliseconds. */
   | { readonly kind: "slow-stream"; readonly ms: number }
   | { readonly kind: "long"; readonly words: number }
   | { readonly kind: "big"; readonly kib: number }
   | { readonly kind: "flaky"; readonly failures: number }
-  /** Close code; WebSockets only. */
+  /** Close code, for WebSockets only. */
   | { readonly kind: "close"; readonly code: number }
   /** Name of a row whose parameter is invalid. */
   | { readonly kind: "unreadable"; readonly name: string };
@@ -148,7 +147,10 @@ export const FAULTS: readonly FaultRow[] = [
 
 const match = matcherOf(FAULTS);
 
-/** Returns the fault of a model name, which is untrusted input of any length. The first of several faults counts. */
+/**
+ * Returns the fault of a model name, which is untrusted input of any length. If it selects several, the first one
+ * counts.
+ */
 export function parseFault(model: string): Fault {
   let fault = NONE;
   const parts = partsOf(model);
@@ -161,7 +163,7 @@ export function parseFault(model: string): Fault {
   return fault;
 }
 
-/** Returns the match of one part of a name, as `partsOf` returns it, or `undefined` for an unknown name. */
+/** Returns the match of one part of a name (see `partsOf`), or `undefined` for an unknown name. */
 export function matchFault(part: string): ReturnType<typeof match> {
   return match(part);
 }
@@ -170,7 +172,7 @@ function plain(kind: PlainKind, does: string): FaultRow {
   return { name: `sim-${kind}`, example: `sim-${kind}`, does, make: () => ({ kind }) };
 }
 
-/** Returns whether an endpoint may send the close code (RFC 6455 section 7.4 and the registry it opens). */
+/** Returns whether an endpoint may send the close code (RFC 6455 section 7.4 and its registry). */
 function isCloseCode(code: number): boolean {
   return (code >= 1000 && code <= 1014 && ![1004, 1005, 1006].includes(code)) || (code >= 3000 && code <= 4999);
 }

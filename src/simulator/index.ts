@@ -1,9 +1,9 @@
 /**
- * Simulated provider: starts it, and exports the tables of faults and variants that its model names ask for.
+ * Simulated provider: starts it, and exports the tables of faults and variants that model names select.
  *
  * - `a2a/`: the simulated agent
- * - `agents/`: what the MCP server and the agent share
- * - `held/`: objects that are kept between requests: batches, files, responses
+ * - `agents/`: code shared by the MCP server and the agent
+ * - `held/`: objects that are stored between requests: batches, files, responses
  * - `mcp/`: the simulated MCP server
  * - `reports/`: usage reports of an organization
  * - `responses/`: the Responses API

@@ -1,6 +1,6 @@
 /**
- * Lenient readers of JSON bodies: a field that is absent or of another type reads as `undefined`. Refusals are separate:
- * `rules/` for chat and messages, and each route for the others.
+ * Lenient readers of JSON bodies: a field that is absent or of another type reads as `undefined`. Other code refuses
+ * invalid requests: `rules/` for chat and messages, and each route for the others.
  */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;

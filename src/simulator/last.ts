@@ -1,9 +1,9 @@
 /**
- * Keeps the last requests received, for tests that inspect what arrived: `GET /sim/last` returns the newest as one object, and
+ * Stores the last requests, for tests that inspect what arrived: `GET /sim/last` returns the newest as one object, and
  * `GET /sim/last?n=3` a list of three, the newest last.
  *
- * Headers are reported by name only, except a few that select a form of the dialect: a credential is never reported. Bodies
- * over a bound are left out, so that the kept data is bounded too.
+ * Headers are reported by name only, except a few that select a form of the dialect: a credential is never reported.
+ * Bodies above a limit are left out, so that the stored data is bounded too.
  */
 
 import type { Voice } from "./errors.ts";
@@ -24,7 +24,7 @@ export interface Received {
   readonly dialect: Voice;
   /** Model; for a request to an agent, the name in its path. */
   readonly model: string;
-  /** Names and values alternating, as received. */
+  /** Headers as names and values, alternating, as received. */
   readonly rawHeaders: readonly string[];
   /** Body as it was read; `undefined` if it is not JSON. */
   readonly text: string | undefined;
@@ -37,7 +37,10 @@ export interface Received {
 /** Last requests, the newest last. */
 export interface Last {
   add(received: Received): void;
-  /** Returns JSON text: a list of the last `count` requests, or the newest alone; `null` if there is none. */
+  /**
+   * Returns JSON text: a list of the last `count` requests, or only the newest one without `count`; `null` if there is
+   * none.
+   */
   read(count: number | undefined): string;
   forget(): void;
 }
@@ -57,7 +60,7 @@ const TOLD: ReadonlySet<string> = new Set([
   "mcp-protocol-version",
 ]);
 
-/** Prefix of headers that copy arguments, which the body reports too. */
+/** Prefix of headers that copy arguments, whose values the reported body contains too. */
 const MIRROR = "mcp-param-";
 
 export function createLast(): Last {

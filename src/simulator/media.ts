@@ -1,6 +1,6 @@
 /**
- * Routes whose input or output is not text: audio and images; and moderations. Each one reports what it received, so that a
- * test can check that every byte and the model arrived.
+ * Routes whose input or output is not text: audio and images; and moderations. Each answer reports what was received,
+ * so that a test can check that every byte and the model arrived.
  */
 
 import { Refused } from "./errors.ts";

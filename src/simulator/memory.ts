@@ -1,8 +1,8 @@
 /**
- * State of the simulated provider between requests: how often it failed for which caller, which prefixes are cached, and the
- * conversations of message threads.
+ * State of the simulated provider between requests: how often it failed for which caller, which prefixes are cached,
+ * and the conversations of message threads.
  *
- * Each is bounded; the oldest entry is dropped first. A reset clears everything.
+ * Each part is bounded; the oldest entry is dropped first. A reset clears everything.
  */
 
 import type { JsonObject } from "./json.ts";
@@ -12,13 +12,13 @@ const MAX_ENTRIES = 10_000;
 /** Maximum number of threads; each has a conversation. */
 const MAX_THREADS = 256;
 
-/** Maximum length of a conversation as JSON text; a longer one is not kept. */
+/** Maximum length of a conversation as JSON text; a longer one is not stored. */
 const MAX_THREAD_LENGTH = 1 << 20;
 
 export interface HeldThread {
-  /** `system`, `tools` and `messages` of an equivalent request without a thread. */
+  /** Conversation: `system`, `tools` and `messages` of an equivalent request without a thread. */
   readonly conversation: JsonObject;
-  /** Whether its last answer was followed up. */
+  /** True if a request continued the thread after its last answer. */
   isContinued: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Changes a stream of the messages dialect by the deviations in `oddities.ts`. It works on the finished usual stream. */
+/** Changes a finished stream of the messages dialect by the deviations in `oddities.ts`. */
 
 import { type JsonObject, objectOf, parseJson, stringOf } from "./json.ts";
 import type { Oddity } from "./oddities.ts";

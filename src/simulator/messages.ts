@@ -1,9 +1,9 @@
 /**
- * `POST /v1/messages`, whole and streamed, and `POST /v1/messages/count_tokens`.
+ * Answers `POST /v1/messages`, whole and streamed, and `POST /v1/messages/count_tokens`.
  *
- * Source: the types of the official SDK. `input_tokens` excludes cache reads and writes; `output_tokens` includes thinking. In
- * a stream, usage is cumulative: the counts of `message_delta` replace those of `message_start`. Every event has an `event:`
- * line, since SDKs drop data without one.
+ * Source: the types of the official SDK. `input_tokens` excludes cache reads and writes; `output_tokens` includes
+ * thinking. In a stream, usage is cumulative: the counts of `message_delta` replace those of `message_start`. Every
+ * event has an `event:` line, since SDKs drop data without one.
  */
 
 import { type Ask, countPrompt, type OfferedTool, type PromptCounter } from "./ask.ts";
@@ -121,8 +121,8 @@ function readBlocks(content: Json | undefined, prompt: PromptCounter): Blocks {
 }
 
 /**
- * Returns the tools that can be called. Predefined tools of the client or the provider have no schema to fill in and are never
- * called.
+ * Returns the tools that can be called. Predefined tools of the client or the provider are never called, since they
+ * have no schema to fill in.
  */
 function offeredTools(body: JsonObject): readonly OfferedTool[] {
   const choice = objectOf(body["tool_choice"]);
@@ -143,7 +143,7 @@ function wholeMessage(call: Call, reply: Reply, showsThinking: boolean): string 
   return message(call, reply, blocks.join(","), stopOf(reply), reply.usage.output);
 }
 
-/** Returns whether the input is complete; that of a call cut off by a limit is not. */
+/** Returns whether the input is complete. The input of a call that a limit cut off is not. */
 function isJson(input: string): boolean {
   try {
     parseJson(input);
@@ -159,7 +159,7 @@ function thinkingBlock({ thinking, manner }: Reply, showsThinking: boolean): str
   return `{"type":"thinking","thinking":${JSON.stringify(showsThinking ? thinking : "")},"signature":"${signature}"}`;
 }
 
-/** Returns the text in as many blocks as the variant asks for, each of whole words and none empty. */
+/** Returns the text in the number of blocks of the variant, each with whole words and none empty. */
 function textsOf({ text, manner }: Reply): readonly string[] {
   if (manner.texts === 1) return text === "" ? [] : [text];
   const size = Math.ceil(countWords(text) / manner.texts);

@@ -1,6 +1,7 @@
 /**
- * `GET /v1/models` and `GET /v1/models/{id}`. Both dialects share the paths; a request with `anthropic-version` gets the
- * messages shape. Any model name works; the list has three healthy ones and an example of each fault and of each variant.
+ * Answers `GET /v1/models` and `GET /v1/models/{id}`. Both dialects share the paths; a request with `anthropic-version`
+ * gets the messages form. Any model name works; the list has three healthy ones and an example of each fault and of
+ * each variant.
  */
 
 import { FAULTS } from "./faults.ts";
@@ -9,7 +10,7 @@ import { type Answer, type Call, json } from "./route.ts";
 
 export const HEALTHY_MODELS: readonly string[] = ["sim-small", "sim-large", "sim-embed"];
 
-/** Creation time, 2026-01-01: a constant, so that lists are equal. */
+/** Creation time of every model, 2026-01-01: a constant, so that lists are equal. */
 const CREATED_SECONDS = 1_767_225_600;
 const CREATED = "2026-01-01T00:00:00Z";
 

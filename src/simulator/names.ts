@@ -1,8 +1,8 @@
 /**
- * Matches model names against the tables of faults and variants.
+ * Matches model names with the tables of faults and variants.
  *
- * The part after the first colon is ignored, so `sim-429:blue` and `sim-429:green` are two models with one fault. A plus joins
- * rows: `sim-calls-2+odd-no-index` is `sim-calls-2` and `sim-odd-no-index` in one.
+ * The part after the first colon is ignored, so `sim-429:blue` and `sim-429:green` are two models with one fault. A
+ * plus joins rows: `sim-calls-2+odd-no-index` selects `sim-calls-2` and `sim-odd-no-index`.
  */
 
 export interface NameRow<Made> {
@@ -22,7 +22,7 @@ export type Match<Made> =
 
 const PREFIX = "sim-";
 
-/** Returns the parts, each with the prefix; none if the name does not begin with it. */
+/** Returns the parts of a name, each with the prefix; none if the name does not begin with it. */
 export function partsOf(model: string): readonly string[] {
   if (!model.startsWith(PREFIX)) return [];
   const colon = model.indexOf(":");
@@ -33,7 +33,7 @@ export function partsOf(model: string): readonly string[] {
 
 /** Returns a function that matches a name; its result is `undefined` for an unknown name. */
 export function matcherOf<Made>(rows: readonly NameRow<Made>[]): (name: string) => Match<Made> | undefined {
-  // `suffix` is `undefined` if the name has no parameter and is matched whole.
+  // `suffix` is `undefined` if the name has no parameter and must match completely.
   const matchers = rows.map((row) => {
     const [, prefix = row.name, suffix] = /^([^<]*)<[^>]*>(.*)$/.exec(row.name) ?? [];
     return { row, prefix, suffix };

@@ -1,6 +1,6 @@
 /**
- * Deviations of providers from the grammar of streams, as data: each row is one deviation that clients meet and that a gateway
- * has to handle. `chat-oddities.ts` and `messages-oddities.ts` produce them.
+ * Deviations of providers from the grammar of streams, as a table. Clients meet each of them, and a gateway must handle
+ * it. `chat-oddities.ts` and `messages-oddities.ts` produce them.
  *
  * Sources: dialects.md section 3.3, the deviations; sections 5.3 and 9 for messages.
  */

@@ -1,5 +1,5 @@
 /**
- * Events of a realtime session: a pure function of what the client has sent so far.
+ * Events of a realtime session: a pure function of what the client has sent.
  *
  * Source: the compat dialect's realtime documentation. The session uses text; audio is counted but not transcribed.
  */
@@ -16,14 +16,14 @@ import { wordsOf } from "./text.ts";
 export interface RealtimeSession {
   readonly model: string;
   readonly serial: number;
-  /** Texts of the conversation, counted again for each response, as real sessions bill it. */
+  /** Texts of the conversation, which are counted again for each response, as real sessions bill it. */
   readonly texts: string[];
   question: string;
   responses: number;
   items: number;
 }
 
-/** Maximum number of texts of a conversation, since a session may live long. */
+/** Maximum number of texts in a conversation, since a session may last long. */
 const MAX_TEXTS = 1_000;
 
 export function openSession(model: string, serial: number): RealtimeSession {

@@ -1,10 +1,9 @@
 /**
- * Creates the reply to an `Ask`: thinking, text, and calls of the offered tools, with their counts. It is a pure function
- * except for the prefix cache, which is asked whether it has seen a marked prefix before.
+ * Creates the reply to an `Ask`: thinking, text, and calls of the offered tools, with their counts. It is a pure
+ * function except for the prefix cache, which tells whether a marked prefix was seen before.
  *
- * A tool is called if one is offered and the last turn is the user's. After its result, or after as many rounds as the variant
- * asks for, text follows, so that the loop of any agent ends. A token limit cuts thinking, text and calls where it is reached,
- * in this order.
+ * A tool is called if one is offered and the last turn is the user's. Text follows its result, or the number of rounds
+ * of the variant, so that the loop of any agent ends. A token limit cuts off thinking, text and calls, in this order.
  */
 
 import type { Ask } from "./ask.ts";
@@ -17,7 +16,7 @@ import { answerText, countJsonTokens, countWords, takeJson, takeWords, textUnder
 
 export interface ToolCall {
   readonly name: string;
-  /** Input as JSON text; for a call cut off by a limit, its beginning. */
+  /** Input as JSON text; incomplete for a call that a limit cut off. */
   readonly input: string;
 }
 
@@ -28,7 +27,7 @@ export interface Reply {
   readonly text: string;
   readonly calls: readonly ToolCall[];
   readonly finish: "end" | "length" | "stop" | "call" | "refusal" | "filtered" | "pause" | "context";
-  /** Stop sequence that was reached. */
+  /** Stop sequence that was reached; null if none was. */
   readonly stopSequence: string | null;
   readonly usage: Usage;
   readonly manner: Manner;
@@ -78,7 +77,7 @@ interface Said {
   readonly stopSequence: string | null;
 }
 
-/** Returns the output within a limit. `room` is the number of tokens that may be output; infinite without a limit. */
+/** Returns the output within a limit. `room`: maximum number of output tokens; infinite without a limit. */
 function sayWithin(room: number, ask: Ask, fault: Fault, manner: Manner): Said {
   if (room <= 0) return { text: "", calls: [], said: 0, finish: "length", stopSequence: null };
   const isCallsTurn = ask.toolAnswer === undefined || ask.toolRounds < manner.rounds;

@@ -1,10 +1,10 @@
 /**
- * Variants of healthy answers that a model name can ask for, as data: what the provider says, what it accepts, and how far its
- * answers differ from the usual. Faults (`faults.ts`) concern delivery; these are answers and refusals as real providers give
- * them.
+ * Variants of healthy answers that a model name can select, as a table: what the provider says, what it accepts, and
+ * how far its answers differ from the usual. Faults (`faults.ts`) concern delivery; variants are answers and refusals
+ * of real providers.
  *
- * Sources: dialects.md sections 1 (limits of models), 3.1 (extensions), 3.3 (deviations of compat providers) and 5.2 (stop
- * reasons).
+ * Sources: dialects.md sections 1 (limits of models), 3.1 (extensions), 3.3 (deviations of compat providers) and 5.2
+ * (stop reasons).
  */
 
 import { matcherOf, type NameRow, partsOf } from "./names.ts";
@@ -15,22 +15,22 @@ export interface Manner {
   readonly calls: number;
   /** Number of rounds of calls and results before the text. */
   readonly rounds: number;
-  /** Whether text precedes the calls. */
+  /** True if text precedes the calls. */
   readonly isTextFirst: boolean;
   /** Number of blocks that a text is split into. */
   readonly texts: number;
   readonly ending: "usual" | "refusal" | "filtered" | "pause" | "context";
-  /** Whether thinking is encrypted. */
+  /** True if thinking is encrypted. */
   readonly isRedacted: boolean;
-  /** Whether the text is the summary of the request as JSON. */
+  /** True if the text is a summary of the request as JSON. */
   readonly isEcho: boolean;
-  /** Whether a stream is answered as a whole body. */
+  /** True if a request for a stream gets a whole body. */
   readonly isWhole: boolean;
-  /** Whether widely used extensions of compat are accepted. */
+  /** True if widely used extensions of compat are accepted. */
   readonly isOpen: boolean;
-  /** Whether newer members of compat are unknown. */
+  /** True if newer members of compat are unknown. */
   readonly isClassic: boolean;
-  /** Whether requests are refused as by reasoning models of compat. */
+  /** True if requests are refused as by reasoning models of compat. */
   readonly isReasoning: boolean;
   readonly refusesSampling: boolean;
   readonly refusesSamplingPair: boolean;

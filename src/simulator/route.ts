@@ -1,4 +1,4 @@
-/** Input and result of a route; `deliver.ts` writes the result, with the faults that the model name asks for. */
+/** Input and result of a route. `deliver.ts` writes the result, with the faults that the model name selects. */
 
 import type { IncomingHttpHeaders } from "node:http";
 import { type Dialect, Refused } from "./errors.ts";
@@ -23,14 +23,14 @@ export interface Call {
   /** Serial number of the request; ids are derived from it. */
   readonly serial: number;
   readonly requestId: string;
-  /** Seconds since 1970. */
+  /** Time in seconds since 1970. */
   readonly now: number;
   readonly memory: Memory;
 }
 
-/** Call of a route over HTTP, with the data that routes of kept objects need. */
+/** Call of a route over HTTP, with the additional data for routes of stored objects. */
 export interface RoutedCall extends Call {
-  /** Parameters of the path by name. */
+  /** Parameters in the path, by name. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly held: Held;
@@ -43,7 +43,7 @@ export interface Route {
   readonly name: string;
   /** Dialect; `undefined` if the dialects share the path, and `anthropic-version` decides. */
   readonly dialect: Dialect | undefined;
-  /** Place of the model; a route without one has no faults. */
+  /** Where the model is named. A route without a model has no faults. */
   readonly model: "required" | { readonly default: string } | "path" | "none";
   /** Set for a route without a model that reads its body. */
   readonly isJson?: true;
@@ -58,10 +58,10 @@ export function modelIn({ model: where }: Route, given: unknown): string {
 }
 
 export interface Tokens {
-  /** Input tokens, including those read from and written to the cache. */
+  /** Number of input tokens, including those read from and written to the cache. */
   readonly input: number;
   readonly output: number;
-  /** Tokens read from the cache and written to it; 0 if absent. */
+  /** Number of tokens read from the cache and written to it; absent means 0. */
   readonly cached?: number;
   readonly written?: number;
 }
@@ -69,9 +69,9 @@ export interface Tokens {
 export type Answer =
   | {
       readonly kind: "body";
-      /** HTTP status; 200 if absent. */
+      /** HTTP status; absent means 200. */
       readonly status?: number;
-      /** Flat name and value pairs. */
+      /** Headers as flat name and value pairs. */
       readonly headers?: readonly string[];
       readonly contentType: string;
       readonly body: string | Buffer;
@@ -80,7 +80,7 @@ export type Answer =
   | {
       readonly kind: "events";
       readonly headers?: readonly string[];
-      /** Frames, each a whole event of the stream, created as they are written. */
+      /** Frames, each a whole event of the stream; they are created as they are written. */
       readonly frames: Iterable<Frame> | AsyncIterable<Frame>;
       /** Returns the end of a stream that fails after `sent` of its frames. */
       readonly failure: (sent: number) => string;

@@ -1,4 +1,4 @@
-/** Routes of both dialects, as data. Names are those that the gateway uses for the same routes. */
+/** Table of the routes of both dialects, with the gateway's names for them. */
 
 import { answerChat } from "./chat.ts";
 import { answerCompletion } from "./completions.ts";
@@ -43,7 +43,7 @@ export const MODEL_PATH = "/v1/models/";
 
 type Kept = readonly [at: string, dialect: Route["dialect"], answer: Route["answer"]];
 
-/** Routes of kept objects; a part of the path in braces is a parameter. */
+/** Routes of stored objects. A segment in braces is a parameter. */
 const KEPT: readonly Kept[] = [
   ["POST /v1/files", undefined, files.answerFileUpload],
   ["GET /v1/files", undefined, files.listFiles],
@@ -78,7 +78,7 @@ const KEPT: readonly Kept[] = [
   ["GET /v1/vector_stores/{id}/file_batches/{batch}/files", "compat", storeFiles.listBatchFiles],
 ];
 
-/** Returns whether the body is read as JSON; cancelling has none. */
+/** Returns whether the body is read as JSON. Cancelling has no body. */
 const isWritten = (at: string): boolean => at.startsWith("POST ") && !at.endsWith("/cancel") && at !== "POST /v1/files";
 
 const PATTERNS = KEPT.map(([at, dialect, answer]) => {

@@ -8,7 +8,7 @@
 
 import { arrayOf, integerOf, type Json, type JsonObject, objectOf, stringOf } from "./json.ts";
 
-/** Depth below which only required members are filled in; a schema that requires itself ends at twice the depth. */
+/** Depth below which only required members are filled in. A schema that requires itself ends at twice this depth. */
 const FULL_DEPTH = 5;
 
 const MAX_NODES = 1_000;
@@ -143,7 +143,7 @@ function positive(value: Json | undefined): number | undefined {
   return typeof value === "number" && value > 0 ? value : undefined;
 }
 
-/** Resolves a JSON pointer within the document (RFC 6901); any other reference is not followed. */
+/** Resolves a JSON pointer within the document (RFC 6901). Other references are not followed. */
 function resolve(root: Json, reference: string): Json | undefined {
   if (!reference.startsWith("#")) return undefined;
   let at: Json | undefined = root;
@@ -159,7 +159,7 @@ function withoutChoice(node: JsonObject): JsonObject {
   return rest;
 }
 
-/** Merges parts of a schema. Later parts win, but properties and required names are joined. */
+/** Merges parts of a schema. Later parts take precedence, but properties and required names are combined. */
 function merge(parts: readonly JsonObject[]): JsonObject {
   const merged: Record<string, Json | undefined> = {};
   for (const part of parts) {

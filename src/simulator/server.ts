@@ -1,8 +1,8 @@
 /**
- * Simulated provider: both dialects on one origin, over `node:http`.
+ * Simulated provider: both dialects on one origin, with `node:http`.
  *
- * Answers depend only on model and question, ids on the number of the request, and faults on the model name (`faults.ts`). All
- * input is bounded, every wait ends with its connection, and `close` ends every connection.
+ * Answers depend only on model and question, ids on the number of the request, and faults on the model name
+ * (`faults.ts`). All input is bounded, every wait ends with its connection, and `close` ends every connection.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -32,15 +32,15 @@ import { createSockets } from "./websocket.ts";
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
-/** Maximum size of headers. Gateways add headers of their own, so the usual 16 KiB could be exceeded by accident. */
+/** Maximum size of headers. Gateways add their own, so the usual 16 KiB could be exceeded by accident. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
 const HEADERS_TIMEOUT_MS = 15_000;
 
-/** Time limit of the whole request, in milliseconds: a body of 64 MiB may come slowly. */
+/** Timeout of a whole request, in milliseconds: a body of 64 MiB may arrive slowly. */
 const REQUEST_TIMEOUT_MS = 300_000;
 
-/** Idle timeout, longer than that of a gateway, so that the gateway closes idle connections first. */
+/** Idle timeout in milliseconds. It is longer than a gateway's, so that the gateway closes idle connections first. */
 const KEEP_ALIVE_MS = 75_000;
 
 /** Addresses that cannot be dialed; the URL shows the loopback address instead. */
@@ -49,15 +49,18 @@ const WILDCARDS: ReadonlySet<string> = new Set(["", "0.0.0.0", "::"]);
 export interface SimulatorOptions {
   /** Host to listen on; empty for every interface. */
   readonly host: string;
-  /** Port; 0 for a free one. */
+  /** Port to listen on; 0 for a free one. */
   readonly port: number;
-  /** Only credential that is accepted; without it any, or none, is. */
+  /** Only accepted credential; if omitted, none is needed and any is accepted. */
   readonly requireKey?: string;
-  /** Rules by which requests must be signed, as the cloud requires; WebSocket sessions need not be. */
+  /**
+   * Rules for signatures, as the cloud requires them; if omitted, requests need not be signed. WebSocket sessions never
+   * need to be.
+   */
   readonly requireSignature?: SignatureRules;
-  /** Only credential that may read the organization's usage reports; without it any may. */
+  /** Only credential that may read the organization's usage reports; if omitted, any may. */
   readonly adminKey?: string;
-  /** Receives one line per request, without credentials or text of a prompt. */
+  /** Called with one line per request, without credentials or text of a prompt. */
   readonly log?: (line: string) => void;
   /** Signal that closes the simulator. */
   readonly signal?: AbortSignal;
@@ -202,7 +205,8 @@ function receive(simulation: Simulation, request: IncomingMessage, response: Ser
       chunks.length = 0;
       response.shouldKeepAlive = false;
       writeError(exchange, { status: 413, message: `The body is over ${MAX_BODY_BYTES} bytes.` });
-      // The rest of the body is read and discarded, since a client that is still writing would not see the answer otherwise.
+      // The rest of the body is read and discarded, since a client that is still writing would not see the answer
+      // otherwise.
     }
   });
   request.on("error", () => undefined); // the response closes too, and is counted there
@@ -304,7 +308,7 @@ function checkKey({ requireKey }: Simulation, request: IncomingMessage): void {
   throw new Refused(401, "The credential is missing or not the one expected.");
 }
 
-/** Refuses a request in the form of the cloud, whatever the dialect. */
+/** Refuses a request in the cloud's form, in any dialect. */
 function refuseUnsigned(
   exchange: Exchange,
   { type, message }: SignatureFault,
@@ -315,7 +319,7 @@ function refuseUnsigned(
   writeWhole(exchange, { status: 403, contentType: "application/json" }, JSON.stringify({ message }));
 }
 
-/** Converts what was thrown to an answer. */
+/** Answers with the error for anything thrown. */
 function fail({ log }: Simulation, exchange: Exchange, error: unknown): void {
   const { response } = exchange;
   if (response.headersSent) {
@@ -369,7 +373,7 @@ function modelOf(route: Route, path: string, given: unknown): string {
   return modelIn(route, given);
 }
 
-/** Returns the credential in any header that either dialect's SDKs use. */
+/** Returns the credential from any header that the SDKs of the dialects use. */
 function keyOf({ headers }: IncomingMessage): string | undefined {
   const bearer = /^bearer\s+(.+)$/i.exec(headers.authorization ?? "")?.[1];
   return stringOf(headers["x-api-key"]?.toString()) ?? bearer ?? headers["api-key"]?.toString();
@@ -380,7 +384,7 @@ function userOf(request: IncomingMessage, body: JsonObject): string {
   return stringOf(user) ?? keyOf(request) ?? "";
 }
 
-/** Returns a log line. JSON quoting keeps a model name on its line. */
+/** Returns a log line. JSON quoting keeps the model name on one line. */
 function logLine({ request, response, model, isDropped }: Exchange, path: string, ms: number): string {
   const outcome = isDropped ? "dropped" : response.writableFinished ? response.statusCode : "aborted";
   const named = model === "" ? "" : ` ${JSON.stringify(model.slice(0, 128))}`;

@@ -1,17 +1,17 @@
 /**
- * Signatures of thinking: opaque to clients, and verifiable here, since each follows from the text it signs. Hidden thinking is
- * sealed instead: the seal shows that this simulated provider made it, but not its content.
+ * Signatures of thinking. They are opaque to clients, and can be verified here, since each follows from the text it
+ * signs. Hidden thinking is sealed instead: the seal shows that this simulated provider made it, but not its content.
  */
 
 import { createHash } from "node:crypto";
 
 const NONCE_BYTES = 16;
 const DIGEST_BYTES = 32;
-/** Beginning of encrypted texts in the compat dialect. */
+/** Prefix of encrypted texts in the compat dialect. */
 const ENCRYPTED = "gAAAAAB";
 const MAX_ENCRYPTED = 256;
 
-/** Returns a substitute for a provider's signature of thinking that is shown. */
+/** Returns a substitute for a provider's signature of visible thinking. */
 export function signatureOf(thinking: string): string {
   return digest(`simulated:${thinking}`).toString("base64");
 }
@@ -21,12 +21,12 @@ export function omittedSignatureOf(thinking: string): string {
   return seal("omitted", thinking);
 }
 
-/** Returns a substitute for the encrypted text of thinking that the provider hides. */
+/** Returns a substitute for the encrypted text of hidden thinking. */
 export function redactedOf(thinking: string): string {
   return seal("redacted", thinking);
 }
 
-/** Returns whether `signature` was made here for exactly this text; an empty text is thinking that was not shown. */
+/** Returns whether `signature` was made here for exactly this text. An empty text is thinking that was not shown. */
 export function isSigned(thinking: string, signature: string): boolean {
   return thinking === "" ? isSealed("omitted", signature) : signature === signatureOf(thinking);
 }
@@ -35,7 +35,7 @@ export function isRedacted(data: string): boolean {
   return isSealed("redacted", data);
 }
 
-/** Returns a substitute for the encrypted content of a reasoning item, which is valid for the item of that id only. */
+/** Returns a substitute for the encrypted content of a reasoning item. It is valid only for the item with that id. */
 export function encryptedContentOf(itemId: string): string {
   const bytes = Buffer.from(itemId);
   return ENCRYPTED + Buffer.concat([mark("reasoning", bytes), bytes]).toString("base64url");

@@ -1,6 +1,7 @@
 /**
- * Verifies the AWS Signature Version 4 of a request, recomputed from its raw line, headers and body, and refuses it as the
- * cloud does. Source: IAM User Guide, "Create a signed AWS API request" and "Troubleshoot signed requests".
+ * Verifies the AWS Signature Version 4 of a request by computing it again from the raw request line, headers and body,
+ * and refuses a request as the cloud does. Source: IAM User Guide, "Create a signed AWS API request" and "Troubleshoot
+ * signed requests".
  */
 
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
@@ -8,14 +9,14 @@ import type { IncomingMessage } from "node:http";
 
 export interface SigningKey {
   readonly secret: string;
-  /** Session token of temporary keys; the request must then have it. */
+  /** Session token of temporary keys, which the request must then contain. */
   readonly sessionToken?: string;
 }
 
 export interface SignatureRules {
-  /** Returns the key, or `undefined` if there is none. */
+  /** Returns the key with an id, or `undefined` if there is none. */
   readonly keyOf: (id: string) => SigningKey | undefined;
-  /** Service and region; any if absent. */
+  /** Required service and region; if omitted, any. */
   readonly service?: string;
   readonly region?: string;
   /** Returns the verifier's time in milliseconds since 1970. */
@@ -109,8 +110,8 @@ const hex = (data: string | Buffer): string =>
     .digest("hex");
 
 /**
- * Normalizes a path: `.` and empty segments are removed, `..` is resolved, and each byte that is not unreserved is
- * percent-encoded.
+ * Normalizes a path: removes `.` and empty segments, resolves `..`, and percent-encodes every byte that is not
+ * unreserved.
  */
 function pathOf(path: string): string {
   const done: string[] = [];
@@ -133,7 +134,7 @@ function queryOf(query: string): string {
   return pairs.map((pair) => pair.join("=")).join("&");
 }
 
-/** Decodes to bytes, one character each. */
+/** Decodes a percent-encoded text to bytes, one character each. */
 function unescaped(text: string): string {
   return text.replace(/%[0-9A-Fa-f]{2}/g, (code) => String.fromCharCode(Number(`0x${code.slice(1)}`)));
 }

@@ -1,13 +1,13 @@
 /**
  * Texts of answers and their token counts: pure functions of model and question.
  *
- * One word (a run of characters up to and with the space after it) is one token and one chunk of a stream, so that a reader can
- * check a count by eye. JSON, which has few spaces, counts one token for four characters.
+ * One word (a run of characters up to and including the space after it) is one token and one chunk of a stream, so that
+ * a reader can check a count by eye. JSON, which has few spaces, counts one token per four characters.
  */
 
 import type { Fault } from "./faults.ts";
 
-/** Maximum number of characters of a question that are echoed, since an answer should be short whatever the question. */
+/** Maximum number of characters of a question that are repeated, so that answers stay short. */
 const MAX_ECHO_CHARACTERS = 200;
 
 /** Returns the text of an answer to `question`. `toolAnswer` is the result of the client's tool, if the turn is a tool result. */
@@ -20,7 +20,7 @@ export function answerText(model: string, question: string, toolAnswer: string |
   return `This is a simulated answer: no model was called. You asked: "${excerpt(question)}" ${end}`;
 }
 
-/** Returns the text that a fault asks for, or `usual()`. */
+/** Returns the text that a fault determines, or `usual()`. */
 export function textUnderFault(fault: Fault, usual: () => string): string {
   if (fault.kind === "no-text") return "";
   if (fault.kind === "long") return longText(fault.words);
@@ -41,7 +41,7 @@ export function excerpt(text: string): string {
   return `${flat.slice(0, MAX_ECHO_CHARACTERS).toWellFormed().trimEnd()}…`;
 }
 
-/** Yields the words of a text, each with the spaces after it; together they are the text. */
+/** Yields the words of a text, each with the spaces after it. Joined, they are the text. */
 export function* wordsOf(text: string): Generator<string> {
   for (let at = 0; at < text.length; ) {
     const end = endOfWord(text, at);
@@ -96,7 +96,7 @@ function longText(words: number): string {
   return (whole.repeat(Math.floor(words / LONG_TEXT_WORDS.length)) + rest).trimEnd();
 }
 
-/** Returns a text of exactly `kib` KiB with one word per KiB, so that the size of chunks measures throughput and not framing. */
+/** Returns a text of exactly `kib` KiB with one word per KiB, so that measurements show throughput and not framing. */
 function bigText(kib: number): string {
   return `${"simulated-".repeat(103).slice(0, 1023)} `.repeat(kib);
 }

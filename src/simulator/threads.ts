@@ -1,6 +1,6 @@
 /**
- * Message threads of the messages dialect: with `thread` in its request the provider keeps the conversation under the id of its
- * answer, and the next request contains only what is new. An answer can be followed up once.
+ * Message threads of the messages dialect. With `thread` in its request, the provider stores the conversation under the
+ * id of its answer, and the next request contains only what is new. An answer can be continued once.
  *
  * Source: the types and the client code of the official SDK (`lib/internal/threads`).
  */
@@ -9,10 +9,10 @@ import { Refused } from "./errors.ts";
 import { type Json, type JsonObject, objectOf, objectsOf, parseJson, stringOf } from "./json.ts";
 import { type Call, idOf } from "./route.ts";
 
-/** Members that are kept as they were when the thread was created; a request that repeats them is refused. */
+/** Members that stay as they were when the thread was created. A request that repeats them is refused. */
 const CREATE_ONLY = ["system", "tools"];
 
-/** Returns the request with its whole conversation, or the same call if it continues none. */
+/** Returns the request with its whole conversation, or the same call if it continues no thread. */
 export function continued(call: Call): Call {
   const thread = objectOf(call.body["thread"]);
   if (thread?.["type"] !== "continue") return call;
@@ -35,7 +35,7 @@ export function continued(call: Call): Call {
   return { ...call, body: { ...held.conversation, ...call.body, messages } };
 }
 
-/** Keeps the conversation. `answer` is the whole message as JSON text. */
+/** Stores the conversation. `answer`: the whole message as JSON text. */
 export function hold({ body, memory, serial }: Call, answer: string): void {
   const content: Json = objectOf(parseJson(answer))?.["content"] ?? [];
   const conversation: JsonObject = {

@@ -1,8 +1,8 @@
 /**
- * Summary of a request in terms that the dialects share, so that a request and its translation can be compared: `GET /sim/last`
- * reports it for each request, and the model `sim-echo` answers with it.
+ * Summarizes a request in a form common to the dialects, so that a request and its translation can be compared:
+ * `GET /sim/last` reports the summary of each request, and the model `sim-echo` answers with it.
  *
- * Texts are reported as word counts, media as their kinds: the summary quotes nothing of a prompt except names of tools.
+ * Texts are reported as word counts and media as their kinds: of a prompt, the summary quotes only names of tools.
  */
 
 import { arrayOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "./json.ts";
@@ -10,7 +10,7 @@ import { countWords } from "./text.ts";
 
 interface Tally {
   systemWords: number;
-  /** Roles of the turns, in order; tool results are turns of their own. */
+  /** Roles of the turns, in order. Tool results are separate turns. */
   readonly turns: string[];
   readonly images: string[];
   readonly documents: string[];
@@ -77,7 +77,7 @@ export function understoodOfChat(body: JsonObject): JsonObject {
   };
 }
 
-/** Returns the number of words in the texts; media and marks are added to `tally`. */
+/** Returns the number of words in the texts, and adds media and marks to `tally`. */
 function readParts(content: Json | undefined, tally: Tally): number {
   if (typeof content === "string") return countWords(content);
   let words = 0;

@@ -1,9 +1,9 @@
 /**
  * WebSocket routes: `/v1/realtime?model=` and `/v1/responses`.
  *
- * Handshake faults (statuses, slow, never, garbage, dropped, not HTTP) use the model of the query; the others act on each
- * `response.create`. Events of a client are answered one after the other; a client that sends faster than it is answered is
- * closed with 1008 when its queue is full.
+ * The model in the query selects faults of the handshake (statuses, slow, never, garbage, dropped, not HTTP); other
+ * faults apply to each `response.create`. Events of a client are answered one after the other; a client that sends
+ * faster than it is answered is closed with 1008 when its queue is full.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -27,7 +27,7 @@ const MAX_QUEUE = 256;
 /** Idle timeout of a session, in milliseconds without a message from its client. */
 const IDLE_MS = 600_000;
 
-/** Maximum size of the socket's buffer, above which the next event waits until the socket has drained. */
+/** Maximum number of buffered bytes. Above it, the next event waits until the socket has drained. */
 const MAX_BUFFERED_BYTES = 256 * 1024;
 
 const EVENTS_BEFORE_CUT = 4;
@@ -165,7 +165,7 @@ interface Speech {
 }
 
 interface Speaker {
-  /** Event that is sent when the socket opens. */
+  /** Event that is sent when the socket opens; `undefined` if there is none. */
   readonly greeting: string | undefined;
   answer(event: JsonObject): Speech;
   errorText(status: number, message: string): string;

@@ -15,9 +15,9 @@ export interface EvalCase {
   /** Line number from 1; for a sentence, its first line. */
   readonly line: number;
   readonly text: string;
-  /** `undefined` if spans are not marked; empty if there is nothing to find. */
+  /** Marked spans; `undefined` if spans are not marked, empty if there is nothing to find. */
   readonly spans: readonly Mark[] | undefined;
-  /** `undefined` if labels are not marked; empty if the text is clean. */
+  /** Marked labels; `undefined` if labels are not marked, empty if the text is clean. */
   readonly labels: readonly string[] | undefined;
   readonly tags: readonly string[];
   readonly kind: SegmentKind | undefined;

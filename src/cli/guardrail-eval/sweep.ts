@@ -53,7 +53,7 @@ interface Kept {
   readonly case: EvalCase;
   readonly index: number;
   readonly outcome: Outcome;
-  /** `undefined` if nothing was found at any score. */
+  /** Findings at every score; `undefined` if there are none. */
   readonly raw: Raw | undefined;
 }
 

@@ -12,7 +12,10 @@ export interface Caller {
 }
 
 export interface ResolvedCaller {
-  /** `undefined` if there is a fault. The fault's path is below the caller, or below the case if it has no caller. */
+  /**
+   * Caller; `undefined` if there is a fault. The fault's path is below the caller, or below the case if it has no
+   * caller.
+   */
   readonly caller: Caller | undefined;
   readonly faults: readonly Fault[];
 }

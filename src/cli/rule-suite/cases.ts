@@ -24,7 +24,10 @@ import type { RequestText, Suite } from "./schema.ts";
 import { type Fault, type Subject, unknownIn } from "./subject.ts";
 
 export type Question =
-  /** `candidates`: the provider that the request is routed to, then its failover list; empty if no provider serves it. */
+  /**
+   * Request to a model. `candidates`: the provider that it is routed to, then its failover list; empty if no provider
+   * serves it.
+   */
   | { readonly hop: "llm"; readonly model: string | undefined; readonly candidates: readonly LlmVariables[] }
   | { readonly hop: "mcp"; readonly variables: McpVariables }
   | { readonly hop: "a2a"; readonly variables: A2aVariables };

@@ -21,7 +21,7 @@ export interface OutputLine {
 export type WriteOutcome =
   /** Everything was written. */
   | { readonly kind: "written" }
-  /** `count` lines were written; the rest must be written later. */
+  /** Only `count` lines were written; the rest must be written later. */
   | { readonly kind: "blocked"; readonly count: number; readonly code: string }
   /** The reader has gone. */
   | { readonly kind: "gone"; readonly code: string };

@@ -22,7 +22,7 @@ const CHILDREN: Readonly<Record<Kind, Readonly<Record<number, Kind>>>> = {
   entry: {},
 };
 
-/** Graphs within graphs: loops and branches of a real one go three deep. */
+/** Maximum nesting. Real graphs nest three deep, by loops and branches. */
 const MAX_DEPTH = 64;
 /** Maximum number of fields. A graph of 100,000 nodes has a few million; more would occupy a core for long. */
 const MAX_FIELDS = 20_000_000;

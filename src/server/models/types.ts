@@ -30,7 +30,7 @@ export interface ManifestFile {
   /** Path within the view: relative, with `/`, without `..`. */
   readonly path: string;
   readonly digest: Digest;
-  /** Exact size. */
+  /** Size in bytes, which the content must have exactly. */
   readonly size: number;
   readonly url: string;
 }

@@ -15,7 +15,7 @@ import { type A2aState, addTask, cancel, goOn, happening, isEnd, type State, sta
 
 export interface A2aCall {
   readonly headers: IncomingHttpHeaders;
-  /** Body; `undefined` if it is not text. */
+  /** Text of the body; `undefined` if it is not text. */
   readonly text: string | undefined;
   readonly asked: Asked;
   readonly state: A2aState;
@@ -73,7 +73,7 @@ async function resultOf({ method, params }: A2aRequest, call: A2aCall): Promise<
   }
 }
 
-/** Answers after the task ended, or needs input, unless the caller does not want to wait. */
+/** Answers when the task ends or needs input, or at once if the caller does not want to wait. */
 async function sent(params: JsonObject, call: A2aCall): Promise<JsonObject> {
   const doing = doingFor(params, call);
   const { quirks } = call.asked;
@@ -135,7 +135,7 @@ function begin(request: A2aRequest, call: A2aCall): Answer {
   return streamed([frameOf(request, { message: begun.message }, call)], failureOf(request));
 }
 
-/** Streams a task. `sinceMs` is the moment of the first snapshot of the task; `undefined` for its beginning. */
+/** Streams a task. `sinceMs`: time of the task's first snapshot; `undefined` for its beginning. */
 function stream(
   request: A2aRequest,
   call: A2aCall,
@@ -144,7 +144,7 @@ function stream(
   fromMs = (sinceMs ?? 0) - task.createdMs + 1,
 ): Answer {
   const frames = async function* (): AsyncGenerator<string> {
-    // A new task is sent before anything happened to it.
+    // A new task is sent in the state before its first step.
     const first = sinceMs ?? (fromMs === 0 ? task.createdMs - 1 : task.createdMs + fromMs - 1);
     yield frameOf(request, { task: taskShape(task, first) }, call);
     for await (const step of happening(call.state, task, fromMs, call.response)) {
@@ -174,7 +174,7 @@ function list(state: A2aState, params: JsonObject): JsonObject {
   return { tasks: shapes, nextPageToken: next, pageSize, totalSize: found.length };
 }
 
-/** Answers as an agent of 0.3, which has none of the methods of 1.0. Source: a2a.md section 7. */
+/** Answers as an agent of version 0.3, which has none of the methods of 1.0. Source: a2a.md section 7. */
 function answerOld(call: A2aCall): Answer {
   const { id, method, params } = readRpc(call.text);
   if (method !== "message/send") throw new RpcError(-32_601, "Method not found");

@@ -87,7 +87,7 @@ interface Signer {
 
 let made: Signer | undefined;
 
-/** Returns the signing key, created on first use for the lifetime of this process. */
+/** Returns the signing key, which is created at the first use and lasts as long as the process. */
 function signer(): Signer {
   if (made !== undefined) return made;
   const privateKey = generatePrivateKey("p-256");
@@ -98,7 +98,7 @@ function signer(): Signer {
   return made;
 }
 
-/** Returns canonical JSON (RFC 8785); numbers and strings are as `JSON.stringify` writes them. */
+/** Returns canonical JSON (RFC 8785), in which numbers and strings are as `JSON.stringify` writes them. */
 function canonical(value: Json | undefined): string {
   const items = arrayOf(value);
   if (items !== undefined) return `[${items.map(canonical).join(",")}]`;

@@ -1,6 +1,6 @@
 /**
- * Parses an A2A request: JSON-RPC binding, protocol 1.0, strict where parsers of Protocol Buffers are lenient. Source: a2a.md
- * sections 1 to 6.
+ * Parses an A2A request of the JSON-RPC binding, protocol 1.0. It is strict where parsers of Protocol Buffers are
+ * lenient. Source: a2a.md sections 1 to 6.
  */
 
 import type { IncomingHttpHeaders } from "node:http";

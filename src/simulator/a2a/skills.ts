@@ -20,7 +20,7 @@ export type Doing =
   | { readonly kind: "message"; readonly parts: readonly JsonObject[] }
   | { readonly kind: "task"; readonly steps: readonly Step[] };
 
-/** Returns what the agent does. `say` applies the fault of the request to a text. */
+/** Returns what the agent does for a message. `say` applies the fault of the request to a text. */
 export function doingOf(
   { text, parts }: UserMessage,
   quirks: ReadonlySet<Quirk>,

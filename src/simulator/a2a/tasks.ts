@@ -1,7 +1,7 @@
 /**
- * Tasks of the simulated agent. A task is a plan: the steps and their times, from its beginning. Its state at a moment follows
- * from the plan and the time, so that nothing runs between requests. The number of tasks is bounded; the oldest one is dropped
- * first.
+ * Tasks of the simulated agent. A task is a plan: steps with their times, relative to its beginning. Its state at a
+ * moment follows from the plan and the time, so nothing runs between requests. The number of tasks is bounded; the
+ * oldest one is dropped first.
  */
 
 import type { ServerResponse } from "node:http";
@@ -26,7 +26,7 @@ export type Step =
       readonly id: string;
       readonly name: string;
       readonly parts: readonly JsonObject[];
-      /** Whether the parts are appended to the existing artifact. */
+      /** True if the parts are appended to the existing artifact. */
       readonly isAppended: boolean;
       readonly isLast: boolean;
     };
@@ -38,13 +38,13 @@ export interface Task {
   readonly createdMs: number;
   /** Messages of the caller. */
   readonly said: JsonObject[];
-  /** Steps by time. A task that waited for input has got more of them. */
+  /** Steps by time. A task that waits for input gets further ones later. */
   readonly steps: Step[];
 }
 
 export interface A2aState {
   readonly tasks: Map<string, Task>;
-  /** Notifies of a task, by its id, that was cancelled or got more steps. */
+  /** Notifies listeners, by the task's id, that a task was cancelled or got further steps. */
   readonly bell: Bell<string>;
 }
 
@@ -68,14 +68,14 @@ export function addTask({ tasks }: A2aState, task: Task): void {
   }
 }
 
-/** Returns the state after the task's steps up to a moment. */
+/** Returns the state of a task at a moment. */
 export function stateAt({ steps, createdMs }: Task, nowMs: number): State {
   let state: State = "SUBMITTED";
   for (const step of steps) if (step.kind === "status" && createdMs + step.atMs <= nowMs) state = step.state;
   return state;
 }
 
-/** Cancels a task: its future steps are removed. */
+/** Cancels a task by removing its future steps. */
 export function cancel({ bell }: A2aState, task: Task, nowMs: number): void {
   const atMs = nowMs - task.createdMs;
   const done = task.steps.filter((step) => step.atMs <= atMs);
@@ -91,8 +91,8 @@ export function goOn({ bell }: A2aState, task: Task, more: readonly Step[], nowM
 }
 
 /**
- * Yields each step from `fromMs` on (in the task's own time) when it happens; ends with the first that ends the task or makes
- * it wait. Returns early if the client left.
+ * Yields each step from `fromMs` on, relative to the task's beginning, at its time. Ends with the first step that ends
+ * the task or makes it wait, or when the client leaves.
  */
 export async function* happening(
   { bell }: A2aState,

@@ -1,10 +1,10 @@
-/** Notifies requests that wait for an event on a connection; a wait ends with its connection. */
+/** Notifies requests that wait for an event. A wait ends with its connection. */
 
 import type { ServerResponse } from "node:http";
 
 export interface Bell<Event> {
   ring(event: Event): void;
-  /** Returns the events from now on. */
+  /** Starts listening. Returns the listener, which gets events from now on. */
   listen(response: ServerResponse): Listening<Event>;
 }
 
@@ -14,7 +14,7 @@ export interface Listening<Event> {
   end(): void;
 }
 
-/** Maximum number of queued events of a listener that does not read. */
+/** Maximum number of queued events for a listener that does not read. */
 const MAX_QUEUED = 1_000;
 
 export function createBell<Event>(): Bell<Event> {

@@ -1,7 +1,7 @@
 /**
- * Faults and quirks that the name of a server or an agent asks for: the delivery faults of model names, and quirks of the
- * protocols, as data. A plus joins them (`/mcp/sim-stream+cr`). An unknown name that begins with `sim-` is refused: a mistyped
- * fault must not look like a healthy server. Any other name is that of a healthy one.
+ * Faults and quirks that the name of a server or an agent selects: the delivery faults of model names, and quirks of
+ * the protocols, as a table. A plus joins them (`/mcp/sim-stream+cr`). An unknown name that begins with `sim-` is
+ * refused, so that a mistyped fault does not look like a healthy server. Any other name is that of a healthy server.
  */
 
 import { type Fault, matchFault } from "../faults.ts";
@@ -56,7 +56,10 @@ export interface Asked {
 
 const HEALTHY: Asked = { fault: { kind: "none" }, quirks: new Set() };
 
-/** Returns what a name asks for, or `undefined` if it asks for something unknown. `name` is untrusted input of any length. */
+/**
+ * Returns what a name selects; `undefined` if it begins with `sim-` and is unknown. `name` is untrusted input of any
+ * length.
+ */
 export function askedOf(protocol: Protocol, name: string): Asked | undefined {
   if (!name.startsWith("sim-")) return HEALTHY;
   let { fault } = HEALTHY;

@@ -1,4 +1,4 @@
-/** JSON-RPC 2.0 as both agent protocols use it: errors, and the form of results and errors. */
+/** JSON-RPC 2.0 as both agent protocols use it: errors, and the forms of results and errors. */
 
 import type { Json, JsonObject } from "../json.ts";
 import { type Answer, type Frame, NO_TOKENS } from "../route.ts";
@@ -9,12 +9,12 @@ export type RpcId = string | number | null;
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: number;
-  /** HTTP status. */
+  /** HTTP status of the answer. */
   readonly status: number;
   readonly data: Json | undefined;
-  /** Flat name and value pairs. */
+  /** Headers as flat name and value pairs. */
   readonly headers: readonly string[];
-  /** Id in the error; `undefined` for that of the request. */
+  /** Id in the error; `undefined` for the id of the request. */
   readonly id: null | undefined;
 
   constructor(code: number, message: string, more: Partial<Pick<RpcError, "status" | "data" | "headers" | "id">> = {}) {

@@ -1,7 +1,7 @@
 /**
- * Serves simulated MCP servers and A2A agents on the paths `/mcp`, `/mcp/NAME`, `/a2a` and `/a2a/NAME` of the simulated
- * provider. The name asks for faults (`quirks.ts`); for a healthy one, so does the name of a called tool, or the first word of
- * a message. Clients see a separate server for every name; the state is shared.
+ * Serves simulated MCP servers and A2A agents at `/mcp`, `/mcp/NAME`, `/a2a` and `/a2a/NAME` of the simulated provider.
+ * The name selects faults (`quirks.ts`); for a healthy server, the name of a called tool or the first word of a message
+ * does. Every name is a separate server for clients; the state is shared.
  */
 
 import { type A2aCall, answerA2a } from "../a2a/answer.ts";
@@ -128,7 +128,7 @@ async function answerOf(
 const notAllowed = (allow: string): RpcError =>
   new RpcError(-32_000, "Method not allowed.", { status: 405, headers: ["allow", allow], id: null });
 
-/** Returns an error of a server that quotes the request's data in its errors. */
+/** Returns an error that quotes data of the request, as some servers do. */
 const leak = (credential: string | undefined, url: string): RpcError =>
   new RpcError(-32_603, `${url} refuses ${credential ?? "a request without a credential"}.`, {
     status: 500,
@@ -142,7 +142,10 @@ function faultOf(fault: Fault, memory: Memory, key: string): Fault {
     : { kind: "none" };
 }
 
-/** Returns what the name of the tool, or the first word of the message, asks for. Unknown names are not faults here. */
+/**
+ * Returns the fault that the name of the tool, or the first word of the message, selects. Unknown names are not faults
+ * here.
+ */
 function askedWithin(protocol: Protocol, { params }: JsonObject): Asked {
   const facts = objectOf(params) ?? EMPTY_OBJECT;
   const [part] = objectsOf(objectOf(facts["message"])?.["parts"]);

@@ -8,7 +8,7 @@ const DEPTH = 5_000;
 const BAD_BYTE = Buffer.from([0xff]);
 const PIECE_BYTES = 7;
 
-/** Returns the JSON text of a whole message, changed. */
+/** Returns the JSON text of a whole message, with its quirks. */
 export function warpText(text: string, quirks: ReadonlySet<Quirk>): string {
   if (!quirks.has("deep") || !text.endsWith("}}")) return text;
   return `${text.slice(0, -2)},"nested":${"[".repeat(DEPTH)}${"]".repeat(DEPTH)}}}`;
@@ -44,7 +44,7 @@ async function* warpFrames(
   for await (const frame of frames) {
     if (held !== undefined) yield* bent(held, false);
     held = String(frame);
-    // A waiting client gets other frames at once; only an answer can be the last frame.
+    // A waiting client gets other frames at once, since only an answer can be the last frame.
     if (!/"(?:result|error)":/.test(held)) {
       yield* bent(held, false);
       held = undefined;

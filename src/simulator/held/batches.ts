@@ -1,6 +1,6 @@
 /**
- * `/v1/batches`. A batch is `validating` when it is created, `in_progress` at its first retrieval and `completed` at the
- * second, when its requests are answered.
+ * Answers `/v1/batches`. A batch is `validating` when it is created, `in_progress` at its first retrieval and
+ * `completed` at the second, when its requests are answered.
  *
  * Source: the OpenAPI document of the compat dialect, and the types of the official SDK.
  */
@@ -104,7 +104,7 @@ function end(batch: HeldCompatBatch, status: string, now: number): void {
   batch.endedAt = now;
 }
 
-/** Validates the file. */
+/** Starts a batch by validating its file. */
 function begin(call: RoutedCall, batch: HeldCompatBatch): void {
   const { requests, errors } = readRequests(call, batch);
   if (errors.length > 0) {

@@ -1,4 +1,4 @@
-/** `/v1/files` of both dialects. A file of one dialect does not exist in the other. */
+/** Answers `/v1/files` of both dialects. Each dialect has its own files. */
 
 import { Refused } from "../errors.ts";
 import { fieldOf, filesOf } from "../multipart.ts";
@@ -32,7 +32,7 @@ export function answerFileUpload({ form, dialect, serial, now, held }: RoutedCal
     purpose: isCompat ? (purpose ?? "") : "",
     mimeType: part.contentType ?? "application/octet-stream",
     createdAt: now,
-    // A slice would keep the whole request in memory.
+    // Copied, since a slice would keep the whole request in memory.
     content: Buffer.from(part.content),
   };
   keepFile(held, file);

@@ -1,6 +1,6 @@
 /**
- * `/v1/messages/batches`. A batch is `in_progress` when it is created and at its first retrieval, and `ended` at the second,
- * when its requests are answered. An invalid request becomes an error in its own result.
+ * Answers `/v1/messages/batches`. A batch is `in_progress` when it is created and at its first retrieval, and `ended`
+ * at the second, when its requests are answered. An invalid request becomes an error in its own result.
  *
  * Source: the types and the client code of the official SDK.
  */
@@ -114,7 +114,7 @@ async function complete(call: RoutedCall, batch: HeldMessageBatch): Promise<void
   batch.requests = [];
   batch.counts = counts;
   batch.endedAt = call.now;
-  // The batch may have been displaced meanwhile.
+  // The batch may have been dropped meanwhile.
   if (call.held.messageBatches.get(batch.id) === batch) {
     call.held.messageBatches.put(batch.id, batch, batch.results.length);
   }

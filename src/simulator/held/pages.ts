@@ -7,7 +7,7 @@ interface Listed {
   readonly id: string;
 }
 
-/** Returns a page. `values` has the oldest value first. The page starts behind the id in `after`. */
+/** Returns a page. `values` begins with the oldest value. The page begins after the id in `after`. */
 export function compatPage(values: readonly Listed[], query: URLSearchParams, most = 100, usual = 20): Answer {
   const order = query.get("order") ?? "desc";
   if (order !== "asc" && order !== "desc") {
@@ -25,7 +25,7 @@ export function compatPage(values: readonly Listed[], query: URLSearchParams, mo
   return json(JSON.stringify({ object: "list", data, ...ends, has_more }));
 }
 
-/** Returns a page, the newest first. Paging uses `after_id`, or `page` as newer SDKs do. */
+/** Returns a page, beginning with the newest value. Paging uses `after_id`, or `page` for newer SDKs. */
 export function messagesPage(values: readonly Listed[], query: URLSearchParams): Answer {
   const limit = limitOf(query, 1_000, 20);
   const before = query.get("before_id");

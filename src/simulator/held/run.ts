@@ -1,6 +1,6 @@
 /**
- * Answers the requests of a batch as each would be answered alone. Of the faults in a model name, only those with a status
- * apply, since there is no connection to break.
+ * Answers the requests of a batch like single requests. Only faults with a status apply, since there is no connection
+ * to break.
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -9,7 +9,7 @@ import { type Fault, parseFault } from "../faults.ts";
 import { type JsonObject, objectOf } from "../json.ts";
 import { modelIn, type RoutedCall } from "../route.ts";
 
-/** Maximum size of all answers of a batch; the remaining requests expire. */
+/** Maximum size of all answers of a batch, in bytes; the remaining requests expire. */
 const MAX_OUTPUT = 64 << 20;
 
 const NONE: Fault = { kind: "none" };

@@ -1,4 +1,4 @@
-/** Bounded store of objects by id, in order of their creation. The oldest one is dropped first. */
+/** Bounded store of objects by id, in order of creation. The oldest one is dropped first. */
 
 export interface Shelf<Value> {
   get(id: string): Value | undefined;
@@ -13,7 +13,7 @@ export interface Shelf<Value> {
 
 export interface ShelfBounds {
   readonly entries: number;
-  /** Maximum total size in bytes. One value may be larger and is then the only one. */
+  /** Maximum total size in bytes. A single larger value is stored alone. */
   readonly bytes: number;
 }
 

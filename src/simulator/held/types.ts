@@ -1,4 +1,4 @@
-/** Objects that the simulated provider keeps for its clients until they are deleted or displaced. */
+/** Objects that the simulated provider stores for its clients until they are deleted or dropped for newer ones. */
 
 import type { Json, JsonObject } from "../json.ts";
 import { createShelf, type Shelf } from "./shelf.ts";
@@ -10,12 +10,12 @@ export interface HeldFile {
   /** Purpose; empty in the messages dialect. */
   readonly purpose: string;
   readonly mimeType: string;
-  /** Seconds since 1970. */
+  /** Creation time in seconds since 1970. */
   readonly createdAt: number;
   readonly content: Buffer;
 }
 
-/** Batch in progress: each retrieval advances it by one step. */
+/** Unfinished batch. Each retrieval advances it by one step. */
 export interface HeldBatch {
   readonly id: string;
   readonly serial: number;
@@ -24,7 +24,7 @@ export interface HeldBatch {
   polls: number;
   isCanceling: boolean;
   endedAt: number | undefined;
-  /** Work on the answers, begun at the retrieval that completes the batch. */
+  /** Promise of the answers, set by the retrieval that completes the batch. */
   work: Promise<void> | undefined;
 }
 
@@ -44,14 +44,14 @@ export interface HeldCompatBatch extends HeldBatch {
 }
 
 export interface HeldMessageBatch extends HeldBatch {
-  /** Requests; cleared once they are answered. */
+  /** Requests; emptied once they are answered. */
   requests: readonly JsonObject[];
   counts: Readonly<Record<"processing" | "succeeded" | "errored" | "canceled" | "expired", number>>;
   /** Results as JSON lines. */
   results: string;
 }
 
-/** File of a vector store; its text stays with the file itself. */
+/** File of a vector store. Its text is stored with the file itself. */
 export interface StoredFile {
   readonly id: string;
   readonly createdAt: number;

@@ -1,4 +1,7 @@
-/** `POST /v1/vector_stores/{id}/search`: pieces of files, ranked by the share of the query's words that they contain. */
+/**
+ * Answers `POST /v1/vector_stores/{id}/search`: pieces of files, ranked by the share of the query's words that they
+ * contain.
+ */
 
 import { Refused } from "../errors.ts";
 import { arrayOf, integerOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
@@ -82,7 +85,7 @@ const COMPARE: Readonly<Record<string, (has: Json | undefined, value: Json) => b
   nin: (has, value) => has === undefined || !(arrayOf(value)?.includes(has) ?? false),
 };
 
-/** Returns whether the attributes meet the filter: a comparison, or `and` and `or` of others. */
+/** Returns whether the attributes match the filter: a comparison, or `and` and `or` of other filters. */
 function isMet(filters: Json | undefined, attributes: JsonObject, depth: number): boolean {
   if (filters === undefined || filters === null) return true;
   const filter = objectOf(filters);

@@ -1,6 +1,6 @@
 /**
- * Files of vector stores, one by one and in batches. A file is `in_progress` when it is added and at its first retrieval, and
- * `completed` from the second on; a batch likewise.
+ * Files of vector stores, single and in batches. A file or batch is `in_progress` when it is added and at its first
+ * retrieval, and `completed` from the second on.
  */
 
 import { Refused } from "../errors.ts";
@@ -14,7 +14,7 @@ import type { Held, StoredFile, VectorStore } from "./types.ts";
 import { piecesOf } from "./vector-search.ts";
 import { addFile, advance, chunkingRule, countsOf, storeOf } from "./vector-stores.ts";
 
-/** Header with the interval, in milliseconds, at which the SDKs poll. */
+/** Header with the polling interval for the SDKs, in milliseconds. */
 const POLL_AFTER = ["openai-poll-after-ms", "20"];
 
 const MAX_BATCH = 500;

@@ -1,6 +1,6 @@
 /**
- * `/v1/vector_stores`, without their files. Source: the OpenAPI document of the compat dialect, and the types of the official
- * SDK.
+ * Answers `/v1/vector_stores`, except for their files. Source: the OpenAPI document of the compat dialect, and the
+ * types of the official SDK.
  */
 
 import { Refused } from "../errors.ts";
@@ -105,7 +105,7 @@ export function deleteVectorStore(call: RoutedCall): Answer {
   return json(JSON.stringify({ id, object: "vector_store.deleted", deleted: true }));
 }
 
-/** Counts one more retrieval of each file; a file is done after the second. */
+/** Counts a retrieval of each file. A file is completed after the second. */
 export function advance(files: readonly StoredFile[]): void {
   for (const file of files) {
     file.polls += 1;

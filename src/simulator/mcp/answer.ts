@@ -1,4 +1,4 @@
-/** Answers of the simulated MCP server: revision 2026-07-28, or an older one if its name asks for that. */
+/** Answers of the simulated MCP server: revision 2026-07-28, or an older one if its name selects that. */
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { Asked } from "../agents/quirks.ts";

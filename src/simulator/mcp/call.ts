@@ -1,4 +1,4 @@
-/** One request to the simulated MCP server in progress. */
+/** Request to the simulated MCP server in progress. */
 
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Asked } from "../agents/quirks.ts";
@@ -6,7 +6,7 @@ import type { McpState } from "./state.ts";
 
 export interface McpCall {
   readonly headers: IncomingHttpHeaders;
-  /** Body; `undefined` if it is not text. */
+  /** Text of the body; `undefined` if it is not text. */
   readonly text: string | undefined;
   readonly asked: Asked;
   readonly state: McpState;

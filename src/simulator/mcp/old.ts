@@ -1,6 +1,6 @@
 /**
- * MCP server of an earlier revision, as it answers clients of the new one. Source: mcp.md section 8, an old upstream behind the
- * gateway (recorded).
+ * MCP server of an earlier revision, with its recorded answers to clients of the new one. Source: mcp.md section 8, an
+ * old upstream behind the gateway.
  */
 
 import { RpcError, resultText } from "../agents/rpc.ts";

@@ -1,6 +1,7 @@
 /**
- * Parses an MCP message as strictly as revision 2026-07-28 does: the headers are copies of members of the body, and a header
- * that differs is refused. Source: mcp.md sections 2, 3, 7 and 8 (the order of the checks, recorded from the official SDK).
+ * Parses an MCP message as strictly as revision 2026-07-28 requires: headers copy members of the body, and a header
+ * that differs is refused. Source: mcp.md sections 2, 3, 7 and 8 (the order of the checks, recorded from the official
+ * SDK).
  */
 
 import type { IncomingHttpHeaders } from "node:http";
@@ -10,7 +11,7 @@ import { EMPTY_OBJECT, type Json, type JsonObject, objectOf, parseJson, stringOf
 export const VERSION = "2026-07-28";
 
 const META = "io.modelcontextprotocol/";
-/** Version that an absent header meant in earlier revisions. */
+/** Version that earlier revisions assume without the header. */
 const UNNAMED_VERSION = "2025-03-26";
 
 export interface McpRequest {
@@ -20,13 +21,13 @@ export interface McpRequest {
   readonly params: JsonObject;
   readonly capabilities: JsonObject;
   readonly progressToken: string | number | undefined;
-  /** Log level; `undefined` if nothing is to be logged. */
+  /** Log level; `undefined` if the client requests no log messages. */
   readonly logLevel: string | undefined;
 }
 
 export type McpMessage = McpRequest | { readonly kind: "notification"; readonly method: string };
 
-/** Members with a name, by method. */
+/** Name of the parameter that the header `mcp-name` copies, by method. */
 const NAMED: ReadonlyMap<string, string> = new Map([
   ["tools/call", "name"],
   ["prompts/get", "name"],
@@ -110,7 +111,7 @@ export function invalid(message: string, status = 200): RpcError {
   return new RpcError(-32_602, `Invalid params: ${message}`, { status });
 }
 
-/** Checks arguments that the tool's schema mirrors in headers. `schema` is its `inputSchema`. */
+/** Checks headers that copy arguments, as the tool's schema requires. `schema` is its `inputSchema`. */
 export function checkMirrors(headers: IncomingHttpHeaders, schema: JsonObject, args: JsonObject): void {
   for (const [property, facts] of Object.entries(objectOf(schema["properties"]) ?? EMPTY_OBJECT)) {
     const suffix = stringOf(objectOf(facts)?.["x-mcp-header"]);
@@ -125,7 +126,7 @@ export function checkMirrors(headers: IncomingHttpHeaders, schema: JsonObject, a
   }
 }
 
-/** Returns the decoded value, or `undefined` if it cannot be decoded. Section 2, value encoding. */
+/** Returns the decoded value, or `undefined` if it is invalid. Source: mcp.md section 2, value encoding. */
 function decoded(value: string): string | undefined {
   const coded = /^=\?base64\?(.*)\?=$/s.exec(value)?.[1];
   if (coded === undefined) return value;

@@ -1,6 +1,6 @@
 /**
- * State of the simulated MCP servers: how often their lists changed, and tasks. The number of tasks is bounded; the oldest one
- * is dropped first.
+ * State of the simulated MCP servers: number of changes of their lists, and tasks. The number of tasks is bounded; the
+ * oldest one is dropped first.
  */
 
 import { type Bell, createBell } from "../agents/bell.ts";
@@ -15,13 +15,13 @@ export interface McpTask {
   readonly id: string;
   readonly createdMs: number;
   readonly durationMs: number;
-  /** Result of the tool, when it is done. */
+  /** Result of the tool, available when the task ends. */
   readonly result: JsonObject;
   cancelledMs: number | undefined;
 }
 
 export interface McpState {
-  /** Notifications of all servers; each one reaches the listeners of all. */
+  /** Notifications of all servers; each reaches the listeners of all. */
   readonly bell: Bell<Notice>;
   readonly tasks: Map<string, McpTask>;
   /** Number of changes of the list of tools. */

@@ -6,7 +6,7 @@ import type { McpState, McpTask } from "./state.ts";
 
 export const TASKS = "io.modelcontextprotocol/tasks";
 
-/** Time to live, long enough to inspect a task; a task may be dropped earlier if many others follow. */
+/** Time to live in milliseconds, long enough to inspect a task. A task may be dropped earlier if many others follow. */
 const LIFETIME_MS = 3_600_000;
 const POLL_MS = 100;
 

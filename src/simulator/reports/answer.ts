@@ -1,8 +1,8 @@
 /**
  * Usage reports of an organization, as both providers document them: pages of UTC days.
  *
- * Source: the OpenAPI document of compat, operations `usage-completions` and `usage-embeddings`; the administration API of
- * messages, "Get Messages Usage Report".
+ * Source: the OpenAPI document of compat, operations `usage-completions` and `usage-embeddings`; the administration API
+ * of messages, "Get Messages Usage Report".
  */
 
 import { type Dialect, Refused } from "../errors.ts";
@@ -48,9 +48,9 @@ const DEFAULT_LIMIT = 7;
 export interface ReportPorts {
   readonly book: Book;
   readonly knobs: Knobs;
-  /** Milliseconds since 1970, by the simulator's clock. */
+  /** Time in milliseconds since 1970, by the simulator's clock. */
   readonly now: number;
-  /** Key of the request. */
+  /** Key that the request presents. */
   readonly key: string | undefined;
 }
 
@@ -92,7 +92,7 @@ export function answerReport(report: Report, query: URLSearchParams, ports: Repo
   return report.dialect === "compat" ? { object: "page", ...page } : page;
 }
 
-/** Error that a setting asked for. */
+/** Error that a setting of the reports causes. */
 export class ReportRefused extends Refused {
   override readonly retryAfterSeconds: number | undefined;
   constructor(status: number, retryAfterSeconds: number | undefined) {

@@ -1,4 +1,4 @@
-/** Usage by UTC day, dialect, kind and key, from which an organization's usage reports are made. */
+/** Usage by UTC day, dialect, kind and key, from which the usage reports of an organization are made. */
 
 import { createHash } from "node:crypto";
 import type { Dialect } from "../errors.ts";
@@ -20,12 +20,12 @@ export interface Line {
   readonly model: string;
   /** Id of the key in the report. */
   readonly keyId: string;
-  /** Whether it was billed as a batch, which does not pass a gateway. */
+  /** True if it was billed as a batch, which does not pass a gateway. */
   readonly isBatch: boolean;
   readonly counters: Readonly<Counters>;
 }
 
-/** Maximum number of lines; the oldest are dropped, since a simulator is not an archive. */
+/** Maximum number of lines. The oldest are dropped, since a simulator is not an archive. */
 const MAX_LINES = 200_000;
 
 export interface Book {
@@ -54,7 +54,7 @@ export function createBook(): Book {
   };
 }
 
-/** Returns the id of a key. It reveals nothing of the key, and is the same for the same key. */
+/** Returns the id of a key. Equal keys have equal ids, and the id reveals nothing of the key. */
 export function keyIdOf(dialect: Dialect, key: string | undefined): string {
   const digest = createHash("sha256")
     .update(key ?? "")

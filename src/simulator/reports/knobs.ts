@@ -7,31 +7,31 @@ import { COUNTERS, type Counter } from "./book.ts";
 
 export interface Adjustment {
   readonly dialect: Dialect;
-  /** Day, such as `2026-11-20`; `undefined` for every day. */
+  /** Day of the adjustment, such as `2026-11-20`; `undefined` for every day. */
   readonly day: string | undefined;
-  /** Counter; `undefined` for every counter. */
+  /** Adjusted counter; `undefined` for every counter. */
   readonly counter: Counter | undefined;
   readonly factor: number;
   readonly add: number;
 }
 
 export interface Knobs {
-  /** Milliseconds by which the simulator's time is ahead. */
+  /** Milliseconds by which the simulator's clock is ahead. */
   aheadMs: number;
-  /** Number of hours up to now that are not reported yet. */
+  /** Number of hours before now that are not reported yet. */
   delayHours: number;
-  /** Number of hours after midnight UTC at which the provider's days begin, whatever its buckets say. */
+  /** Number of hours after midnight UTC at which the provider's days begin, although its buckets say midnight. */
   edgeHours: number;
   adjustments: readonly Adjustment[];
   /** Counters that are left out, by their names in the report. */
   lacking: ReadonlySet<string>;
-  /** Errors that are returned in place of the next pages. */
+  /** Errors that the next requests for pages get. */
   errors: { readonly status: number; readonly retryAfterSeconds: number | undefined }[];
   /** Maximum number of buckets in a page. */
   pageDays: number;
-  /** Number of cursors that will be unknown when they are used. */
+  /** Number of following cursors that will be unknown when they are used. */
   expired: number;
-  /** Whether cursors lead to the first page again. */
+  /** True if cursors lead to the first page again. */
   isCircle: boolean;
   /** Only credential that may read reports; `undefined` for any. */
   adminKey: string | undefined;

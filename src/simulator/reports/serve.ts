@@ -32,7 +32,7 @@ export interface Billed {
   readonly key: string | undefined;
 }
 
-/** Returns the billing of a request. Images and audio are billed in other units than tokens. */
+/** Returns a function that bills a request; `undefined` for images and audio, which are not billed in tokens. */
 export function billOf({ book, knobs }: Books, { dialect, route, model, key }: Billed): Exchange["bill"] {
   if (/^(?:images|audio|moderations|rerank)/.test(route)) return undefined;
   const kind = route === "embeddings" ? "embeddings" : "completions";

@@ -1,4 +1,4 @@
-/** Sums the counters of one bucket of a report: the usage in it, as far as the settings show it. */
+/** Sums the counters of one bucket of a report, as the settings show them. */
 
 import type { Dialect } from "../errors.ts";
 import { type Book, COUNTERS, type Counters, DAY_MS, type Kind, type Line } from "./book.ts";
@@ -7,10 +7,10 @@ import type { Knobs } from "./knobs.ts";
 export interface Asked {
   readonly dialect: Dialect;
   readonly kind: Kind;
-  /** Key ids; empty for all. */
+  /** Selected key ids; empty for all. */
   readonly keyIds: readonly string[];
   readonly models: readonly string[];
-  /** Whether batch or other usage is selected; `undefined` for both. */
+  /** Selects usage of batches or other usage; `undefined` for both. */
   readonly batch: boolean | undefined;
   /** Members of a line by which results are grouped. */
   readonly groups: readonly ("model" | "keyId" | "isBatch")[];
@@ -22,7 +22,7 @@ export interface Summed {
   readonly requests: number;
 }
 
-/** Sums a day. `from` is its first moment, in milliseconds since 1970. */
+/** Sums a day. `from`: its first moment, in milliseconds since 1970. */
 export function sumsOfDay(book: Book, knobs: Knobs, asked: Asked, from: number, now: number): readonly Summed[] {
   const begins = from + knobs.edgeHours * 3_600_000;
   const seenUntil = now - knobs.delayHours * 3_600_000;
@@ -43,7 +43,7 @@ export function sumsOfDay(book: Book, knobs: Knobs, asked: Asked, from: number, 
   const adjustments = knobs.adjustments.filter(
     (it) => it.dialect === asked.dialect && (it.day === undefined || it.day === day) && asked.kind === "completions",
   );
-  // An added amount belongs to no line, so the first result has it.
+  // An added amount belongs to no line, so the first result gets it.
   if (sums.size === 0 && adjustments.some(({ add }) => add > 0)) sumOf({});
   for (const { counter: only, factor, add } of adjustments) {
     for (const [at, { counters }] of [...sums.values()].entries()) {

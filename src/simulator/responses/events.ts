@@ -1,6 +1,6 @@
 /**
- * Response as the events of a stream. Source: responses reference, 7: one item is open at a time, ids and indexes do not
- * change, `sequence_number` rises by one, and the last event repeats what was sent before it.
+ * Events of a response's stream. One item is open at a time, ids and indexes do not change, `sequence_number` rises by
+ * one, and the last event repeats what was sent before it. Source: responses reference, 7.
  */
 import type { Reply } from "../reply.ts";
 import type { Call } from "../route.ts";

@@ -1,4 +1,4 @@
-/** Whole items of a response. Each stream event of an item follows from it. */
+/** Complete items of a response, from which the stream events of each item are made. */
 import { objectOf, parseJson, stringOf } from "../json.ts";
 import { REFUSAL_TEXT, type Reply, type ToolCall } from "../reply.ts";
 import { type Call, idOf } from "../route.ts";
@@ -58,7 +58,7 @@ export function shortageOf({ finish }: Reply): "max_output_tokens" | "content_fi
   return finish === "refusal" || finish === "filtered" ? "content_filter" : undefined;
 }
 
-/** Returns the items. Only the last one can have been cut off. There is always a message or a call. */
+/** Returns the items. There is always a message or a call, and only the last item can be cut off. */
 export function itemsOf(call: Call, reply: Reply, tools: ReadonlyMap<string, CallableTool>): readonly Item[] {
   const { calls, text, thinking } = reply;
   const ended: Status = shortageOf(reply) === undefined ? "completed" : "incomplete";
@@ -110,7 +110,7 @@ function callItem(
     : { id: idOf("fc_", serial) + suffix, type: "function_call", ...called, arguments: input };
 }
 
-/** Returns the text that a custom tool is called with; for a call that was cut off, the part that exists. */
+/** Returns the text for a custom tool; for a call that was cut off, the part that exists. */
 function textWithin(input: string): string {
   try {
     return stringOf(objectOf(parseJson(input))?.["input"]) ?? input;

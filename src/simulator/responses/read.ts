@@ -1,4 +1,4 @@
-/** Reads a `responses` request as an `Ask`, and the tools by the names under which its reply calls them. */
+/** Reads a `responses` request as an `Ask`, and the tools by the names that its reply uses. */
 import { type Ask, countPrompt, type PromptCounter } from "../ask.ts";
 import { Refused } from "../errors.ts";
 import { integerOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
@@ -67,7 +67,7 @@ function readInput(input: Json | undefined, prompt: PromptCounter): Said {
   return { question, toolAnswer, toolRounds };
 }
 
-/** Refuses content that was encrypted elsewhere, or for another item. */
+/** Refuses encrypted content that another provider made, or that belongs to another item. */
 function checkReasoning(item: JsonObject, index: number): void {
   const content = item["encrypted_content"];
   if (content === undefined || content === null) return;

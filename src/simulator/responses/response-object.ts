@@ -1,10 +1,10 @@
-/** Response object of a whole answer and of the events of its life cycle. */
+/** Response object, for whole answers and for events of its life cycle. */
 import { type JsonObject, objectOf } from "../json.ts";
 import type { Reply } from "../reply.ts";
 import { type Call, idOf } from "../route.ts";
 import { type Item, shortageOf } from "./items.ts";
 
-/** Stage of a response. `failed` keeps what was sent until then. */
+/** Stage of a response. `failed` keeps what was sent before. */
 export type Stage = "started" | "done" | { readonly failed: { readonly code: string; readonly message: string } };
 
 /** Members of the request that are repeated, with their defaults. */

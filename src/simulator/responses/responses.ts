@@ -1,8 +1,8 @@
 /**
- * `POST /v1/responses`, whole and streamed, and the same events for its WebSocket.
+ * Answers `POST /v1/responses`, whole and streamed, and creates the same events for its WebSocket.
  *
- * Source: the OpenAPI document of the compat dialect; responses reference, 6 and 7. Nothing is stored: a reference to an item
- * or a response adds nothing to a prompt.
+ * Source: the OpenAPI document of the compat dialect; responses reference, 6 and 7. Nothing is stored: a reference to
+ * an item or a response adds nothing to a prompt.
  */
 import { replyTo, tokensOf } from "../reply.ts";
 import { type Answer, type Call, json, type Tokens } from "../route.ts";

@@ -4,13 +4,13 @@ import { Refused } from "../errors.ts";
 import { type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
 
 export interface CallableTool extends OfferedTool {
-  /** Name that the client uses; `name` combines namespace and name in a form that no client's name has. */
+  /** Name that the client uses. `name` combines namespace and name in a form that no client uses. */
   readonly ownName: string;
   readonly namespace: string | undefined;
   readonly isCustom: boolean;
 }
 
-/** Schema of a custom tool, which is called with a text; the text becomes the member of an object. */
+/** Schema of a custom tool, which is called with a text: the text becomes the member of an object. */
 const TEXT_INPUT: Json = { type: "object", properties: { input: { type: "string" } }, required: ["input"] };
 
 /** Returns the tools that the choice allows. Throws `Refused` if it names one that is not offered. */
@@ -36,7 +36,7 @@ function withinNamespace(namespace: JsonObject): readonly CallableTool[] {
   return objectsOf(namespace["tools"]).flatMap((tool) => toolOf(tool, stringOf(namespace["name"]) ?? ""));
 }
 
-/** Returns the tool; empty for one that the provider runs itself, since the simulator has none. */
+/** Returns the tool; none for one that the provider runs itself, since the simulator has none. */
 function toolOf(tool: JsonObject, namespace: string | undefined): readonly CallableTool[] {
   const isCustom = tool["type"] === "custom";
   if (!isCustom && tool["type"] !== "function") return [];

@@ -1,7 +1,7 @@
 /**
- * Rules by which the compat dialect refuses a chat request, so that a translation to it fails here and not at a real provider:
- * unknown members, values out of range, contradictory members, schemas that violate `strict`, tool results without a call, and
- * calls without a result.
+ * Rules by which the compat dialect refuses a chat request, so that a wrong translation fails here and not at a real
+ * provider: unknown members, values out of range, contradictory members, schemas that violate `strict`, tool results
+ * without a call, and calls without a result.
  *
  * Sources: dialects.md section 3.1; the wording is that of recorded refusals, where one is known.
  */
@@ -38,7 +38,7 @@ interface Exclusion {
 
 const isSet = (value: Json | undefined): boolean => value !== undefined && value !== null;
 
-/** Members that are allowed only with others; section 3.1. */
+/** Members that are allowed only together with others; section 3.1. */
 const EXCLUSIONS: readonly Exclusion[] = [
   {
     holds: (body) => isSet(body["stream_options"]) && body["stream"] !== true,
@@ -180,7 +180,10 @@ function refuseAbsent(name: string | undefined, param: string, offered: string):
   );
 }
 
-/** Checks the schema of a function, which is one object with properties; a strict one is closed and requires them all. */
+/**
+ * Checks the schema of a function, which must be one object with properties. A strict one must be closed and require
+ * them all.
+ */
 function checkParameters(offered: JsonObject, at: string): void {
   const parameters = objectOf(offered["parameters"]);
   if (parameters === undefined) return;

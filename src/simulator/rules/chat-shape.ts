@@ -27,7 +27,7 @@ import {
   whole,
 } from "./shape.ts";
 
-/** Section 3.1: `[A-Za-z0-9_-]{1,64}`. */
+/** Rule of names, section 3.1: `[A-Za-z0-9_-]{1,64}`. */
 const NAME = text({ min: 1, max: 64, pattern: /^[a-zA-Z0-9_-]+$/ });
 
 const SPEAKER = text({ min: 1, max: 64, pattern: /^[^\s<|\\/>]+$/ });
@@ -36,14 +36,14 @@ const CALL_ID = text({ min: 1, max: 64 });
 
 const IMAGE_TYPES = new Set(["image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"]);
 
-/** Media types of files, sections 3.1 and 8.3: PDF and text; the others are office documents, which the dialect reads as text. */
+/** Media types of files, sections 3.1 and 8.3: PDF and text; office documents are read as text. */
 const FILE_TYPE = /^(?:application\/(?:pdf|json|vnd\.openxmlformats-officedocument\.[a-z.]+)|text\/[a-z0-9.+-]+)$/;
 
 const CACHE_MARK: Fields = {
   prompt_cache_breakpoint: object({ mode: choice("explicit"), ttl: choice("30m", "12h") }, ["mode"]),
 };
 
-/** Section 8.6, last row: an extension. */
+/** Cache mark, an extension; section 8.6, last row. */
 const CACHE_CONTROL: Fields = { cache_control: dictionary };
 
 function partsOf(extensions: Fields): Record<"text" | "refusal" | "image_url" | "input_audio" | "file", Rule> {
@@ -106,7 +106,7 @@ function checkFile(id: unknown, data: unknown, at: string): void {
   }
 }
 
-/** Returns the rule of messages, section 3.1. `replay` has members of an assistant's turn that only extensions have. */
+/** Returns the rule of messages, section 3.1. `replay`: members of an assistant's turn that only extensions have. */
 function messagesRule(extensions: Fields, replay: Fields): Rule {
   const { text: textPart, refusal, image_url, input_audio, file } = partsOf(extensions);
   const texts = list(oneOf({ text: textPart }), { min: 1 });
@@ -212,7 +212,7 @@ const RESPONSE_FORMAT = oneOf({
   ),
 });
 
-/** Section 3.1, the table, in its order. */
+/** Members of a request in the order of the table in section 3.1. */
 const FIELDS: Fields = {
   model: text({ min: 1 }),
   max_completion_tokens: nullable(whole(1)),
@@ -265,7 +265,7 @@ const FIELDS: Fields = {
   moderation: nullable(object({ model: text({ min: 1 }), policy: anything }, ["model"])),
 };
 
-/** Section 3.1, the widely used extensions. */
+/** Widely used extensions; section 3.1. */
 const EXTENSIONS: Fields = {
   top_k: nullable(whole()),
   min_p: nullable(decimal(0, 1)),

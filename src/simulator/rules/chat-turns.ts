@@ -1,5 +1,5 @@
 /**
- * Checks the order of turns in a chat request: a tool result follows the call it answers, every call has its result before the
+ * Checks the order of turns in a chat request: a tool result follows its call, every call has its result before the
  * next turn, and a turn of the assistant has text or a call.
  *
  * Source: dialects.md section 3.1, below the shapes of messages.

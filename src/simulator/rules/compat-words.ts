@@ -1,6 +1,6 @@
 /**
- * Wording of the compat dialect's refusals. Unknown top-level members have a wording of their own and no `param`; all others
- * name the place in `param` and the kind of fault in `code` (dialects.md section 10.1).
+ * Wording of the compat dialect's refusals. Unknown top-level members have a wording of their own and no `param`. All
+ * other refusals name the place in `param` and the kind of fault in `code` (dialects.md section 10.1).
  */
 
 import { Refused } from "../errors.ts";

@@ -9,7 +9,7 @@
 import { arrayOf, type Json, type JsonObject, objectOf, stringOf } from "../json.ts";
 import { strictFault } from "./schemas.ts";
 
-/** Maximum depth that is checked; the provider refuses a deeper schema for its depth. */
+/** Maximum depth that is checked. The provider refuses deeper schemas because of their depth. */
 const MAX_DEPTH = 64;
 
 const BOUNDS: readonly string[] = [
@@ -37,9 +37,9 @@ export function enforcedFault(schema: Json | undefined): string | undefined {
 
 interface Place {
   readonly root: Json | undefined;
-  /** References on the path to here. */
+  /** References on the path to the current schema. */
   readonly followed: readonly string[];
-  /** References that were followed and found valid; each is followed once. */
+  /** References that were followed and found valid. Each is followed once. */
   readonly sound: Set<string>;
   readonly depth: number;
 }

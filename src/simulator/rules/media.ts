@@ -1,4 +1,4 @@
-/** Media within requests: base64, data URLs and the forms of addresses. */
+/** Checks media in requests: base64, data URLs and forms of addresses. */
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 

@@ -1,9 +1,9 @@
 /**
- * Rules of the messages dialect, so that a translation to it fails here and not at a real provider. The shape is checked first
- * (`messages-shape.ts`), then combinations of members, then the order of turns.
+ * Rules of the messages dialect, so that a wrong translation fails here and not at a real provider. The shape is
+ * checked first (`messages-shape.ts`), then combinations of members, then the order of turns.
  *
- * Sources: dialects.md sections 1 (version, sampling, prefill), 5.1 and 6 (headers); the wording is that of recorded refusals,
- * where one is known.
+ * Sources: dialects.md sections 1 (version, sampling, prefill), 5.1 and 6 (headers); the wording is that of recorded
+ * refusals, where one is known.
  */
 
 import type { IncomingHttpHeaders } from "node:http";
@@ -57,7 +57,7 @@ export function checkCounted(body: JsonObject, headers: IncomingHttpHeaders): vo
   checkThinkingFirst(body, checkCommon(body, version));
 }
 
-/** Returns the version; the header is required, section 6. */
+/** Returns the version. The header is required; section 6. */
 function versionOf(headers: IncomingHttpHeaders): string {
   const version = headers["anthropic-version"];
   if (version === undefined) throw new Refused(400, "anthropic-version: header is required");
@@ -154,7 +154,7 @@ function checkTools(body: JsonObject): void {
   }
 }
 
-/** Checks cache marks: at most four, and none for an hour behind one for five minutes, in the order of the prompt. */
+/** Checks cache marks: at most four, and none for an hour after one for five minutes, in the order of the prompt. */
 function checkCacheMarks(body: JsonObject): void {
   let marks = 0;
   let isShortMet = false;
@@ -190,7 +190,7 @@ function checkCacheMarks(body: JsonObject): void {
   }
 }
 
-/** Checks the places that the newest version changed; section 1 row 2. */
+/** Refuses blocks in places where the newest version does not permit them; section 1 row 2. */
 function checkPlacesOfVersion(turns: readonly Turn[]): void {
   for (const { role, blocks } of turns) {
     for (const { block, at } of blocks) {

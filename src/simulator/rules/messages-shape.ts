@@ -28,7 +28,7 @@ import {
   whole,
 } from "./shape.ts";
 
-/** Section 5.1: ids of calls and of their results. */
+/** Rule of ids of calls and of their results; section 5.1. */
 const ID = text({ pattern: /^[a-zA-Z0-9_-]+$/ });
 
 const TOOL_NAME = text({ pattern: /^[a-zA-Z0-9_-]{1,128}$/ });
@@ -199,7 +199,7 @@ const CUSTOM_TOOL = also(
   },
 );
 
-/** Section 5.1: tools that run at the client or at the provider, by the beginning of their types. */
+/** Types of tools that run at the client or at the provider, by the beginning of their names; section 5.1. */
 const TYPED_TOOL =
   /^(?:bash|text_editor|memory|computer|browser|computer_toolset|browser_toolset|web_search|web_fetch|code_execution|tool_search_tool(?:_bm25|_regex)?)_\d{8}$/;
 
@@ -245,7 +245,7 @@ function refuseUnenforced(schema: unknown, at: string): void {
   if (fault !== undefined) throw new Refused(400, `${at}: ${fault}`);
 }
 
-/** Refuses an id that looks like a person's email address or telephone number; section 8.1. */
+/** Rule of metadata. Refuses an id that looks like a person's email address or telephone number; section 8.1. */
 const METADATA = also(object({ user_id: nullable(text({ max: 256 })) }), ({ user_id: id }) => {
   if (typeof id !== "string") return;
   if (/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(id)) {
@@ -256,7 +256,7 @@ const METADATA = also(object({ user_id: nullable(text({ max: 256 })) }), ({ user
   }
 });
 
-/** Members that are counted, section 5.4; the others only concern the answer. */
+/** Members that are counted, section 5.4. The others only concern the answer. */
 const COUNTED: Fields = {
   model: text({ min: 1 }),
   messages: list(MESSAGE, { max: MAX_MESSAGES }),
@@ -274,7 +274,7 @@ const COUNTED: Fields = {
   workspace_id: text(),
 };
 
-/** Section 5.1, the table. */
+/** Members of a request; section 5.1, the table. */
 const FIELDS: Fields = {
   ...COUNTED,
   max_tokens: whole(0),

@@ -1,6 +1,7 @@
 /**
- * Order of turns in a request of the messages dialect. Consecutive turns of one role are one turn, as the provider merges them;
- * the first is the user's; tool results come first in the turn after their calls, one for each.
+ * Checks the order of turns in a request of the messages dialect. Consecutive turns of one role count as one, as the
+ * provider merges them. The first turn is the user's. Tool results come first in the turn after their calls, one for
+ * each.
  *
  * Source: dialects.md section 5.1, the rules below the blocks.
  */
@@ -10,7 +11,7 @@ import { type JsonObject, objectsOf, stringOf } from "../json.ts";
 
 export interface Turn {
   readonly role: string;
-  /** Index of the first of its messages. */
+  /** Index of the first message of the turn. */
   readonly index: number;
   readonly blocks: readonly Placed[];
 }
@@ -20,7 +21,7 @@ export interface Placed {
   readonly at: string;
 }
 
-/** Blocks that only one role may send; any other block is allowed in either role. */
+/** Blocks that only one role may send. Any other block is allowed in both. */
 const ROLE_OF: Readonly<Record<string, string>> = {
   tool_use: "assistant",
   server_tool_use: "assistant",
@@ -29,7 +30,7 @@ const ROLE_OF: Readonly<Record<string, string>> = {
   tool_result: "user",
 };
 
-/** Merges messages, which have the shape of `messages-shape.ts`, to turns. A text given as a string is one block. */
+/** Merges messages, which have the shape of `messages-shape.ts`, to turns. A text given as a string becomes one block. */
 export function mergeTurns(messages: readonly JsonObject[]): readonly Turn[] {
   const turns: { role: string; index: number; blocks: Placed[] }[] = [];
   messages.forEach((message, index) => {
@@ -124,7 +125,7 @@ function refuseUnanswered(open: ReadonlySet<string>, index: number): void {
   );
 }
 
-/** Returns the ids of a turn's calls, none of which may have been used before. */
+/** Returns the ids of a turn's calls. Refuses ids that were used before. */
 function callsOf({ blocks }: Turn, ids: Set<string>): Set<string> {
   const made = new Set<string>();
   for (const { block } of blocks) {

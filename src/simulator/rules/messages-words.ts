@@ -1,6 +1,6 @@
 /**
- * Wording of the messages dialect's refusals: the place, with dots and with the form of each block, and the problem as its
- * validator states it.
+ * Wording of the messages dialect's refusals: the place, with dots and with the form of each block, and the problem in
+ * the words of the provider's validator.
  */
 
 import { Refused } from "../errors.ts";

@@ -7,16 +7,16 @@
 
 import { arrayOf, type Json, type JsonObject, objectOf, stringOf } from "../json.ts";
 
-/** Maximum depth that is checked; the providers refuse a deeper schema for its depth. */
+/** Maximum depth that is checked. The providers refuse deeper schemas because of their depth. */
 const MAX_DEPTH = 64;
 
 export type SchemaFault =
-  /** `context` is the path of names to the schema that has the fault. */
+  /** Fault in a schema. `context`: names on the path to it. */
   | { readonly kind: "open"; readonly context: readonly string[] }
   | { readonly kind: "optional"; readonly context: readonly string[]; readonly name: string };
 
 interface Strictness {
-  /** Whether every property must be required. */
+  /** True if every property must be required. */
   readonly isAllRequired: boolean;
 }
 
@@ -62,7 +62,7 @@ function faultBelow(schema: JsonObject, context: readonly string[], strictness: 
   return faultWithin(schema["items"], [...context, "items"], strictness);
 }
 
-/** Returns whether the top level of a tool's schema is something other than a single object. */
+/** Returns whether the top level of a tool's schema is not a single object. */
 export function hasAlternativesAtTop(schema: JsonObject): boolean {
   return schema["oneOf"] !== undefined || schema["anyOf"] !== undefined || schema["allOf"] !== undefined;
 }

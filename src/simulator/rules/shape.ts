@@ -1,9 +1,9 @@
 /**
- * Shapes of requests as data: rules for a value, composed from a few constructors.
+ * Shapes of requests as data: rules for values, composed from a few constructors.
  *
- * A rule judges one value at one place and refuses it through a `Judge`, in which the dialects differ: how places are written
- * and how a refusal is worded. The first fault is reported, in the order of the members in the request. Rules are created once,
- * when the module loads; for a request only the names of places are built.
+ * A rule checks one value at one place and refuses it through a `Judge`. The dialects differ in their judges, which
+ * format places and word refusals. The first fault is reported, in the order of the members in the request. Rules are
+ * created once, when the module loads; a request only builds the names of places.
  */
 
 import { type Json, type JsonObject, objectOf } from "../json.ts";
@@ -23,7 +23,7 @@ export type Violation =
     }
   | { readonly kind: "pattern"; readonly pattern: string }
   | { readonly kind: "choice"; readonly choices: readonly string[]; readonly value: Json }
-  /** Member that determines the form of an object. */
+  /** Fault in the member that determines the form of an object. */
   | {
       readonly kind: "tag";
       readonly tag: string;
@@ -34,7 +34,7 @@ export type Violation =
 export interface Judge {
   member(at: string, name: string): string;
   entry(at: string, index: number): string;
-  /** Returns the place of an object once its form is known. */
+  /** Returns the name of an object's place once its form is known. */
   form(at: string, tag: string): string;
   /** Refuses a value. Throws `Refused`. */
   refuse(at: string, violation: Violation): never;

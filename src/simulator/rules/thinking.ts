@@ -1,6 +1,6 @@
 /**
- * Checks thinking that comes back in a conversation: only thinking that this simulated provider made and signed is accepted,
- * and with manual thinking the turn that a tool result continues must begin with it.
+ * Checks thinking that a client sends back in a conversation. Only thinking that this simulated provider made and
+ * signed is accepted. With manual thinking, the turn that a tool result continues must begin with it.
  *
  * Source: dialects.md section 5.1, the rules below the blocks; section 10.3 rows 20 and 24.
  */
@@ -28,9 +28,9 @@ export function checkThinkingOwn(turns: readonly Turn[]): void {
 }
 
 /**
- * Checks that, with manual thinking, the assistant's last turn begins with thinking if a tool result or nothing follows it: the
- * first of its messages since the user last sent anything but a result. Adaptive thinking does not require that, since the
- * model may leave thinking out.
+ * Checks that, with manual thinking, the assistant's last turn begins with thinking if a tool result or nothing follows
+ * it: the first of its messages since the user last sent anything but a result. Adaptive thinking does not require
+ * that, since the model may leave thinking out.
  */
 export function checkThinkingFirst(body: JsonObject, turns: readonly Turn[]): void {
   if (objectOf(body["thinking"])?.["type"] !== "enabled") return;

@@ -75,7 +75,7 @@ export interface ChainReport {
   readonly misplaced: number;
   /** Place of the first of them. */
   readonly firstMisplaced: Place | undefined;
-  /** `undefined` if the start record is not in the input. */
+  /** True if the chain's key lasted as long as its process; `undefined` if the start record is not in the input. */
   readonly ephemeral: boolean | undefined;
   readonly isVerified: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * Interprets an unsuccessful answer, and whether it may pass. A hub answers 401 for private repositories, with details in
- * `x-error-code`; a plain server has only its status.
+ * Interprets an unsuccessful answer, and whether a retry may help. A hub answers 401 for private repositories, with
+ * details in `x-error-code`; other servers have only the status.
  */
 import { escapeControls } from "../../../base/index.ts";
 import { ModelError, type ModelFault } from "../model-error.ts";
@@ -8,10 +8,10 @@ import { type Answer, place } from "./hub-transport.ts";
 
 const MAX_SAID_BYTES = 4 << 10;
 const MAX_SAID_LENGTH = 300;
-/** The longest window of a rate limit in use is five minutes. */
+/** Maximum wait that an answer may ask for: the longest window of a rate limit in use is five minutes. */
 const LONGEST_WAIT_MS = 310_000;
 
-/** Reads the error body up to a limit. `token` never appears in a message. */
+/** Returns the error for an answer. Reads the body up to a limit. `token` never appears in the message. */
 export async function refusalOf(answer: Answer, token: string | undefined): Promise<ModelError> {
   const said = await saidIn(answer, token);
   const { fault, words } = meaning(answer, said, token !== undefined && !answer.hasLeft);
@@ -33,7 +33,7 @@ const NOT_THERE: Readonly<Record<string, string>> = {
 function meaning({ status, headers, hasLeft }: Answer, said: string, withToken: boolean): Meaning {
   const code = headers["x-error-code"] ?? "";
   const denied = (words: string): Meaning => ({ fault: "denied", words });
-  // A signed address has run out; the next attempt is given another.
+  // A signed address has expired; the next attempt gets a new one.
   if (status === 403 && hasLeft) return { fault: "unreachable", words: "status 403 of the host of the content" };
   if (code === "GatedRepo") {
     return denied(
@@ -76,7 +76,7 @@ async function saidIn({ headers, body }: Answer, token: string | undefined): Pro
   return (token === undefined ? plain : plain.replaceAll(token, "…")).slice(0, MAX_SAID_LENGTH);
 }
 
-/** How long the answer asks to wait; undefined where it does not say. */
+/** Returns the milliseconds that the answer asks to wait; `undefined` if it does not say. */
 function waitOf({ status, headers }: Answer): number | undefined {
   if (status !== 429 && status !== 503) return undefined;
   const window = /"[a-z]+"\s*;\s*r=(\d+)\s*;\s*t=(\d+)/.exec(headers["ratelimit"] ?? "");

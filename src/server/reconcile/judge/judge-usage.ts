@@ -49,7 +49,7 @@ export interface Verdict extends Compared {
   /** Difference as a share of the larger number, 0 to 1; 0 if both are 0. */
   readonly ratio: number;
   readonly breach: boolean;
-  /** `over` if more was metered than is reported. */
+  /** Direction of the difference: `over` if more was metered than is reported. */
   readonly direction: "over" | "under" | "equal";
   /** True for a breach that traffic outside the gateway cannot explain. */
   readonly hard: boolean;

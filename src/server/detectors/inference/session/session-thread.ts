@@ -1,6 +1,6 @@
 /**
  * Thread or process of a session, as its caller uses it, and the calls that it makes through the caller. A thread is
- * told to end and never terminated: the runtime aborts the whole process if its thread is terminated while a graph is
+ * asked to end and never terminated: the runtime aborts the whole process if its thread is terminated while a graph is
  * loaded or running.
  */
 
@@ -30,7 +30,7 @@ export interface SessionThread {
   readonly isEnded: boolean;
   /** Reason of a crash; `undefined` if it has not crashed, or was told to end. */
   readonly failure: Error | undefined;
-  /** Resolves once the thread has ended. After it is told to end, it does so when its graph is not running. */
+  /** Resolves once the thread has ended. It ends only when its graph is not running. */
   readonly gone: Promise<void>;
   /** Asks the thread. Rejects if the thread ends. */
   readonly ask: (question: Question) => Promise<SessionReply>;
