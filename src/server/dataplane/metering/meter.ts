@@ -278,7 +278,7 @@ const isFailedResponse = (chunk: Buffer): boolean => FAILED_RESPONSES.some((text
 const isMissing = ({ stream }: Attempt, usage: Usage | undefined): boolean =>
   usage === undefined || stream?.isFinal === false;
 
-/** Routes on which an answer with status 200 can still report a failure; then nothing is charged. */
+/** Routes on which an answer with status 200 can still report a failure, and may then have used nothing. */
 const MAY_USE_NOTHING: ReadonlySet<string> = new Set(["responses", "responses_compact"]);
 
 function doubtOf(
