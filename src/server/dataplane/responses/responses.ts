@@ -92,7 +92,7 @@ export function createResponses(options: ResponsesOptions): Responses {
     return items;
   }
 
-  /** Groups ids by the other node that generated them. */
+  /** Groups ids by the node to ask: the one that generated them. This node is only included if it has other worker processes. */
   function elsewhere(ids: readonly string[]): ReadonlyMap<string, readonly string[]> {
     const byNode = new Map<string, string[]>();
     for (const other of others?.nodeIds() ?? []) {
