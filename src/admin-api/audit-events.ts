@@ -1,4 +1,6 @@
-/** Events of the audit trail: when each is recorded, and the members of its `data`. The reference is generated from here. */
+/**
+ * Events of the audit trail: when each is recorded, and the members of its `data`. The reference is generated from this table.
+ */
 
 import type { AuditEventName } from "../base/index.ts";
 

@@ -84,7 +84,7 @@ export interface Operation {
   /** Path below `/admin/v1`; `{name}` matches one segment, or a part of one, and is described in `params`. */
   readonly path: string;
   readonly group: ActionGroup;
-  /** True for a read that is recorded nevertheless. */
+  /** True if a read is recorded in the audit trail nevertheless. */
   readonly isRecorded?: true;
   /** True if the operation is open to every client, without a credential and without a policy decision. */
   readonly isOpen?: true;

@@ -1,4 +1,4 @@
-/** Fronted A2A agents, as each node has measured them. */
+/** List of the A2A agents behind the gateway, as each node has measured them. */
 
 import { object, text } from "../../base/index.ts";
 import { defineList, MEASURED_QUERY } from "../list-definition.ts";

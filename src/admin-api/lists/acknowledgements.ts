@@ -1,4 +1,4 @@
-/** Acknowledged alerts. */
+/** List of the acknowledged alerts. */
 
 import { choice, integer, nullable, object, text, time } from "../../base/index.ts";
 import { defineList, LIST_QUERY } from "../list-definition.ts";

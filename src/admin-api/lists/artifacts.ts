@@ -1,4 +1,4 @@
-/** Files of models in the cache of each node. */
+/** List of the model files in the cache of each node. */
 
 import { choice, integer, list, nullable, object, text } from "../../base/index.ts";
 import { defineList, MEASURED_QUERY } from "../list-definition.ts";

@@ -1,4 +1,4 @@
-/** Newest witnessed record of each audit chain. */
+/** List of the newest witnessed record of each audit chain. */
 
 import { integer, object, text, time } from "../../base/index.ts";
 import { defineList, LIST_QUERY } from "../list-definition.ts";

@@ -1,4 +1,4 @@
-/** Providers, as each node has measured them. */
+/** List of the providers, as each node has measured them. */
 
 import { choice, integer, list, nullable, number, object, text, time } from "../../base/index.ts";
 import { defineList, MEASURED_QUERY } from "../list-definition.ts";

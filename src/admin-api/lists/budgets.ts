@@ -1,4 +1,4 @@
-/** Buckets of budgets in their current windows. */
+/** List of the budget buckets in their current windows. */
 
 import { choice, integer, list, nullable, object, text, time } from "../../base/index.ts";
 import { defineList, MEASURED_QUERY } from "../list-definition.ts";

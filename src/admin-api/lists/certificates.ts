@@ -1,4 +1,4 @@
-/** Certificate of the data listener, as each node presents it. */
+/** List of the certificates of the data listener, as each node presents them. */
 
 import { choice, integer, list, nullable, object, text, time } from "../../base/index.ts";
 import { defineList, MEASURED_QUERY } from "../list-definition.ts";

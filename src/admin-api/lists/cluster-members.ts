@@ -1,4 +1,4 @@
-/** Members of the cluster, as each node sees them. */
+/** List of the cluster members, as each node sees them. */
 
 import { choice, flag, integer, nullable, object, text } from "../../base/index.ts";
 import { defineList, MEASURED_QUERY } from "../list-definition.ts";

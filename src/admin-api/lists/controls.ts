@@ -1,4 +1,4 @@
-/** Controls that rules cite, as evidence. */
+/** List of the controls that rules cite, as evidence. */
 
 import { integer, list, object, text } from "../../base/index.ts";
 import { defineList, MEASURED_QUERY } from "../list-definition.ts";

@@ -1,4 +1,4 @@
-/** Detectors and rules of guardrails. */
+/** List of the guardrail detectors and rules. */
 
 import { choice, integer, list, nullable, number, object, text } from "../../base/index.ts";
 import { defineList, MEASURED_QUERY } from "../list-definition.ts";

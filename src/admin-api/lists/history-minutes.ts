@@ -1,4 +1,4 @@
-/** Measurements of each node in the last hour, in buckets of a minute. */
+/** List of the measurements of each node in the last hour, in buckets of a minute. */
 
 import { object, time } from "../../base/index.ts";
 import { defineList } from "../list-definition.ts";

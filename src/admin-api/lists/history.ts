@@ -1,4 +1,4 @@
-/** Measurements of each node, in buckets of ten seconds. */
+/** List of the measurements of each node, in buckets of ten seconds. */
 
 import { choice, integer, list, nullable, number, object, optional, text, time } from "../../base/index.ts";
 import { defineList, filter, filteredQuery } from "../list-definition.ts";

@@ -1,4 +1,4 @@
-/** Virtual keys. */
+/** List of the virtual keys. */
 
 import { choice, map, nullable, object, text, time } from "../../base/index.ts";
 import { defineList, PAGED_QUERY } from "../list-definition.ts";

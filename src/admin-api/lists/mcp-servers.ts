@@ -1,4 +1,4 @@
-/** Fronted MCP servers, as each node has measured them. */
+/** List of the MCP servers behind the gateway, as each node has measured them. */
 
 import { nullable, object, text } from "../../base/index.ts";
 import { defineList, MEASURED_QUERY } from "../list-definition.ts";

@@ -1,6 +1,6 @@
 import { choice, integer, nullable, number, text, time } from "../../base/index.ts";
 
-/** Columns of fronted servers and agents: their calls have neither retry nor failover. */
+/** Columns of MCP servers and agents. Their calls have neither retry nor failover. */
 export const MEASURED_CALLS = {
   state: choice("`failing`: at least half of three or more calls failed; `idle`: none counts or is under way.", [
     "ok",

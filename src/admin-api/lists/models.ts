@@ -1,4 +1,4 @@
-/** Names that requests may ask for. */
+/** List of the model names that requests may ask for. */
 
 import { choice, list, nullable, object, text } from "../../base/index.ts";
 import { defineList, LIST_QUERY } from "../list-definition.ts";

@@ -1,4 +1,4 @@
-/** Profiles: named policies that keys and issuers refer to. */
+/** List of the profiles: named policies that keys and issuers refer to. */
 
 import { choice, integer, list, nullable, object, optional, text } from "../../base/index.ts";
 import { defineList, LIST_QUERY } from "../list-definition.ts";

@@ -1,4 +1,4 @@
-/** Verdicts of reconciliation, by day, provider and token class. */
+/** List of the reconciliation verdicts, by day, provider and token class. */
 
 import { choice, integer, number, object, text, time } from "../../base/index.ts";
 import { defineList, LIST_QUERY } from "../list-definition.ts";

@@ -1,4 +1,4 @@
-/** Providers whose usage reports are compared with what was metered. */
+/** List of the providers whose usage reports are compared with what was metered. */
 
 import { choice, integer, nullable, object, text, time } from "../../base/index.ts";
 import { defineList, LIST_QUERY } from "../list-definition.ts";

@@ -1,4 +1,4 @@
-/** Refused requests of the last hour, by caller, code and cause. */
+/** List of the refused requests of the last hour, by caller, code and cause. */
 
 import { choice, integer, nullable, object, text, time } from "../../base/index.ts";
 import { defineList, MEASURED_QUERY } from "../list-definition.ts";

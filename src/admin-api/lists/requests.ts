@@ -1,4 +1,4 @@
-/** Last finished requests of each node. */
+/** List of the last finished requests of each node. */
 
 import { choice, integer, nullable, object, optional, text, time } from "../../base/index.ts";
 import { defineList, filter, filteredQuery } from "../list-definition.ts";

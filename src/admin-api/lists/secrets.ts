@@ -1,4 +1,4 @@
-/** Sealed secrets, without their values. */
+/** List of the sealed secrets, without their values. */
 
 import { integer, object, text, time } from "../../base/index.ts";
 import { defineList, LIST_QUERY } from "../list-definition.ts";

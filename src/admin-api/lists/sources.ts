@@ -1,4 +1,4 @@
-/** Configuration sources. */
+/** List of the configuration sources. */
 
 import { choice, integer, nullable, object, text, time } from "../../base/index.ts";
 import { defineList, LIST_QUERY } from "../list-definition.ts";

@@ -1,4 +1,4 @@
-/** Suspensions by operators. */
+/** List of the suspensions by operators. */
 
 import { choice, nullable, object, text, time } from "../../base/index.ts";
 import { defineList, LIST_QUERY } from "../list-definition.ts";

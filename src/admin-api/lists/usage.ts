@@ -1,4 +1,4 @@
-/** Usage ledger, the same on every node. */
+/** List of the usage ledger, which is the same on every node. */
 
 import { choice, integer, nullable, object, optional, text } from "../../base/index.ts";
 import { defineList, filter, LIST_QUERY } from "../list-definition.ts";

@@ -1,4 +1,4 @@
-/** The audit trail: heads that the cluster has stored, and the last records of the queried node. */
+/** Operations about the audit trail: heads that the cluster has stored, and the last records of the queried node. */
 
 import {
   AUDIT_EVENTS,

@@ -1,4 +1,4 @@
-/** Providers, as measured by the queried node. */
+/** Operations about providers, as measured by the queried node. */
 
 import { choice, integer, list, nullable, object, optional, type TypeOf, text, time } from "../../base/index.ts";
 import { ANSWERED_BY, EVERY_NODE } from "../every-node.ts";

@@ -1,4 +1,4 @@
-/** Members of the cluster, its leader, and the archive of its state. */
+/** Operations on the cluster: its members, its leader, and the archive of its state. */
 
 import { flag, integer, list, object, optional, text } from "../../base/index.ts";
 import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";

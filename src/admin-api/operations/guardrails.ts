@@ -1,4 +1,4 @@
-/** Guardrails in force, and rehearsals with texts. Source: design decisions, sections 3 and 11 (Rehearsal). */
+/** Operations on the guardrails in force, and rehearsals with texts. Source: design decisions, sections 3 and 11 (Rehearsal). */
 
 import {
   choice,

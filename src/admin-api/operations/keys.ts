@@ -1,4 +1,4 @@
-/** Virtual keys: minted, changed, rotated, deleted. The text of a key exists only in the answer that created it. */
+/** Operations on virtual keys: mint, change, rotate, delete. The text of a key exists only in the answer that created it. */
 
 import { nullable, object, optional, text } from "../../base/index.ts";
 import { metadata } from "../lists/keys.ts";

@@ -1,4 +1,7 @@
-/** SQL over the lists. Specification document 1, `gateway query`; the server's `query` folder defines the supported subset. */
+/**
+ * Operations that query the lists with SQL. Source: specification document 1, `gateway query`; the server's `query` folder
+ * defines the supported subset.
+ */
 
 import { anything, choice, integer, list, object, optional, type TypeOf, text } from "../../base/index.ts";
 import { ANSWERED_BY, EVERY_NODE } from "../every-node.ts";

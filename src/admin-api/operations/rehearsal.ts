@@ -1,4 +1,4 @@
-/** Rehearsal of a configuration change on recent requests. */
+/** Operation that rehearses a configuration change on recent requests. */
 
 import { choice, flag, integer, list, nullable, object, optional, type TypeOf, text, time } from "../../base/index.ts";
 import { answers, jsonBody, NOTHING, type Operation } from "../operation.ts";

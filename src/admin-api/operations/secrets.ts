@@ -1,4 +1,4 @@
-/** Sealed secrets: a value can be written, but is never returned. */
+/** Operations on sealed secrets. A value can be written, but is never returned. */
 
 import { integer, object, text } from "../../base/index.ts";
 import { TABLES } from "../lists.ts";

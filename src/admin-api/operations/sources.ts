@@ -1,4 +1,4 @@
-/** Configuration sources with their history, the configuration composed of them, and the reload of the file. */
+/** Operations on configuration sources with their history, the configuration composed of them, and the reload of the file. */
 
 import { choice, flag, integer, list, nullable, object, optional, type TypeOf, text, time } from "../../base/index.ts";
 import { TABLES } from "../lists.ts";

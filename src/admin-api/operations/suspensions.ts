@@ -1,4 +1,4 @@
-/** Suspensions: an operator switches something off immediately, without a change of the configuration. */
+/** Operations on suspensions. An operator switches something off immediately, without a change of the configuration. */
 
 import { choice, object, optional, text } from "../../base/index.ts";
 import { SUSPENSION_KINDS } from "../lists/suspensions.ts";
