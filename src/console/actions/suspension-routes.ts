@@ -12,7 +12,7 @@ import { type Data, rowsOf } from "../model/data.ts";
 export interface Rerouting {
   /** Number of rows of the models list whose first provider is suspended. */
   readonly routed: number;
-  /** Providers that take over first, in the order of those rows. */
+  /** Providers that take over first, in the order of the rows of the models list. */
   readonly replacements: readonly string[];
   /** Names and patterns that have a provider now and would have none. */
   readonly unserved: readonly string[];

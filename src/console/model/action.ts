@@ -1,6 +1,6 @@
 /**
- * A change that the console makes to a gateway: one operation of the admin API with its input, the same object that the
- * commands and the typed client take. The request preview, the equivalent command line and the call are derived from it.
+ * Change that the console makes to a gateway: one operation of the admin API with its input, the same object that the commands
+ * and the typed client take. The request preview, the equivalent command line and the call are derived from it.
  */
 
 import {

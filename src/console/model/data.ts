@@ -58,7 +58,7 @@ export interface Failure {
   readonly status: number;
   readonly code: string;
   readonly message: string;
-  /** Milliseconds since 1970. */
+  /** Time in milliseconds since 1970. */
   readonly at: number;
 }
 
@@ -68,7 +68,7 @@ export interface Gaps {
   readonly unanswered: readonly string[];
   /** Nodes with more rows than an answer can carry. */
   readonly cut: readonly string[];
-  /** The node asked runs an earlier version and answered for itself only. */
+  /** True if the queried node runs an earlier version and answered for itself only. */
   readonly isOfOne?: boolean;
 }
 

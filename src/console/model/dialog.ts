@@ -21,7 +21,7 @@ export type Field =
       readonly label: string;
       readonly initial: string;
       readonly isRequired?: boolean;
-      /** The initial text is a proposal: the first typed character replaces it. */
+      /** True if the initial text is a proposal, which the first typed character replaces. */
       readonly isProposal?: boolean;
       /** Tab completes the name of a local file, and moves to the next field if there is nothing to complete. */
       readonly isFile?: true;

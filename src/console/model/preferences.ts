@@ -12,7 +12,7 @@ export interface Favorite {
   readonly place: Place;
   readonly filter: string;
   readonly sort: { readonly column: string; readonly isDescending: boolean } | undefined;
-  /** Show only rows that need attention. */
+  /** True if only rows that need attention are shown. */
   readonly isNarrowed: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface Preferences {
   /** Ids of hidden columns, by view. */
   readonly hidden: ReadonlyMap<string, readonly string[]>;
   readonly favorites: ReadonlyMap<Chord, Favorite>;
-  /** Two panes if the terminal is wide enough. */
+  /** True if tables have two panes where the terminal is wide enough. */
   readonly isSplit: boolean;
   readonly chartScale: ChartScale;
 }

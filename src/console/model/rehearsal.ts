@@ -29,7 +29,7 @@ export interface Rehearsal {
   readonly outcome: RehearsalOutcome | undefined;
 }
 
-/** A rehearsal whose requests are listed. */
+/** Rehearsal whose requests are listed. */
 export interface RehearsedRequests {
   /** Title of the dialog that it belongs to. */
   readonly title: string;

@@ -1,7 +1,7 @@
 /**
  * State of the console and the events that change it. The reducer `step(state, event)` of `store/` is the only function that
- * makes the next state; side effects are returned as data. Both are plain data, so that key handling can be tested without a
- * terminal, also with a hundred thousand random keys.
+ * makes the next state; side effects are returned as data. Both are plain data, so that tests can press a hundred thousand random
+ * keys without a terminal.
  */
 
 import type { QueryResult } from "../../admin-api/index.ts";
@@ -44,7 +44,7 @@ export interface TableState {
   readonly isWide: boolean;
   /** Number of columns scrolled out at the left. */
   readonly scrolled: number;
-  /** Shows only rows that need attention. */
+  /** True if only rows that need attention are shown. */
   readonly isNarrowed: boolean;
   /** Moment under the cursor of charts, in milliseconds since 1970; `undefined` is now. */
   readonly moment?: number | undefined;
@@ -70,7 +70,7 @@ export interface DialogState {
   readonly scrolled?: number | undefined;
   /** Editor of the focused text field; for check boxes, `at` is the index of the box that the space bar toggles. */
   readonly edit: Edit;
-  /** Letters were typed while no field had the focus, so a `y` may be one of them. */
+  /** True if letters were typed while no field had the focus, so that a `y` may be one of them. */
   readonly hasStray?: boolean;
   /** Several file names that begin with the focused text; `undefined` if none were looked up. */
   readonly found?: readonly string[] | undefined;
@@ -104,7 +104,7 @@ export interface PageState {
   readonly filter: string;
   /** Row of the view that the page describes: the view's verbs act on it. */
   readonly row?: string;
-  /** The page describes the row, and is rebuilt when the data changes. */
+  /** True if the page describes the row. It is then rebuilt when the data changes. */
   readonly isDescription?: true;
 }
 
@@ -222,7 +222,7 @@ export interface WorkbenchState {
   readonly edit: Edit;
   /** Whether letters go to the editor. */
   readonly isEditing: boolean;
-  /** Parameters as `-p` takes them. */
+  /** Parameters of the statement, as the flag `-p` takes them. */
   readonly params: readonly string[];
   readonly isEditingParams: boolean;
   /** Queries only the connected node for lists that each node measures; otherwise all nodes. */
@@ -266,7 +266,7 @@ export type Event =
   | { readonly kind: "task_progress"; readonly id: number; readonly words: string }
   | { readonly kind: "task_done"; readonly id: number; readonly words: string; readonly secret?: string }
   | { readonly kind: "task_failed"; readonly id: number; readonly words: string }
-  /** Number of nodes that have applied the change. `task` is the message shown when it was done. */
+  /** Report of how many nodes have applied a change. `task` is the message shown when it was made. */
   | { readonly kind: "task_visible"; readonly task: string; readonly words: string }
   /** Click on the head of a column, by the id of the column. */
   | { readonly kind: "pointed_head"; readonly column: string }
@@ -308,7 +308,7 @@ export type StorageUpdate =
   | { readonly name: "preferences"; readonly change: PreferenceChange };
 
 export type Effect =
-  /** The only effect that changes a gateway. Only a confirmed dialog produces it. */
+  /** Runs a task. No other effect changes a gateway, and only a confirmed dialog produces this one. */
   | { readonly kind: "task"; readonly id: number; readonly task: Task }
   | { readonly kind: "load"; readonly id: number; readonly request: PageRequest }
   | { readonly kind: "rehearse"; readonly id: number; readonly request: RehearsalRequest }

@@ -18,7 +18,7 @@ export interface SweepFigures {
 
 export interface SweepStep {
   readonly threshold: number;
-  /** The threshold is a decile of the observed scores. */
+  /** True if the threshold is a decile of the observed scores. */
   readonly isQuantile: boolean;
   /** Figures of each kind; null if nothing of that kind is labeled. */
   readonly figures: Readonly<Record<ScoreKind, SweepFigures | null>>;
@@ -47,7 +47,7 @@ export interface SweepResult {
   readonly averagePrecision: Readonly<Record<ScoreKind, number | null>>;
   /** Detector to which the sweep is limited; `undefined` covers all. */
   readonly detector: string | undefined;
-  /** The detector's own `threshold` was swept; otherwise `guardrails.score_threshold`. */
+  /** True if the detector's own `threshold` was swept; otherwise it was `guardrails.score_threshold`. */
   readonly isOwnThreshold: boolean;
   /** Active value of the swept threshold; a missing `score_threshold` is 0. */
   readonly inForce: number;

@@ -144,7 +144,7 @@ export interface WorkbenchBody {
 }
 
 export interface View {
-  /** Name as `:` takes it. */
+  /** Name of the view, as typed after `:`. */
   readonly id: string;
   readonly aliases: readonly string[];
   /** Key that opens the view. */
@@ -156,7 +156,7 @@ export interface View {
   readonly group?: string;
   /** Name of the argument after the view's name, as in `:errors acme-chat`; missing if it takes none. */
   readonly subject?: string;
-  /** The subject may contain local paths, also absolute ones: `/opt/packs` is not a filter there. */
+  /** True if the subject may contain local paths, including absolute ones: `/opt/packs` is not a filter there. */
   readonly takesPaths?: true;
   /** Noun for a row, if `:` finds rows of this view by name. */
   readonly rows?: string;

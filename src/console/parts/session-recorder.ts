@@ -24,7 +24,7 @@ export interface RecordFile {
 
 export interface RecorderOptions {
   readonly file: RecordFile;
-  /** Milliseconds since 1970. */
+  /** Returns the time in milliseconds since 1970. */
   now(): number;
   readonly theme: Theme;
   /** Called once with the reason why recording ended. */

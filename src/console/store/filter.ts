@@ -74,7 +74,8 @@ interface Cost {
 }
 
 /**
- * Returns how many characters of a row a pattern may examine, so that it takes at most `MAX_STEPS` if tried from each of them.
+ * Returns how many characters of a row a pattern may examine, so that it takes at most `MAX_STEPS` if it is tried from each of
+ * them.
  */
 function lengthFor({ unbounded, ways }: Cost): number {
   const orders = unbounded === 0 ? 1 : unbounded === 1 ? 2 : 6;

@@ -11,7 +11,7 @@ import type { Size } from "./layout.ts";
 
 export interface InitialOptions {
   readonly size: Size;
-  /** Milliseconds since 1970. */
+  /** Time in milliseconds since 1970. */
   readonly now: number;
   readonly place: Place;
   readonly endpoint: Link["endpoint"];

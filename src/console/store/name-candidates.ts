@@ -13,7 +13,7 @@ import { namedRows, namedVerbs } from "./palette.ts";
 import { type Command, clipped, commandOfText, OWN, viewNamed } from "./parse-command.ts";
 
 export interface Candidate {
-  /** Command as `:` takes it. */
+  /** Command as typed after `:`. */
   readonly text: string;
   readonly about: string;
   /** Whether an argument may follow. */

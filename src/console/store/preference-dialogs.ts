@@ -14,7 +14,7 @@ import { flashed } from "./flash.ts";
 import { SPLIT_COLUMNS } from "./layout.ts";
 import { stateOnly } from "./step-helpers.ts";
 
-/** These dialogs send nothing to a gateway. */
+/** Task of dialogs that send nothing to a gateway. */
 const NO_TASK: Task = { kind: "actions", actions: [] };
 
 /** Applies and saves a changed preference, and shows the message `words`. */

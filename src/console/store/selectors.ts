@@ -73,7 +73,7 @@ export function whyNoWrite({ isReadOnly, frozen, link, size }: State): string | 
 
 export interface Offered {
   readonly offer: Offer;
-  /** Verbs that change the gateway are hidden in read-only mode. */
+  /** False for a verb that changes the gateway while the console is in read-only mode. */
   readonly isShown: boolean;
   /** Reason why it is unavailable now; `undefined` if it is available. */
   readonly why: string | undefined;

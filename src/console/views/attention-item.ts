@@ -51,9 +51,9 @@ export interface AttentionItem {
   readonly suspends?: Suspendable;
   /** Subject that `u` lifts and `E` extends. */
   readonly lifts?: Suspendable;
-  /** Filter that finds its requests, if requests name it. */
+  /** Filter that finds the requests of the alert's subject; missing if requests do not name it. */
   readonly requests?: string;
-  /** Rows as the admin API returned them. */
+  /** Rows behind the alert, as the admin API returned them. */
   readonly json: unknown;
 }
 

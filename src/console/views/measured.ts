@@ -23,7 +23,7 @@ export const STATES: Readonly<Record<State, { rank: number; mark: string; word: 
   (word) => ({ rank: 1, mark: "~", word, tone: "off" }),
 );
 
-/** Columns that all of them have. */
+/** Columns that providers, MCP servers and agents have. */
 export type Measured = Pick<
   BackendRecord,
   "name" | "state" | "rate" | "error_ratio" | "ttfb_p50_ms" | "ttfb_p95_ms" | "in_flight" | "units_per_minute" | "node"

@@ -118,7 +118,7 @@ const DIRECTIONS = wordTable(
   (word) => word,
 );
 
-/** Describes the other days of this provider and class: the map in words. */
+/** Describes the other days of this provider and class, like the map but in words. */
 function seriesLines(row: ReconcileVerdictRecord, data: Data): readonly Line[] {
   const verdicts = rowsOf(data, "reconcile_verdicts");
   const isEarly = earlyDays(verdicts);

@@ -16,7 +16,7 @@ export interface ReadOnceOptions {
   readonly client: AdminClient;
   readonly endpoint: AdminAddress;
   readonly signal: AbortSignal;
-  /** Milliseconds since 1970. */
+  /** Returns the time in milliseconds since 1970. */
   now(): number;
 }
 

@@ -25,7 +25,7 @@ export interface WatchOptions {
   readonly metricsUrl?: string;
   readonly scrape: ConsolePorts["scrape"];
   readonly documents: ConsolePorts["documents"];
-  /** Milliseconds since 1970. */
+  /** Returns the time in milliseconds since 1970. */
   now(): number;
   /**
    * Called at most once per turn of the event loop, and at most twenty times a second. An unchanged reading is the same object as
