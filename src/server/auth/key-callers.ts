@@ -1,10 +1,10 @@
 /**
  * Recognizes callers by virtual key. Source: specification document 3 (`auth.virtual_keys`); design decisions, section 1.
  *
- * Text that is not a key fails at the checksum. After that the work is the same whether the key is unknown, expired, has has
- * another secret or is valid, and whether keys are accepted at all: a lookup, a hash, a comparison in constant time (with a dummy
- * digest for an unknown key) and a look at the clock. So response times do not reveal which ids exist, except for CPU cache
- * effects: about 0.3 microseconds at the first look at a row, and 0.02 after it.
+ * Text that is not a key fails at the checksum. After that the work is the same whether the key is unknown, expired, has another
+ * secret or is valid, and whether keys are accepted at all: a lookup, a hash, a comparison in constant time (with a dummy digest
+ * for an unknown key) and a look at the clock. So response times do not reveal which ids exist, except for CPU cache effects:
+ * about 0.3 microseconds at the first look at a row, and 0.02 after it.
  */
 
 import { type Clock, FifoMap } from "../../base/index.ts";

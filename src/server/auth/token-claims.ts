@@ -85,7 +85,7 @@ function isEmailUsable(isVerified: unknown): boolean {
   return isVerified === undefined || isVerified === null || isVerified === true;
 }
 
-/** Returns whether the value can identify somebody: printable and bounded. */
+/** Returns whether the value can identify a caller: printable and bounded. */
 export function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "" && [...value].length <= MAX_NAME_LENGTH && !UNPRINTABLE.test(value);
 }
