@@ -8,7 +8,7 @@ import { type SubmitPorts, submit } from "./submit.ts";
 
 export interface OwnCommands {
   submit(t: string, p: unknown): Promise<CommandResult | undefined>;
-  /** Reports the start of this process and its addresses to the cluster; repeats until the report is applied. */
+  /** Reports the start of this process and its addresses to the cluster; repeats until the report is applied or refused. */
   reportStart(): Promise<void>;
   /** Returns the number that the cluster gave this start; 0 before. */
   startedAs(): number;

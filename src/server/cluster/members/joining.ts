@@ -1,10 +1,10 @@
 /**
- * Admission of a node without state: it asks the join list in order, again after a pause, until it is admitted or sixty seconds
- * have passed. Source: specification document 1 (cluster membership) and 2 (`cluster.join`).
+ * Gets a node without state admitted: asks the join list in order, again after a pause, until the node is admitted or sixty
+ * seconds have passed. Source: specification document 1 (cluster membership) and 2 (`cluster.join`).
  *
  * With a bootstrap wait, and only after every address was silent for that long, it starts a cluster of its own. Silent means a
- * name that does not resolve, a closed port, or a peer without a cluster; any other answer shows that there may be a cluster,
- * and the wait starts again.
+ * name that does not resolve, a closed port, or a peer without a cluster; any other answer shows that there may be a cluster, and
+ * the wait starts again.
  */
 
 import type { Member } from "../../core/state/index.ts";

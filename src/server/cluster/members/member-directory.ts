@@ -133,8 +133,8 @@ export function createMemberDirectory(options: MemberDirectoryOptions): MemberDi
     isFrom({ from, type }) {
       if (!ANSWERS.has(type)) return true;
       const known = find(String(from))?.storage ?? "";
-      // Only a founding member counts before it has reported its directory. A joined node got its row by its admission, and a
-      // member that has not applied that may know the id from an earlier member.
+      // Before a member has reported its directory, its answers count only if it is a founder. A joined node got its row by its
+      // admission, and a member that has not applied that may know the id from an earlier member.
       return known === "" ? !joined.has(String(from)) : storages.get(String(from)) === known;
     },
     storageOf: (id) => find(id)?.storage || storages.get(id),

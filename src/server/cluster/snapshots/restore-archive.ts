@@ -82,7 +82,7 @@ function collectSealed() {
     has: (key: string): boolean => keys.has(key),
     /** Returns the key of a sealed row that cannot be read, if there is one. */
     malformed: (): string | undefined => malformed,
-    /** Returns whether a used data key cannot be opened, or none of the unused ones can. */
+    /** Returns whether a data key that seals something cannot be opened, or no data key at all can. */
     isLocked(canOpen: (row: string) => boolean): boolean {
       const used = new Set(values.map(({ dataKey }) => dataKey));
       const locked = [...dataKeys].filter(([, row]) => !canOpen(row)).map(([id]) => id);

@@ -4,7 +4,7 @@
  *
  *     m/format   version of the layout
  *     m/node     the node's id
- *     m/storage  32 hex digits drawn at creation: a node that comes back with a blank directory is another one
+ *     m/storage  32 hex digits drawn at creation: a node that returns with a blank directory is a different one
  *     m/epoch    raised by each `cluster recover`
  *     m/cluster  derived from the cluster secret; absent without one
  *     m/joined   1 if it was blank when an existing cluster admitted it

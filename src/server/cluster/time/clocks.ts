@@ -27,7 +27,7 @@ const SET_MS = 100;
  * Difference between two readings beyond which the wall clock was stepped, in milliseconds. A slewed clock moves by microseconds.
  */
 const STEP_MS = 500;
-/** Duration after which a step counts as the right time, if no other member can tell, in milliseconds. */
+/** Duration after which a step of the clock is accepted if no other member can confirm it, in milliseconds. */
 const SETTLE_MS = 10_000;
 
 export interface ClockPorts {

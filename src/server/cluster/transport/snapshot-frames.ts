@@ -1,12 +1,12 @@
 /**
- * Frames of a snapshot transfer, on a connection of its own so that it delays no heartbeat. Source: cluster reference,
+ * Frames of a snapshot transfer, which has a separate connection so that it delays no heartbeat. Source: cluster reference,
  * sections 2.9 and 4.1.
  *
  *     snap_chunk, first:  u8 0 | u32 length, MsgSnap | record as JSON
  *     snap_chunk, others: u8 1 | u64 offset | u32 crc32 | up to 256 KiB
  *     snap_ack:           JSON: {"kind":"continue","offset":n} | {"kind":"done"} | {"kind":"refused","code":"..."}
  *
- * The first is answered with the offset to go on from; after that every chunk is, so that at most eight are on the way.
+ * The first frame is answered with the offset to continue from; each chunk is acknowledged, so that at most eight are in flight.
  */
 
 import { crc32 } from "node:zlib";
@@ -79,7 +79,7 @@ export function decodeSnapshotFrame(payload: Uint8Array): SnapshotFrame {
   return { kind: "chunk", offset, isIntact: crc32(bytes) === sum, bytes };
 }
 
-/** Decodes an acknowledgement. Throws `WireError`. */
+/** Decodes an acknowledgment. Throws `WireError`. */
 export function decodeAck(payload: Uint8Array): SnapshotAck {
   const value = readBytes(payload).json(payload.length);
   if (isRecord(value)) {

@@ -1,6 +1,6 @@
 /**
- * Listener for links between nodes: TLS, the peer's certificate, hello, judgement. A peer outside the cluster can cost only
- * a bounded number of sockets, bytes and seconds. Source: cluster reference, sections 4.1, 4.2 and 5.
+ * Listener for links between nodes: TLS, the peer's certificate, hello, admission. A peer outside the cluster can cost only a
+ * bounded number of sockets, bytes and seconds. Source: cluster reference, sections 4.1, 4.2 and 5.
  */
 
 import { once } from "node:events";
