@@ -18,8 +18,8 @@ import { beside } from "./configuration/read-files.ts";
 const USUAL = "/gateway";
 
 /**
- * Returns the absolute path of the model cache, without creating it. `path` is the node file's. If the node has no data
- * directory and the default directory is not writable, returns the default all the same: its user gets the error.
+ * Returns the absolute path of the model cache, without creating it. `path` is the node file's. If the node has no data directory
+ * and the default directory is not writable, returns the default anyway, and its user gets the error.
  */
 export async function modelCacheOf({ cache_dir: named, cluster }: NodeFile, path: string): Promise<string> {
   if (named !== undefined) return resolve(beside(path, named));
