@@ -10,7 +10,10 @@ const UNRECORDED: Readonly<Record<string, string>> = {
   parts: "parts of messages",
 };
 
-/** Judges the rules at a hop. `variables` are the recorded ones; reading another one is noticed and makes the result unknown. */
+/**
+ * Judges the rules of a traffic type. `variables` are the recorded ones; reading another one is noticed and makes the result
+ * unknown.
+ */
 export function rulesStep<At extends Hop>(policy: AccessPolicy, hop: At, variables: Partial<HopVariables[At]>): Step {
   if (policy.count[hop] === 0) return { kind: "passed" };
   let asked: Decision | undefined;

@@ -11,7 +11,7 @@ export interface Side {
   readonly awaitsModels: boolean;
 }
 
-/** A key as the cluster stores it now. */
+/** Key as the cluster stores it now. */
 export interface KeyNow {
   readonly name: string;
   readonly profile: string | null;
@@ -22,7 +22,7 @@ export interface KeyNow {
 export interface BucketNow {
   readonly bucket: string;
   readonly windowMs: number;
-  /** Milliseconds since 1970. */
+  /** Start of the window, in milliseconds since 1970. */
   readonly windowStart: number;
   readonly used: number;
 }

@@ -23,7 +23,7 @@ export interface Audited {
   readonly keyIds: readonly string[];
 }
 
-/** Source: usage report APIs reference, 1. */
+/** Default roots of the usage APIs. Source: usage report APIs reference, 1. */
 const USUAL_ROOTS = { compat: "https://api.openai.com", messages: "https://api.anthropic.com" } as const;
 
 export function compileAudits({ reconcile }: Deployment): Audits | undefined {

@@ -4,7 +4,7 @@ import type { Path, Severity } from "../core/config/index.ts";
 import { STAND_IN } from "../secrets/index.ts";
 
 export interface CardKey {
-  /** RFC 7638 thumbprint. */
+  /** Key id: the RFC 7638 thumbprint. */
   readonly kid: string;
   /** Private key on EC P-256. */
   readonly key: KeyObject;

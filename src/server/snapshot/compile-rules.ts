@@ -61,7 +61,7 @@ function unfilledVariables(auth: Deployment["auth"]): ReadonlyMap<string, string
   return found;
 }
 
-/** Compiles for the first hop where the rule applies; `undefined` if it does not compile. */
+/** Compiles for the first traffic type that the rule applies to; `undefined` if it does not compile. */
 function expressionOf({ at, condition }: AccessRule): Expression | undefined {
   const hop = HOPS.find((it) => at === undefined || at.includes(it));
   if (hop === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Guard of one population: its active detectors, and the policy over their findings. This is all that the hops, the inspector
- * and rehearsals use. Source: design decisions, section 11.
+ * Guard of one population: its active detectors, and the policy over their findings. This is all that the data plane, the
+ * inspector and rehearsals use. Source: design decisions, section 11.
  */
 import type { Instruments, Log } from "../../base/index.ts";
 import type { Deployment, Guardrails } from "../core/config/index.ts";

@@ -14,7 +14,7 @@ const MAY_HOLD = /guardrails|\\/;
  */
 export const mayHoldGuardrails = (text: string): boolean => MAY_HOLD.test(text);
 
-/** Returns `undefined` if no text can contain guardrails. */
+/** Loads the engine. Returns `undefined` if no text can contain guardrails. */
 export async function loadGuardrails(
   texts: readonly string[],
   options: EngineOptions = {},

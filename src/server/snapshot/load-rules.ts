@@ -16,7 +16,7 @@ const MAY_HOLD = /access_rules|\bcel\b|\\/;
  */
 export const mayHoldRules = (text: string): boolean => MAY_HOLD.test(text);
 
-/** Returns `undefined` if no text can contain an expression. */
+/** Loads the rules engine. Returns `undefined` if no text can contain an expression. */
 export async function loadRules(texts: readonly string[]): Promise<Rules | undefined> {
   return texts.some(mayHoldRules) ? await import("./compile-rules.ts") : undefined;
 }

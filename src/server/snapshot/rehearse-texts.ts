@@ -16,7 +16,7 @@ export interface Rehearsing {
   readonly ensemble: Ensemble;
   /** Policy of the profile in question. */
   readonly policy: GuardrailPolicy;
-  /** Operator by rule name, for operators that use a key. */
+  /** Operators that use a key, by rule name. */
   readonly keyed: ReadonlyMap<string, string>;
   /** True if `explain` was requested. */
   readonly keepsTrace: boolean;

@@ -8,7 +8,7 @@ interface Ordered extends Claim {
 
 export interface ClaimingProvider {
   readonly provider: Provider;
-  /** Exact names and trailing-`*` prefixes. */
+  /** Claimed names: exact names, and prefixes with a trailing `*`. */
   readonly models: readonly string[];
   /** The same names with references as written, and the model behind each alias. */
   readonly written: { readonly models: readonly string[]; readonly aliases: Readonly<Record<string, string>> };

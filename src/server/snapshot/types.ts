@@ -74,7 +74,7 @@ export interface Snapshot {
   /** Providers in document order. */
   readonly providers: readonly Provider[];
   readonly byName: ReadonlyMap<string, Provider>;
-  /** Serves models that match no provider, and requests without a model. */
+  /** Provider of models that match no other provider, and of requests without a model. */
   readonly defaultProvider: Provider | undefined;
   readonly maxBodyBytes: number;
   /** Returns the first provider that claims the model by name, pattern or alias, else the default provider. */

@@ -124,7 +124,7 @@ function loanOf(ledger: Ledger, borrower: Borrower, row: ReportRow, now: number)
   return made;
 }
 
-/** Takes over the totals of a row. */
+/** Takes over the totals of a borrower's row. */
 function tell(ledger: Ledger, loan: Loan, row: ReportRow, now: number): void {
   const { share } = loan;
   const { bucket } = share;
@@ -269,7 +269,7 @@ export function answerOf(ledger: Ledger, ask: LoanAsk, now: number): ReportAnswe
     0,
   );
   const left = Math.max(0, spareOf(share)) + (share.remaining ?? share.bucket.limit) + others;
-  // A silent borrower may yet return part of its loan, so the budget cannot be called exhausted until the window ends.
+  // A silent borrower may still return part of its loan, so the budget cannot be reported as exhausted until the window ends.
   const isSure =
     ask.isRecalled && isTold(share, now) && isLeased(ledger, share, now) && !isReturnPossible(share, loan.borrower);
   return {

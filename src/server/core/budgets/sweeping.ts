@@ -124,7 +124,7 @@ function prepare(ledger: Ledger, bucket: Bucket, now: number): void {
 export function giveAllBack(ledger: Ledger, now: number): void {
   ledger.reportedAt = Number.NEGATIVE_INFINITY;
   for (const bucket of ledger.buckets.values()) {
-    // Ensures that nothing more is requested.
+    // With these at 0, nothing more is requested.
     bucket.rate = 0;
     bucket.typical = 0;
     for (const share of bucket.shares.values()) {

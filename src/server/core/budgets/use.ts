@@ -4,10 +4,10 @@ import type { Usage } from "../dialects/index.ts";
 /** Usage of one or more requests. Names are as configured or sent, with any length and characters. */
 export interface Use {
   readonly hop: "llm" | "mcp" | "a2a";
-  /** Empty if no caller was recognized. */
+  /** Caller; empty if none was recognized. */
   readonly caller: string;
   readonly profile: string;
-  /** Provider, server or agent. */
+  /** Name of the provider, server or agent. */
   readonly provider: string;
   readonly model: string;
   /** `media`: images, audio and video, which providers report in other counters than tokens. */

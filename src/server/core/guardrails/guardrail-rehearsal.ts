@@ -40,7 +40,7 @@ export interface Removed {
 export interface RehearsalFinding {
   /** Index into the segments. */
   readonly segment: number;
-  /** `<category>/<LABEL>`. */
+  /** Type as `<category>/<LABEL>`. */
   readonly type: string;
   readonly category: string;
   readonly label: string;

@@ -52,7 +52,10 @@ export interface Occasion {
   readonly variables: GuardrailVariables;
   /** Rewriting state, shared by a request and its answer. */
   readonly rewriting: Rewriting;
-  /** Returns true if a value will be restored behind this hop, so that `fpe` leaves it unchanged. If absent, no value is. */
+  /**
+   * Returns true if a value will be restored behind this traffic type, so that `fpe` leaves it unchanged. If absent, no value
+   * is.
+   */
   readonly restores?: ((annotation: Annotation) => boolean) | undefined;
   /** Tracer; `undefined` without tracing. */
   readonly tracer?: QuestionTracer | undefined;
@@ -87,7 +90,7 @@ export interface Edit {
   readonly end: number;
   readonly text: string;
   readonly rule: string;
-  /** `<category>/<LABEL>`. */
+  /** Type as `<category>/<LABEL>`. */
   readonly type: string;
 }
 
@@ -145,7 +148,7 @@ export interface Inspection {
 
 /** Findings of one type, detector and kind of text, without further details. */
 export interface KnownFinding {
-  /** `<category>/<LABEL>`. */
+  /** Type as `<category>/<LABEL>`. */
   readonly type: string;
   readonly detector: string;
   /** Kind of the text; empty if unknown. */

@@ -1,4 +1,4 @@
-/** Segments of a request for its guard, and the rewritten texts. Shared by the hops and the inspector. */
+/** Segments of a request for its guard, and the rewritten texts. Shared by the data plane and the inspector. */
 import { headerTexts, type MessageText, queryTexts } from "../dialects/index.ts";
 import type { Judgement } from "./judgement.ts";
 import type { Guard } from "./population-guard.ts";

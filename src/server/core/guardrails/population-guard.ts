@@ -1,6 +1,6 @@
 /**
- * Guard of the texts of one population, used by the hops and the inspector. The snapshot builds it from detectors and policy.
- * Source: design decisions, section 11.
+ * Guard of the texts of one population, used by the data plane and the inspector. The snapshot builds it from detectors and
+ * policy. Source: design decisions, section 11.
  */
 import type { QuestionTracer } from "../../../base/index.ts";
 import type { DetectorFindings, GuardrailPolicy, Inspection, Judgement, Occasion } from "./judgement.ts";

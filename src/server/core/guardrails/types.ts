@@ -1,5 +1,5 @@
 /**
- * Types shared by code that reads texts (hops, inspector, `guardrails eval`), detectors, and the policy. Source: design
+ * Types shared by code that reads texts (data plane, inspector, `guardrails eval`), detectors, and the policy. Source: design
  * decisions, section 11.
  *
  * Texts are JavaScript strings and positions are UTF-16 units, end exclusive, since slicing and writing JSON need that.

@@ -57,9 +57,9 @@ export type Verdict =
 
 /** Rules of one population: a profile, or callers without one. */
 export interface AccessPolicy {
-  /** Number of rules of both layers at each hop; at zero, rules need not be evaluated. */
+  /** Number of rules of both layers for each traffic type; at zero, rules need not be evaluated. */
   readonly count: Readonly<Record<Hop, number>>;
-  /** True if a rule at `llm` reads the model; then a request that hides its models would bypass it. */
+  /** True if a rule for `llm` reads the model; then a request that hides its models would bypass it. */
   readonly readsModel: boolean;
   /** Decides a request. Calls `asking` before each rule is evaluated, with the decision it would give. */
   readonly decide: <At extends Hop>(hop: At, variables: HopVariables[At], asking?: (rule: Decision) => void) => Verdict;
@@ -136,7 +136,7 @@ function compileList(rules: readonly AccessRule[], layer: Layer, known: KnownNam
   };
 }
 
-/** Rule at a hop, with its possible results prepared. */
+/** Rule for one traffic type, with its possible results prepared. */
 interface Step {
   readonly evaluate: Expression["evaluate"];
   readonly decision: Decision;

@@ -1,8 +1,8 @@
 /**
- * Compiles one access rule for each hop where it applies. Spec: document 3, `access_rules[]`.
+ * Compiles one access rule for each traffic type it applies to. Spec: document 3, `access_rules[]`.
  *
- * A rule without `at` applies at all hops and may read only variables that all of them declare; otherwise it is refused, with
- * the `at` that would make it valid.
+ * A rule without `at` applies to all traffic types and may read only variables that all of them declare; otherwise it is
+ * refused, with the `at` that would make it valid.
  */
 
 import { compileExpression, type Expression, type ExpressionProblem } from "../cel/index.ts";

@@ -1,5 +1,5 @@
 /**
- * Variables that rules may read at each hop. Spec: document 3, `access_rules[]`, "Variables by hop".
+ * Variables that rules may read, by traffic type. Spec: document 3, `access_rules[]`, "Variables by hop".
  *
  * Missing values are empty: for a caller with a key, the fields of `agent` and `user` are empty texts. So a rule never fails
  * because of who is calling, and `has(user.email)` tests whether there is one. Only a key of `key.metadata`, `provider.metadata`
@@ -24,7 +24,7 @@ const CALLER: VariableTypes = {
 
 const PART = recordOf("part", { kind: STRING, media_type: STRING, url: STRING, filename: STRING });
 
-/** Types of the variables at each hop. */
+/** Types of the variables of each traffic type. */
 export const HOP_VARIABLES: Readonly<Record<Hop, VariableTypes>> = {
   llm: {
     ...CALLER,

@@ -1,8 +1,8 @@
 /**
- * Access rules: variables of a request in, a verdict out. Pure.
+ * Access rules: take the variables of a request and return a verdict. Pure.
  *
- * Once per snapshot, `compilePolicies(document, known)` compiles the rules of the deployment and of each profile for the hops
- * where they apply; `problems` are errors and warnings at paths of the document, for `read.problem(path, message, severity)`.
+ * Once per snapshot, `compilePolicies(document, known)` compiles the rules of the deployment and of each profile for the traffic
+ * types they apply to; `problems` are errors and warnings at paths of the document, for `read.problem(path, message, severity)`.
  * `variables/` builds the variables: once per caller, `callerVariables(…)`; once per request and, with failover, per candidate:
  * `policies.of(profile).decide("llm", llmVariables(caller, {model, upstreamModel, provider, route}))`, and likewise `mcp` and
  * `a2a`. A verdict without `decisions` and `skipped` needs no audit record.

@@ -17,7 +17,7 @@ export interface KnownNames {
   readonly peers?: readonly string[];
   /** Names and trailing-`*` prefixes that are routed; absent if a default provider takes every model. */
   readonly models?: readonly string[];
-  /** Names as sent to providers; absent if `models` is. */
+  /** Names of models as sent to providers; absent if `models` is. */
   readonly upstreamModels?: readonly string[];
   /** Issuers of `auth`. */
   readonly issuers?: readonly string[];
@@ -58,7 +58,7 @@ function namingOf(path: string, known: KnownNames): Naming | undefined {
 
 /** Returns the warnings for the rules of one list, in order. An element is `undefined` if the rule did not compile. */
 export function listWarnings(rules: readonly (CompiledRule | undefined)[], known: KnownNames): readonly RuleProblem[] {
-  /** Name of the first rule that matches every request, by hop. */
+  /** Name of the first rule that matches every request, by traffic type. */
   const closedBy = new Map<Hop, string>();
   return rules.flatMap((compiled, index) => {
     if (compiled === undefined) return [];

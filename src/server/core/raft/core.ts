@@ -44,7 +44,7 @@ export interface Core {
   readonly progress: Map<NodeId, Progress>;
   /** Returns the acknowledged index of a member. Created once, since every acknowledgement calls it. */
   readonly matchOf: (id: NodeId) => number;
-  /** Votes of the current campaign. */
+  /** Answers to the current campaign, by voter. */
   readonly votes: Map<NodeId, boolean>;
 
   /** Elapsed time in ticks. A leader uses `electionElapsed` for its quorum checks. */

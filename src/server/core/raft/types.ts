@@ -88,7 +88,7 @@ export interface Message {
   readonly type: MessageType;
   readonly from: NodeId;
   readonly to: NodeId;
-  /** 0 in MsgReadIndex and MsgReadIndexResp, which belong to no term. */
+  /** Term of the sender; 0 in MsgReadIndex and MsgReadIndexResp, which belong to no term. */
   readonly term: number;
   /** Term of the entry at `index`; in vote requests the last term of the candidate's log. */
   readonly logTerm: number;

@@ -68,7 +68,7 @@ export interface RecordedRequest {
   /** Provider of the last attempt; empty if none. */
   readonly provider: string;
   readonly method: string;
-  /** Tool, prompt or resource. */
+  /** Name of the tool, prompt or resource. */
   readonly name: string;
   /** Role of an A2A message. */
   readonly role: string;
@@ -109,10 +109,10 @@ export interface RecordedCaller {
 /** Findings of one kind in a request or its answer. */
 export interface RecordedFinding {
   readonly direction: "request" | "response";
-  /** `<category>/<LABEL>`. */
+  /** Type as `<category>/<LABEL>`. */
   readonly type: string;
   readonly detector: string;
-  /** Kind of segment. */
+  /** Kind of the segment. */
   readonly kind: string;
   readonly count: number;
 }

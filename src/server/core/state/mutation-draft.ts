@@ -7,7 +7,7 @@ import type { Mutation } from "./types.ts";
 
 export interface Draft {
   get(key: string): string | undefined;
-  /** Iterates a copy as of the call: changes during iteration are not seen. */
+  /** Returns the rows with this prefix as of the call; changes during iteration are not seen. */
   scan(prefix: string): Iterable<readonly [key: string, value: string]>;
   put(key: string, value: string): void;
   delete(key: string): void;
@@ -57,7 +57,7 @@ export function createDraft(rows: Pick<Rows, "get" | "scan">): Draft {
   };
 }
 
-/** Compares by code unit; keys are unique. */
+/** Compares rows by key, by code unit; keys are unique. */
 function byKey(left: readonly [string, unknown], right: readonly [string, unknown]): number {
   return left[0] < right[0] ? -1 : 1;
 }

@@ -11,7 +11,7 @@ export interface OrderedKeys {
   /** Adds a text that is not in the set. */
   add(key: string): void;
   delete(key: string): void;
-  /** Iterates from the first key not below `start`, in order. */
+  /** Returns the keys in order, from the first one that is not below `start`. */
   from(start: string): Iterable<string>;
   clear(): void;
 }

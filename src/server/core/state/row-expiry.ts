@@ -1,6 +1,6 @@
 /**
- * Removal of expired rows by log time. The index of due times depends only on the rows, ordered by time and then key, so that
- * every replica removes the same rows at the same entry, in slices of bounded work.
+ * Removes expired rows by log time. The index of due times depends only on the rows, ordered by time and then key, so that every
+ * replica removes the same rows at the same entry, in slices of bounded work.
  */
 
 import { idempotencyRows, sessionHeads } from "./client-sessions.ts";

@@ -14,7 +14,7 @@ export interface RowDigest {
 }
 
 export function createRowDigest(): RowDigest {
-  // Four words of 32 bits, big endian.
+  // Digest as four words of 32 bits, big endian.
   let a = 0;
   let b = 0;
   let c = 0;

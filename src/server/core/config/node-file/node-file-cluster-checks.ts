@@ -29,7 +29,7 @@ const hasOthers = ({ cluster: { peers = [], join } }: NodeFile): boolean => peer
 
 const isFilled = (text: string | undefined): boolean => text !== undefined && text !== "";
 
-/** Checks that a node without `data_dir` runs alone and only inspects. Source: design decisions, section 19. */
+/** Checks that a node without `data_dir` opens the inspector and has no other members. Source: design decisions, section 19. */
 const checkDataDir: Check = (file, problem) => {
   const { cluster, extproc } = file;
   if (cluster.data_dir !== undefined) return [];

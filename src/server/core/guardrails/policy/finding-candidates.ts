@@ -4,7 +4,7 @@ import type { Annotation, Dropped, Finding, Inspected } from "../index.ts";
 
 export interface Candidate {
   readonly annotation: Annotation;
-  /** `<category>/<LABEL>`. */
+  /** Type as `<category>/<LABEL>`. */
   readonly type: string;
   /** Names of the detectors that reported it; several if findings were merged. */
   readonly sources: readonly string[];

@@ -1,4 +1,4 @@
-/** Outcome of a judged message. */
+/** Decides, counts and records the outcome of a judged message. */
 
 export { answerFacts, type EndedInspection, inspectionFacts, sumFacts } from "./inspection-facts.ts";
 export { JudgedAnswer, type RewrittenText } from "./judged-answer.ts";

@@ -1,7 +1,7 @@
 /**
  * Settles a judged message: refuses or allows it, counts it, and records it if a rule acted or a shadow detector found
- * something. Shared by the traffic types and the inspector. Source: specification document 1 (Errors); design decisions,
- * sections 4 and 11.
+ * something. Shared by the data plane and the inspector. Source: specification document 1 (Errors); design decisions, sections 4
+ * and 11.
  */
 import type { Log } from "../../../../base/index.ts";
 import { GatewayError } from "../../../../base/index.ts";

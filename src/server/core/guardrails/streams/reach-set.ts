@@ -46,7 +46,7 @@ class Compiled implements ReachSet {
   /** Number of 32-bit words per set of reaches. */
   readonly #width: number;
   readonly #plain: Int32Array;
-  /** State of the current walk; walks are synchronous. */
+  /** Reaches that are still possible in the current walk; walks are synchronous. */
   readonly #alive: Int32Array;
   /** Class by UTF-16 unit; 0 if not known yet. */
   readonly #classOf = new Uint16Array(0x10000);

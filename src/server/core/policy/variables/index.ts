@@ -1,4 +1,4 @@
-/** Variables of rules, without the rule engine. */
+/** Variables that rules read; does not load the rule engine. */
 export {
   type A2aPart,
   type A2aRequest,

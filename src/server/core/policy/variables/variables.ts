@@ -1,8 +1,8 @@
 /**
- * Builds the variables of a request at a hop. Separate from the rules, so that callers need not load the expression engine.
- * Source: document 3, `access_rules[]`, "Variables by hop".
+ * Builds the variables of a request of one traffic type. Separate from the rules, so that callers need not load the expression
+ * engine. Source: document 3, `access_rules[]`, "Variables by hop".
  *
- * Missing values are empty: a caller with a key has an `agent` and a `user` whose fields are empty texts.
+ * Missing values are empty: for a caller with a key, the fields of `agent` and `user` are empty texts.
  */
 
 import type { Json } from "../../cel/index.ts";

@@ -86,7 +86,7 @@ const levelRow = object({ level: integer(1, 1_000_000) });
 export const levelRows = rowFormat(levelRow);
 export const featureRowKey = "feat/level";
 
-/** Parses the row's value; level 1 without a row. */
+/** Parses the row's value; returns 1 if there is no row. */
 export const levelOf = (value: string | undefined): number => (value === undefined ? 1 : levelRows.read(value).level);
 
 export const featureSet = define("feat.set", levelRow, ({ level }, { draft }) => {

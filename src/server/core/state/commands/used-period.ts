@@ -1,11 +1,11 @@
 /**
  * Usage of one hour or one day: rows are found by caller and target, added to, and written back in chunks.
  *
- * A period has at most 2,000 caller rows, those reported first, and at most 100 per caller and hop; further models of a caller
- * are summed as `other`, since callers choose model names. Everything else is summed under the caller `other`, by hop, provider
- * and model; if there are too many of those, by hop and provider; then by hop. So the sum over all rows is always complete, and
- * sums by provider are complete unless a period has more than 256 of them. Which callers have rows of their own depends on the
- * order of the log, which is the same on every replica.
+ * A period has at most 2,000 caller rows, those reported first, and at most 100 per caller and traffic type; further models of a
+ * caller are summed as `other`, since callers choose model names. Everything else is summed under the caller `other`, by traffic
+ * type, provider and model; if there are too many of those, by traffic type and provider; then by traffic type. So the sum over
+ * all rows is always complete, and sums by provider are complete unless a period has more than 256 of them. Which callers have
+ * rows of their own depends on the order of the log, which is the same on every replica.
  */
 
 import { Malformed } from "../fields.ts";
@@ -26,7 +26,7 @@ import {
 } from "./used-rows.ts";
 
 export const MAX_CALLER_ROWS = 2_000;
-/** Maximum rows of one hop and caller, except those of its model `other`. */
+/** Maximum rows of one traffic type and caller, except those of its model `other`. */
 export const MAX_ROWS_A_CALLER = 100;
 /** Maximum number of rows under `other` before they are summed further. */
 export const MAX_OTHER_ROWS = 256;
@@ -58,7 +58,7 @@ export function openPeriod(draft: Draft, span: Span, at: number): Period {
   const before = names.length;
   let namesLength = names.reduce((sum, name) => sum + name.length, 0);
   let others = rows.reduce((sum, row) => sum + (row[1] === OTHER ? 1 : 0), 0);
-  /** Number of rows, by hop and number of the caller. */
+  /** Number of rows, by traffic type and number of the caller. */
   const ofCaller = new Map<string, number>();
   const count = ([hop, caller]: readonly number[]): void => {
     const key = `${hop},${caller}`;

@@ -27,7 +27,7 @@ export const usedName = prose(MAX_NAME_LENGTH);
 export const HOPS = ["llm", "mcp", "a2a"] as const;
 export type Hop = (typeof HOPS)[number];
 
-/** Fields of a packed row: number of the hop and of four names, followed by the counts. */
+/** Number of leading fields of a packed row: the traffic type and the numbers of four names. The counts follow. */
 export const NAMED_FIELDS = 5;
 export const COUNTS = [
   "requests",

@@ -67,7 +67,7 @@ export const usedAdd = define(
   object({
     node: label(),
     inc: integer(1),
-    /** 1 for the first report of the incarnation. */
+    /** Number of the report; 1 for the first report of the incarnation. */
     seq: integer(1),
     /** Names of the report, numbered from 2 on, after the fixed names. */
     names: listOf(usedName, MAX_REPORT_NAMES),
