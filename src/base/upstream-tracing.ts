@@ -1,4 +1,4 @@
-/** Interface for tracing the requests to upstreams that one client request causes. */
+/** Traces the requests to upstreams that one client request causes. */
 
 /** Attributes by OpenTelemetry's names. Values come from the configuration or fixed lists, never from the caller. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | readonly string[]>>;

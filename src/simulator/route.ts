@@ -43,7 +43,7 @@ export interface Route {
   readonly name: string;
   /** Dialect; `undefined` if the dialects share the path, and `anthropic-version` decides. */
   readonly dialect: Dialect | undefined;
-  /** Where the model is named. A route without a model has no faults. */
+  /** Place of the model's name in a request. A route without a model has no faults. */
   readonly model: "required" | { readonly default: string } | "path" | "none";
   /** Set for a route without a model that reads its body. */
   readonly isJson?: true;

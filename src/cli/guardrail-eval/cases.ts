@@ -1,4 +1,4 @@
-/** Evaluation data as values. Source: specification document 1, "Guardrail evaluation data". */
+/** Types of evaluation data. Source: specification document 1, "Guardrail evaluation data". */
 
 import type { SegmentKind } from "../../server/core/guardrails/index.ts";
 

@@ -155,8 +155,8 @@ function canonicalOrNone(value: Members): string | undefined {
 }
 
 /**
- * Returns the text without these members. Only texts follow `data`, so the last place that looks like a member is the
- * member.
+ * Returns the text without these members. After `data` all values are texts, so the last match of a member's text is
+ * the member itself.
  */
 function unsealed(sealed: string, members: Readonly<Record<"hash" | "sig" | "proof", unknown>>): string {
   let text = sealed;

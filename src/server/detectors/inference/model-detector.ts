@@ -1,4 +1,7 @@
-/** Detectors of types `nlp`, `classify` and `embed`, whose model runs in this process or on a server. Source: specification document 3. */
+/**
+ * Detectors of types `nlp`, `classify` and `embed`, whose model runs in this process or on a server. Source:
+ * specification document 3.
+ */
 
 import { createHash } from "node:crypto";
 import type { DetectorConfig } from "../../core/config/index.ts";

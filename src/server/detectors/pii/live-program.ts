@@ -108,7 +108,10 @@ export class LiveProgram {
     }
   }
 
-  /** Computes the live instructions at `to` from those at `at`, one character after it; returns whether a match begins at `at`. */
+  /**
+   * Computes the live instructions at `to` from those at `at`, one character after it. Returns whether a match begins
+   * at `at`.
+   */
   #stepBack(text: string, at: number, to: number): boolean {
     const code = this.#code;
     const before = this.#before;

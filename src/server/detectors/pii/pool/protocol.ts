@@ -3,7 +3,7 @@ import type { DetectorConfig } from "../../../core/config/index.ts";
 import type { PackedDetection } from "./packed.ts";
 
 export type ToScanner =
-  /** Compiles the configuration, which succeeded when it was loaded, under the name `scan`. */
+  /** Compiles the recognizers under the name `scan`. The configuration is valid, since it compiled when it was loaded. */
   | { readonly kind: "compile"; readonly scan: string; readonly config: DetectorConfig; readonly usesContext: boolean }
   | { readonly kind: "forget"; readonly scan: string }
   | { readonly kind: "scan"; readonly scan: string; readonly texts: readonly string[] };

@@ -89,7 +89,7 @@ interface Serving {
   readonly isBinary: boolean;
 }
 
-/** Result for a batch that the server refused; it may accept a smaller one. */
+/** Result of a batch that the server refused. It may accept a smaller one. */
 const REFUSED = Symbol();
 
 let requests = 0;
