@@ -100,7 +100,7 @@ export interface Operation {
   readonly answer: AnswerShape;
   /** Fields of the answer that are added to the audit record of a change, beside its resource. */
   readonly records?: readonly string[];
-  /** Accepts `If-Match` with a revision. */
+  /** True if the operation accepts `If-Match` with a revision. */
   readonly takesIfMatch?: boolean;
   readonly codes: readonly AdminCode[];
 }

@@ -23,9 +23,9 @@ export type Field =
       readonly isRequired?: boolean;
       /** True if the initial text is a proposal, which the first typed character replaces. */
       readonly isProposal?: boolean;
-      /** Tab completes the name of a local file, and moves to the next field if there is nothing to complete. */
+      /** True if Tab completes the name of a local file. It moves to the next field if there is nothing to complete. */
       readonly isFile?: true;
-      /** Secret: only the length is visible. */
+      /** True for a secret, of which only the length is visible. */
       readonly isUnseen?: boolean;
       why?(text: string): string | undefined;
       /** Suggested values; left and right cycle through them. */

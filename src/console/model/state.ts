@@ -115,7 +115,7 @@ export interface PromptState {
   readonly edit: Edit;
   /** Intent that follows, for `ask`. */
   readonly next?: (text: string) => Intent;
-  /** Tab completes file names, for `ask`. `found` lists the matches, one of which can be selected. */
+  /** Set if Tab completes file names, for `ask`. `found` lists the matches, one of which can be selected. */
   readonly isFile?: true | "many";
   readonly found?: readonly string[] | undefined;
   /** Index of the selected entry for `command`, `help` and found file names; `undefined` if none is selected. */
@@ -225,7 +225,7 @@ export interface WorkbenchState {
   /** Parameters of the statement, as the flag `-p` takes them. */
   readonly params: readonly string[];
   readonly isEditingParams: boolean;
-  /** Queries only the connected node for lists that each node measures; otherwise all nodes. */
+  /** True if only the connected node is queried for lists that each node measures; otherwise all nodes are queried. */
   readonly isOfOneNode: boolean;
   /** Editor of the parameters, one value per line. */
   readonly paramsEdit?: Edit | undefined;
@@ -318,7 +318,7 @@ export type Effect =
       readonly id: number;
       readonly sql: string;
       readonly params: readonly string[];
-      /** Queries only the connected node; if missing, all nodes. */
+      /** True if only the connected node is queried; if missing, all nodes are. */
       readonly isOfOneNode?: true;
     }
   /** Cancels a running query, load, rehearsal or action. */

@@ -35,7 +35,7 @@ export type Intent =
       readonly kind: "ask";
       readonly label: string;
       readonly initial: string;
-      /** Tab completes the name of a local file; with `many`, the last of several words (a backslash escapes blanks). */
+      /** Set if Tab completes the name of a local file; with `many`, the last of several words (a backslash escapes blanks). */
       readonly isFile?: true | "many";
       next(text: string): Intent;
     }
@@ -75,7 +75,7 @@ export interface Offer {
   readonly does?: string;
   /** Whether the verb needs a row. */
   readonly needsRow: boolean;
-  /** Accepts several marked rows. */
+  /** True if the verb accepts several marked rows. */
   readonly takesMany?: boolean;
   /** Returns the reason why the verb is impossible for these rows, for the flash line: `acme-alt is not suspended`. */
   why?(chosen: Chosen, context: Context): string | undefined;
@@ -104,7 +104,9 @@ export interface TableBody {
    * each terminal size, including small ones. The result is limited to half of the body.
    */
   readonly aboveRows?: number | ((size: { readonly columns: number; readonly rows: number }) => number);
-  /** The panel above the table shows the rows from left to right, so that the left and right arrow keys move the cursor. */
+  /**
+   * True if the panel above the table shows the rows from left to right, so that the left and right arrow keys move the cursor.
+   */
   readonly isAcross?: true;
   /** Returns further needs that must be read before the table counts as empty. */
   rowNeeds?(subject: string | undefined): readonly Need[];

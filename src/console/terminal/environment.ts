@@ -7,7 +7,7 @@ export interface EnvironmentOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether stdout is a terminal. */
   readonly isTTY: boolean;
-  /** Flag `-ascii`. */
+  /** True if the flag `-ascii` is set. */
   readonly isAsciiAsked: boolean;
 }
 

@@ -27,7 +27,7 @@ export interface PlainRule {
   readonly follows?: ListId;
   /** Polling interval; `once` means once per connection. */
   readonly every: "soon" | "seldom" | "once";
-  /** The value is the `items` of the answer. */
+  /** True if the value is the `items` of the answer. */
   readonly isList?: true;
   readonly query?: string;
   /** Query parameter for the name of the need; if missing, the name is part of the path. */
