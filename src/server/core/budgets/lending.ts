@@ -8,7 +8,7 @@
  * pledge before they may spend it, and the lease of a loan begins when the node's begins.
  *
  * A borrower that needs more than is available waits: first for the cluster, while that may grant more, then for what other
- * borrowers return when the owner of the ledger recalls it. Only then is it told that nothing is left. The pledge of an ended
+ * borrowers return when the owner of the ledger recalls it. Only then does it learn that nothing is left. The pledge of an ended
  * borrower is charged, like that of a lost node. Source: cluster reference, 7.2.
  */
 

@@ -43,7 +43,7 @@ const checkListeners: Check = (file, problem) => {
   });
 };
 
-/** Issuer and role of callers without a token. */
+/** Issuer and roles of callers without a token. */
 const OWN_NAME = "local";
 const OWN_ROLES: ReadonlySet<string> = new Set([OWN_NAME, "loopback"]);
 
