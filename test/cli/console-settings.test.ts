@@ -31,7 +31,7 @@ test("good settings, and none, have status 0; others a line a fault with place a
   assert.equal(status, 1);
   assert.match(
     out,
-    /console\.yaml:2:12: u is the key of something else already; give that another key too, or suspend\n/,
+    /console\.yaml:2:12: u is already the key of another action; assign another key to that action, or to suspend\n/,
   );
   assert.match(out, /console\.yaml:3:8: mouse is neither true nor false; write true or false\n/);
   const none = await withSettings(t);

@@ -70,7 +70,7 @@ const CASES: readonly (readonly [changes: Readonly<Record<string, string>>, mist
   [{ by: "{ rule: small }" }, /by: no such rule \(deployment\) holds for profile staff$/],
   [{ by: "{ rule: no-local, profile: staff }" }, /by: no such rule \(profile staff\) holds for profile staff$/],
   [{ by: "allowed_models" }, /by: profile staff has no `allowed_models`/],
-  [{ expect: "allow", message: "x" }, /message: only a request that a rule denies is told a message$/],
+  [{ expect: "allow", message: "x" }, /message: only a request that a rule denies gets a message$/],
   [{ reaches: "[home]" }, /reaches: only a request to a model that is allowed reaches providers$/],
   [
     { expect: "allow", request: "{ model: m, provider: home }", reaches: "[home]" },

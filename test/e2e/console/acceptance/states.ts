@@ -31,7 +31,7 @@ export function statesTests({ socket: socketPath }: Scene, isShort: boolean): vo
 
   test("a view that fails says that it could not be read, and why", async (t) => {
     const { socket } = await openEndpoint(t, socketPath, () => failure);
-    const console = await openConsole(t, { socket }, /could not be read/);
+    const console = await openConsole(t, { socket }, /Could not be read/);
     await sweep(
       console,
       ({ reads, normal }) => {

@@ -99,7 +99,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     reconcile: { normal: /No provider is reconciled/, empty: [/No provider is reconciled/, /`reconcile.providers`/] },
     cluster: { normal: /n1 .*leader/, empty: [/No members are known/, /`peers`, `join` or `bootstrap`/] },
     recover: { normal: /WHEN/, empty: undefined },
-    config: { normal: /default/, empty: [/No configuration is stored/, /Press n|by R/] },
+    config: { normal: /default/, empty: [/No configuration is stored/, /Press n|Press R/] },
     rehearsal: {
       normal: /No change was rehearsed yet/,
       empty: [/No change was rehearsed yet/, /Enter there opens its requests/],
