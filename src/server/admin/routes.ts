@@ -6,7 +6,7 @@
  * a caller learns nothing before it is known, and is not asked for a body that would be refused.
  */
 
-import type { IncomingMessage } from "node:http";
+import { type IncomingMessage, METHODS } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import { BASE_PATH, OPERATIONS, type Operation, type OperationId, PROBE_PATHS } from "../../admin-api/index.ts";
@@ -59,19 +59,21 @@ export function registerRoutes(app: FastifyInstance, plane: OpenPlane, authentic
   app.setNotFoundHandler(() => {
     throw noSuchPath();
   });
+  // Node parses more methods than fastify knows, and each path answers them with 405.
+  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   registerProbes(app, plane);
   for (const [path, operations] of PATHS) {
     const url = BASE_PATH + routerPath(path);
     for (const [id, operation] of operations) app.route({ url, ...routeOf(plane, authenticator, id, operation) });
     const allowed = operations.map(([, { method }]) => method);
-    app.route({
-      url,
-      method: app.supportedMethods.filter((method) => !(allowed as readonly string[]).includes(method)),
-      handler(_request, reply) {
-        reply.header("allow", allowed.join(", "));
-        throw refusal("method_not_allowed", `This path takes ${allowed.join(" and ")}.`);
-      },
-    });
+    // Refuses in a hook, since fastify checks the body of a method such as QUERY before the handler.
+    const refuse = async (request: FastifyRequest, reply: FastifyReply): Promise<never> => {
+      pathTexts(path, request);
+      reply.header("allow", allowed.join(", "));
+      throw refusal("method_not_allowed", `This path takes ${allowed.join(" and ")}.`);
+    };
+    const others = app.supportedMethods.filter((method) => !(allowed as readonly string[]).includes(method));
+    app.route({ url, method: others, onRequest: refuse, handler: refuse });
   }
 }
 
@@ -114,11 +116,20 @@ const routerPath = (path: string): string => path.replace(PARAMS, (_, first, sec
 const nameOf = (first: string, second: string | undefined): string =>
   second === undefined ? first : `${first}_${second}`;
 
-/** Returns the parameters by their own names; throws `not_found` if one is empty. */
-function pathTexts(path: string, params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+/**
+ * Returns the parameters by their own names. Throws `not_found` if one is empty, or if the client wrote the path otherwise than
+ * the table: the router decodes literal segments and skips an address before the path, so a proxy's rule about a path could be
+ * evaded by another spelling of it.
+ */
+function pathTexts(path: string, { url, params }: FastifyRequest): Readonly<Record<string, string>> {
+  const written = (url.split("?", 1)[0] ?? "").split("/");
+  const isOther = (BASE_PATH + path)
+    .split("/")
+    .some((segment, at) => !segment.includes("{") && segment !== written[at]);
+  if (isOther) throw noSuchPath();
   const texts: Record<string, string> = {};
   for (const [, first = "", second] of path.matchAll(PARAMS)) {
-    const text = params[nameOf(first, second)] ?? "";
+    const text = (params as Readonly<Record<string, string>>)[nameOf(first, second)] ?? "";
     // `model:a:b` is the model `a:b`.
     const [own = "", rest = ""] = second === undefined ? [text, text] : splitOnce(text);
     if (own === "" || rest === "") throw noSuchPath();
@@ -166,7 +177,7 @@ async function admitCaller(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const texts = pathTexts(operation.path, request.params as Readonly<Record<string, string>>);
+  const texts = pathTexts(operation.path, request);
   // Authenticates first: to an unknown caller every path of an operation looks the same.
   const principal =
     operation.isOpen === true ? undefined : await authenticator.identify(request, reply, signalOf(request));
