@@ -51,7 +51,7 @@ async function runSingle(task: SingleTask, options: TaskOptions): Promise<Outcom
 
 /** Error after some steps had succeeded. */
 export class TaskFailed extends Error {
-  override readonly name = "DeedFailed";
+  override readonly name = "TaskFailed";
 }
 
 async function runActions(actions: readonly Action[], options: TaskOptions): Promise<Outcome> {

@@ -14,7 +14,7 @@ import { makeTrail, textOf } from "../../server/audit/support/trails.ts";
 import { bufferIo } from "../buffers.ts";
 
 const NOT_JUDGED =
-  "repeated and misplaced records are told, not judged: the order of a chain is that of its signed numbers";
+  "repeated and misplaced records are counted but are no fault: the order of a chain is that of its signed numbers";
 const made = makeTrail({ records: 4 });
 const { kid, raw } = made.key;
 
