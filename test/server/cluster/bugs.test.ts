@@ -68,7 +68,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     "a single node acknowledges before its disk has the write",
     [
       script("single-voter", "bug 13"),
-      cluster("driver", "a single voter applies and answers after its own write, not before"),
+      cluster("consensus/driver", "a single voter applies and answers after its own write, not before"),
       cluster("open-cluster", "bug 13: a restart keeps every acknowledged write"),
     ],
   ],
@@ -77,7 +77,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     "rows and the index that they stand at are written apart",
     [
       storage("state-store", "rows, removals and where they stand are one write, found again after a restart"),
-      cluster("state-writer", "an entry that changes no row still moves the mark"),
+      cluster("consensus/state-writer", "an entry that changes no row still moves the mark"),
       storage("state-store", "a state ahead of its log, or behind where its log begins, is damage"),
     ],
   ],
@@ -99,8 +99,11 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     17,
     "a blank disk under an old id counts as the member it was",
     [
-      cluster("member-directory", "bug 17: the answers of another data directory under a known id do not count"),
-      cluster("membership", "a member that comes back with a blank directory is another one"),
+      cluster(
+        "members/member-directory",
+        "bug 17: the answers of another data directory under a known id do not count",
+      ),
+      cluster("members/membership", "a member that comes back with a blank directory is another one"),
       script("removed", "bug 17"),
       nodes("recovery", "a blank disk under an old id gets no vote from its list of peers"),
     ],
@@ -118,7 +121,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     "nodes of different settings or versions wait for each other for ever",
     [
       script("pre-vote-terms", "A pre-vote of an earlier term is refused, not dropped."),
-      ["server/cluster/wire/listen.test.ts", 'code: "protocol"'],
+      ["server/cluster/wire/listen-for-links.test.ts", 'code: "protocol"'],
       state("members", "the feature level is never lowered and never above what a member supports"),
     ],
   ],
@@ -137,7 +140,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
         "log-store",
         "entries that conflict are replaced with all behind them, and a restart finds neither (bug 25)",
       ),
-      cluster("driver", "entries that are replaced while they are gathered are not written"),
+      cluster("consensus/driver", "entries that are replaced while they are gathered are not written"),
     ],
   ],
   [
@@ -147,7 +150,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
       mutant("append-acknowledged-before-fsync"),
       mutant("messages-leave-before-their-write"),
       invariant("durable before sent"),
-      cluster("driver", "a follower acknowledges entries only when their write has ended"),
+      cluster("consensus/driver", "a follower acknowledges entries only when their write has ended"),
       ["sim/parts.test.ts", "a loss of power keeps what was synced and whole writes from the first on"],
     ],
   ],
@@ -169,7 +172,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
         "open-storage",
         "the first failed write is the last: a full disk that gets room again acknowledges nothing more",
       ),
-      cluster("state-writer", "after a failed write nothing is written any more, and it is told once"),
+      cluster("consensus/state-writer", "after a failed write nothing is written any more, and it is told once"),
       cluster("open-cluster", "a disk that fails while the node runs ends it with a storage error"),
       nodes("quorum", "a full one ends it"),
     ],
@@ -214,7 +217,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     "a snapshot reads rows of several indexes",
     [
       storage("state-store", "a snapshot file holds the rows of the call, whatever is written meanwhile (bug 33)"),
-      cluster("machine", "bug 33: a snapshot under load holds the rows of one index"),
+      cluster("consensus/applied-state", "bug 33: a snapshot under load holds the rows of one index"),
     ],
   ],
   [
@@ -237,7 +240,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     [
       mutant("command-repeated-takes-effect-again"),
       invariant("at most once"),
-      cluster("submit", "every retry is the same bytes"),
+      cluster("consensus/submit", "every retry is the same bytes"),
       cluster("open-cluster-three", "bug 38: the same request sent to every node at once is done once"),
       state("sessions", "each command changes the state once, however often and in whatever order it is retried"),
     ],
