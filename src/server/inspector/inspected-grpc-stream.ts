@@ -55,7 +55,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
       over?.();
       leaving.abort(LEFT);
       if (unacknowledged?.isWaiting() !== true) place?.leave();
-      // By then the peer must have read the last messages, including the status.
+      // The peer must have read the last messages by then, including the status.
       idleTimeout = startIdleTimeout(maxQuietMs, () => grpcCall.reset());
     },
     gone() {

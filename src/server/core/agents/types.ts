@@ -4,7 +4,7 @@
 export interface AgentText {
   readonly kind: "user" | "tool_args" | "tool_result" | "output";
   readonly text: string;
-  /** What the text is: `name`, `uri`, or empty for any other text. */
+  /** Meaning of the text: `name`, `uri`, or empty for any other text. */
   readonly ref: string;
   readonly turn: 0;
   /** True if the text is a name: it can be inspected and refused, but not rewritten. */

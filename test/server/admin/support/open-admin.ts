@@ -193,6 +193,7 @@ export async function openAdmin(t: TestContext, over: Partial<Ports> = {}): Prom
     rehearsals: createMemoryRehearsals(),
     rows: memoryRows({
       history: [HISTORY],
+      history_minutes: [HISTORY],
       requests: [REQUEST],
       refusals: [REFUSAL],
       reconcile: [AUDITED],

@@ -52,7 +52,7 @@ class Compiled implements ReachSet {
   readonly #classOf = new Uint16Array(0x10000);
   readonly #astral = new Map<number, number>();
   readonly #classes = new Map<string, number>();
-  /** By class: true if its characters count. Characters that every reach ignores do not. */
+  /** True for each class whose characters count. Characters that every reach ignores do not. */
   readonly #counts: boolean[] = [true];
   /** Reaches by class, in `#width` words each: reaches that contain it, and reaches whose prefix it may begin. */
   #holds: Int32Array;
