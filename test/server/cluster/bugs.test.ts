@@ -242,7 +242,10 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
       invariant("at most once"),
       cluster("consensus/submit", "every retry is the same bytes"),
       cluster("open-cluster-three", "bug 38: the same request sent to every node at once is done once"),
-      state("client-sessions", "each command changes the state once, however often and in whatever order it is retried"),
+      state(
+        "client-sessions",
+        "each command changes the state once, however often and in whatever order it is retried",
+      ),
     ],
   ],
   [
