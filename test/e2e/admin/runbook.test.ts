@@ -67,7 +67,7 @@ describe("a runbook on three nodes", async () => {
     assert.doesNotMatch(different.out, /Last hour/); // nothing is in force
     const asked = await verb(["config", "apply", "new.json"]);
     assert.equal(asked.status, 2);
-    assert.match(asked.err, /give -yes/);
+    assert.match(asked.err, /: add -yes/);
     const dry = await good(["config", "apply", "-dry-run", "new.json"]);
     assert.match(dry.out, /Nothing was written/);
     assert.match((await good(["config", "show"])).err, /No configuration source yet/);
