@@ -119,7 +119,7 @@ describe("a runbook on three nodes", async () => {
       assert.match(err, why);
     }
     const { err } = await good(["suspend", "provider:one", "-reason", "incident 42", "-for", "15m", "-yes"]);
-    assert.match(err, /its patterns go to: two/);
+    assert.match(err, /its models go to: two/);
     assert.match(err, /models left with no provider: 0/);
     assert.match(err, /In force on all 3 nodes/);
     assert.equal((await verb(["suspend", "provider:one", "-reason", "again", "-yes"])).status, 1);
