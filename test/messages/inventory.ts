@@ -10,9 +10,14 @@ import { textsOf } from "./texts.ts";
 
 export const INVENTORY = fileURLToPath(new URL("inventory.md", import.meta.url));
 
+/** Tables of data whose texts are no messages: telephone plans, sources of presets. */
+const DATA = /\/(?:plans|preset-sources)\.ts$/;
+
 /** Returns the inventory as Markdown: a heading for each file, and an item for each text. */
 export function inventory(): string {
-  const files = [...filesUnder("src"), ...filesUnder("bin")].filter((path) => /\.(?:tsx?|mjs|cjs)$/.test(path)).sort();
+  const files = [...filesUnder("src"), ...filesUnder("bin")]
+    .filter((path) => /\.(?:tsx?|mjs|cjs)$/.test(path) && !DATA.test(path))
+    .sort();
   const parts = files.flatMap((path) => {
     const texts = [...new Set(textsOf(path, read(path)).map(({ text }) => text))];
     return texts.length === 0 ? [] : [`## ${path}\n\n${texts.map((text) => `- ${text}`).join("\n")}\n`];
