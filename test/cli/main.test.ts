@@ -11,7 +11,7 @@ const USAGE: readonly (readonly [args: readonly string[], message: string])[] = 
   [["zzz"], "gateway: unknown verb 'zzz'"],
   [["console", "x"], "gateway console: takes no arguments"],
   [["audit", "verify", "-q"], "gateway audit verify: missing argument: FILE..."],
-  [["cluster", "prun"], "gateway: 'cluster' is followed by prune or recover (did you mean 'prune'?)"],
+  [["cluster", "prun"], "gateway: 'cluster' is followed by step-down or prune or recover (did you mean 'prune'?)"],
   [["pack", "zzz"], "gateway: 'pack' is followed by list or show or add or test"],
   [["-test-rules", "x"], "gateway: flag '-test-rules' needs '-config', whose rules it tests"],
   [

@@ -18,19 +18,19 @@ const DRIVER = "src/server/cluster/consensus/driver.ts";
 export const MUTANTS: readonly Mutant[] = [
   {
     name: "vote-granted-without-fsync",
-    file: `${RAFT}/messages.ts`,
+    file: `${RAFT}/raft-messages.ts`,
     find: `    case "MsgPreVoteResp":\n      return true;`,
     replace: `    case "MsgPreVoteResp":\n      return type !== "MsgVoteResp";`,
   },
   {
     name: "vote-asked-without-fsync",
-    file: `${RAFT}/messages.ts`,
+    file: `${RAFT}/raft-messages.ts`,
     find: `    case "MsgPreVoteResp":\n      return true;`,
     replace: `    case "MsgPreVoteResp":\n      return type !== "MsgVote";`,
   },
   {
     name: "append-acknowledged-before-fsync",
-    file: `${RAFT}/messages.ts`,
+    file: `${RAFT}/raft-messages.ts`,
     find: `    case "MsgPreVoteResp":\n      return true;`,
     replace: `    case "MsgPreVoteResp":\n      return type !== "MsgAppResp";`,
   },
@@ -112,13 +112,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "duplicate-append-truncates",
-    file: `${RAFT}/log.ts`,
+    file: `${RAFT}/raft-log.ts`,
     find: "const fresh = entries.findIndex((entry) => !hasEntry(log, entry.index, entry.term));",
     replace: "const fresh = entries.findIndex((entry) => entry.index > log.committed);",
   },
   {
     name: "append-without-the-entry-before",
-    file: `${RAFT}/log.ts`,
+    file: `${RAFT}/raft-log.ts`,
     find: "if (!hasEntry(log, index, term)) return undefined;",
     replace: "if (index > lastIndex(log)) return undefined;",
   },

@@ -158,7 +158,7 @@ test("a step that fails behind one that was done says both", async (t) => {
       { kind: "actions", actions: [remove("n2")] },
     ],
   };
-  await assert.rejects(doing.do(steps), /^DeedFailed: saved; then: it is conflict$/);
+  await assert.rejects(doing.do(steps), /^TaskFailed: saved; then: it is conflict$/);
 });
 
 test("a reason with a secret in it is not sent, nor is anything of the same dialog", async (t) => {

@@ -30,7 +30,7 @@ for (const [what, secret] of [
       await assert.rejects(answer, (error) => {
         assert.ok(error instanceof AdminError);
         assert.deepEqual([error.status, error.code], [400, "invalid"]);
-        assert.match(error.message, /looks like a secret.*nothing was written\. Take it out/);
+        assert.match(error.message, /looks like a secret.*nothing was written\. Remove it/);
         assert.ok(!JSON.stringify([error.message, error.details]).includes(secret));
         return true;
       });

@@ -95,9 +95,9 @@ test("nothing of a token is in logs or metrics", async () => {
   assert.match(told, /\["corp","failed"\],"value":1/);
 });
 
-test("two issuers of one address are a fault of whoever configured them", () => {
+test("two issuers with the same address are a fault of the configuration", () => {
   const issuers = [issuer.options(), issuer.options({ name: "again" })];
-  assert.throws(() => createTokenVerifier({ issuers, clock: testClock(), log: recordedLog() }), /one address/);
+  assert.throws(() => createTokenVerifier({ issuers, clock: testClock(), log: recordedLog() }), /the same address/);
 });
 
 test("a caller that has gone before it asked is told so", async () => {

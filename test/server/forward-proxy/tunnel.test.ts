@@ -115,7 +115,7 @@ test("every failure names the proxy without its credentials, and what happened",
 test("a proxy that is not there or does not speak TLS is named, and a caller that leaves ends the attempt", async () => {
   await assert.rejects(
     connectBy("http://127.0.0.1:9"),
-    /forward proxy http:\/\/127\.0\.0\.1:9 cannot be reached: nobody listens/,
+    /forward proxy http:\/\/127\.0\.0\.1:9 cannot be reached: nothing listens/,
   );
   await assert.rejects(connectBy("http://proxy.invalid:3128"), /cannot be reached: its name does not resolve/);
   script = (client) => client.end("HTTP/1.1 400 Bad\r\n\r\n");

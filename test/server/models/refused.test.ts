@@ -54,7 +54,7 @@ const TOLD: readonly [string, Told, string, RegExp][] = [
     "no graph",
     listing({ rfilename: "model.bin", size: 1, blobId: digest }),
     "absent",
-    /neither onnx\/model.onnx nor model.onnx/,
+    /none of onnx\/model.onnx, model.onnx/,
   ],
 ];
 

@@ -137,7 +137,7 @@ const FAULTS: readonly (readonly [behaviour: string, text: string, problems: rea
     "capabilities that no channel has together are told",
     "profiles: [{name: p, require_caps: [audio_input, tool_errors]}]",
     [
-      "5:36: profiles[0].require_caps: warning: no channel of any provider claims them all: whoever has this profile is refused",
+      "5:36: profiles[0].require_caps: warning: no channel of any provider has all of them: every request with this profile is refused",
     ],
   ],
 ];

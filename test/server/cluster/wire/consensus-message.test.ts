@@ -174,7 +174,7 @@ test("unknown types, flags and kinds, large numbers, empty ids and false counts 
     ["term", broken((it) => it.writeUInt32BE(0x0020_0000, at.term)), /2\^53/],
     ["from", broken((it) => it.writeUInt8(0xff, at.from + 2)), /UTF-8/],
     ["flags", broken((it) => it.writeUInt8(16, at.flags)), /unknown flags/],
-    ["context", broken((it) => it.writeUInt8(0, at.flags)), /no flag announces/],
+    ["context", broken((it) => it.writeUInt8(0, at.flags)), /context without its flag/],
     ["snapshot", broken((it) => it.writeUInt8(12, at.flags)), /./],
     ["count", broken((it) => it.writeUInt32BE(0xffff_ffff, at.count)), /cut off/],
     ["entry kind", broken((it) => it.writeUInt8(2, at.entryKind)), /unknown kind/],
