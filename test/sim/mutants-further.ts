@@ -115,13 +115,13 @@ export const FURTHER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "longest-log-is-newest",
-    file: `${RAFT}/log.ts`,
+    file: `${RAFT}/raft-log.ts`,
     find: "return term > ownTerm || (term === ownTerm && index >= lastIndex(log));",
     replace: "return term < 0 || ownTerm < 0 || index >= lastIndex(log);",
   },
   {
     name: "log-of-the-same-term-is-as-new",
-    file: `${RAFT}/log.ts`,
+    file: `${RAFT}/raft-log.ts`,
     find: "return term > ownTerm || (term === ownTerm && index >= lastIndex(log));",
     replace: "return index >= 0 && term >= ownTerm;",
   },
@@ -139,13 +139,13 @@ export const FURTHER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "coming-learners-lost",
-    file: `${RAFT}/configuration.ts`,
+    file: `${RAFT}/apply-configuration.ts`,
     find: "  for (const id of draft.learnersNext) draft.learners.add(id);\n",
     replace: "",
   },
   {
     name: "several-voters-changed-in-one-step",
-    file: `${RAFT}/configuration.ts`,
+    file: `${RAFT}/apply-configuration.ts`,
     find: `return enterJoint(configuration, change.changes, change.transition !== "joint-explicit");`,
     replace: `const joint = enterJoint(configuration, change.changes, true);
     return joint.kind === "changed" ? leaveJoint(joint.configuration) : joint;`,
@@ -200,7 +200,7 @@ export const FURTHER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "append-acknowledges-the-whole-log",
-    file: `${RAFT}/log.ts`,
+    file: `${RAFT}/raft-log.ts`,
     find: "return index + entries.length;",
     replace: "return lastIndex(log);",
   },

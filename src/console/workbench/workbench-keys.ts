@@ -83,7 +83,7 @@ export const WORKBENCH_KEYS = {
   params: {
     chords: ["ctrl-p"],
     does: "params",
-    help: "edit the values of the `?`, one per line, as `gateway query -p` takes them; again goes back",
+    help: "edit the values of the `?`, one per line, as the flag `-p` of `gateway query` takes them; again goes back",
     modes: WRITING,
   },
   leave: {
