@@ -139,13 +139,13 @@ export const FURTHER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "coming-learners-lost",
-    file: `${RAFT}/apply-configuration.ts`,
+    file: `${RAFT}/configuration-change.ts`,
     find: "  for (const id of draft.learnersNext) draft.learners.add(id);\n",
     replace: "",
   },
   {
     name: "several-voters-changed-in-one-step",
-    file: `${RAFT}/apply-configuration.ts`,
+    file: `${RAFT}/configuration-change.ts`,
     find: `return enterJoint(configuration, change.changes, change.transition !== "joint-explicit");`,
     replace: `const joint = enterJoint(configuration, change.changes, true);
     return joint.kind === "changed" ? leaveJoint(joint.configuration) : joint;`,
