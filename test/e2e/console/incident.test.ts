@@ -211,7 +211,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
     await console.shows(/node n3 .*live \ds/);
     await areSuspended(scene.members);
     // The new process has met nobody yet; what the other two met stays known for a minute.
-    await console.shows(/on n1, n2 alone|providers 2 ok/);
+    await console.shows(/only on n1, n2|providers 2 ok/);
     await isFailing(scene, console);
     await console.press("s");
     await console.shows("Suspend provider:acme-chat");
