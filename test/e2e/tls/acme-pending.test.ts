@@ -108,7 +108,7 @@ test("without an authority the door answers 503 behind a placeholder, and everyb
 
   if (ptySkip !== false) return t.diagnostic(`no console: ${ptySkip}`);
   const screen = await openConsole(t, { socket });
-  await screen.until(/there is no certificate yet: nothing is served/);
+  await screen.until(/no certificate yet: nothing is served/);
   await screen.command("certificates");
   await screen.until(/gw\.example\.com +pending/);
   await screen.until(/nothing listens there/);
