@@ -59,7 +59,7 @@ describe("the process", { concurrency: 2 }, () => {
     const seen = await check(sealed.nodePath);
     assert.equal(seen.status, 0, seen.stdout);
     assert.match(seen.stdout, /^note {2}secret x: .*the cluster must hold it, sealed$/m);
-    assert.match(seen.stdout, /^note {2}provider one: not asked/m);
+    assert.match(seen.stdout, /^note {2}provider one: not tested/m);
     assert.match(seen.stdout, /^ok {4}provider open: /m);
     assert.equal(upstream.requests.length, 1);
     assert.ok(!existsSync(sealed.dataDir));
