@@ -41,8 +41,8 @@ async function flood(count: number, body: Document): Promise<Flood> {
   const timer = setInterval(() => {
     most = Math.max(most, rss());
   }, 5);
-  const answers = await Promise.all(Array.from({ length: count }, () => say(gateway, { key, body })));
-  clearInterval(timer);
+  const sent = Array.from({ length: count }, () => say(gateway, { key, body }));
+  const answers = await Promise.all(sent).finally(() => clearInterval(timer));
   await idle(gateway);
   return { answers, grown: most - before };
 }

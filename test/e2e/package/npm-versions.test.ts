@@ -22,6 +22,7 @@ const NOBODY = 65_534;
 const user = process.getuid?.() === 0 ? NOBODY : undefined;
 
 const NODE_FILE = `listen: 127.0.0.1:0
+metrics_listen: 127.0.0.1:0
 deployment: deployment.yaml
 cluster: { node_id: a, secret: only-for-this-test-and-nothing-else, bootstrap: true, data_dir: data }
 admin: { local_socket: admin.sock }
