@@ -62,7 +62,7 @@ const rehearsal = object("What guardrails would make of the texts. Findings hold
     "error",
   ]),
   rule: nullable(text("Rule that refuses; null: none.")),
-  message: nullable(text("What the caller would be told; null: nothing.")),
+  message: nullable(text("Message that the caller would get; null if there is none.")),
   decisions: list(
     "Rules that act, in their order.",
     object("A rule.", {

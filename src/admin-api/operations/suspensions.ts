@@ -17,7 +17,7 @@ export const suspensionOperations = {
     path: "/suspensions/{kind}:{name}",
     group: "write",
     resource,
-    help: "Suspends something that there is (a model: any name), or replaces its suspension.",
+    help: "Suspends an existing object, or a model by any name, or replaces its suspension.",
     params: SUBJECT,
     query: NOTHING,
     body: jsonBody(

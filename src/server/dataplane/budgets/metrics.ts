@@ -38,7 +38,7 @@ export function createBudgetMetrics(
     .with();
   const unpriced = instruments.counter(
     "gateway_budget_cost_errors_total",
-    "Costs that could not be told, by a fault of the budget's expression: what was reserved is charged.",
+    "Requests whose cost expression failed; the reserved amount is charged instead.",
     ["budget"],
   );
   const reports = instruments.counter("gateway_budget_reports_total", "Reports to the cluster, by what came of them.", [

@@ -1,6 +1,6 @@
 /**
  * Applies one memory limit to all processes of a node: each reports how much it has reserved, and receives the sum of the others.
- * So one request may use all free memory, whichever process serves it. The limit is exceeded at most by the memory reserved
+ * So one request in any process may use all free memory. The limit is exceeded at most by the memory reserved
  * between two checks.
  */
 import { type Admission, type Held, NOTHING_HELD } from "../../memory/index.ts";

@@ -103,7 +103,7 @@ const recognizer = object(
     ),
     validator,
     examples: list("These examples are run when the document is loaded.", sampleText),
-    case_sensitive: withDefault(flag("If true, upper and lower case are told apart."), false),
+    case_sensitive: withDefault(flag("If true, upper and lower case differ."), false),
     category: orEmpty(category("Findings belong to this category. It is `pii` if the key is empty or absent.", "pii")),
   },
   {
