@@ -1,6 +1,6 @@
 /** Errors of admin API calls. */
 
-export interface AdminErrorOptions extends ErrorOptions {
+interface AdminErrorOptions extends ErrorOptions {
   /** Details as the API returned them; their form depends on the code. */
   readonly details?: unknown;
 }

@@ -4,7 +4,7 @@ import type { ObjectSchema } from "../base/index.ts";
 import { LISTS, type TableName } from "./lists.ts";
 import { NO_BODY, NOTHING, type Operation } from "./operation.ts";
 
-export interface ListOperation<T extends TableName> extends Operation {
+interface ListOperation<T extends TableName> extends Operation {
   readonly method: "GET";
   readonly group: "read";
   readonly params: typeof NOTHING;

@@ -22,12 +22,10 @@ const DOOR_CODES: readonly RefusalCode[] = ["not_found", "method_not_allowed", "
 const PASSING_CODES: ReadonlySet<RefusalCode> = new Set(["busy", "no_leader"]);
 
 /** Codes of operations that need no authentication. */
-export const OPEN_CODES: readonly RefusalCode[] = COMMON_CODES.filter(
-  (code) => code === "invalid" || code === "internal",
-);
+const OPEN_CODES: readonly RefusalCode[] = COMMON_CODES.filter((code) => code === "invalid" || code === "internal");
 
 /** Returns every code that the operation may answer. */
-export function codesOf({ codes, body, isOpen }: Operation): readonly RefusalCode[] {
+function codesOf({ codes, body, isOpen }: Operation): readonly RefusalCode[] {
   const common: readonly RefusalCode[] = isOpen === true ? OPEN_CODES : COMMON_CODES;
   const held = body.kind === "json" || body.kind === "document" ? BODY_CODES : [];
   return [...new Set([...common, ...codes, ...held])];

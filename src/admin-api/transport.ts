@@ -45,7 +45,7 @@ export interface Transport {
   close(): void;
 }
 
-export interface TransportOptions {
+interface TransportOptions {
   /** Default time limit in milliseconds; a blocking read must set one above its `wait`. */
   readonly timeLimitMs?: number | undefined;
 }

@@ -5,7 +5,7 @@
  * commit, not of the build, so that one commit gives one bundle. The platform is that of the running process.
  */
 
-export interface Build {
+interface Build {
   readonly version: string;
   /** Twelve hex digits, with `-dirty` when the tree was modified; `unknown` outside a repository. */
   readonly commit: string;

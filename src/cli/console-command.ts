@@ -14,14 +14,14 @@ const MAX_OUTPUT_BYTES = 1 << 20;
 /** Time between the request to end and the kill, in milliseconds. */
 const GRACE_MS = 2_000;
 
-export interface RunOptions {
+interface RunOptions {
   readonly io: Io;
   readonly door: AdminAddress;
   readonly signal: AbortSignal;
   readonly timeLimitMs?: number;
 }
 
-export interface Ran {
+interface Ran {
   readonly words: string;
   readonly lines: readonly (readonly { readonly text: string }[])[];
 }

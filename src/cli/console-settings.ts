@@ -11,14 +11,14 @@ import type { Fault, Read, Settings, ThemeSpec } from "../console/index.ts";
 import { UsageError } from "./flags.ts";
 import { type Io, resolvePath } from "./io.ts";
 
-export interface FoundSettings {
+interface FoundSettings {
   readonly path: string | undefined;
   readonly read: Read<Settings>;
   readonly isThere: boolean;
 }
 
 /** Returns `undefined` if neither HOME nor XDG_CONFIG_HOME is an absolute path (XDG base directories, "Basics"). */
-export function settingsPath({ env }: Pick<Io, "env">): string | undefined {
+function settingsPath({ env }: Pick<Io, "env">): string | undefined {
   const named = env["XDG_CONFIG_HOME"];
   if (named !== undefined && isAbsolute(named)) return join(named, "gateway", "console.yaml");
   const home = env["HOME"] || homedir();

@@ -9,7 +9,7 @@ import type { ExitStatus, Io } from "./io.ts";
 import type { Entry, Positionals } from "./verb-table.ts";
 
 /** The face of a verb's module. Status: see `ExitStatus`; a thrown error is printed and is status 1. */
-export interface VerbModule<Table extends FlagTable> {
+interface VerbModule<Table extends FlagTable> {
   run(options: FlagsOf<Table>, positionals: readonly string[], io: Io): Promise<ExitStatus>;
 }
 
@@ -79,7 +79,7 @@ const LOADERS: Loaders = {
   help: () => import("./verbs/help.ts"),
 };
 
-export type Outcome = { readonly kind: "help" } | { readonly kind: "done"; readonly status: ExitStatus };
+type Outcome = { readonly kind: "help" } | { readonly kind: "done"; readonly status: ExitStatus };
 
 /** Throws `UsageError` before anything is loaded. */
 export async function invoke<Name extends keyof FlagsByName>(

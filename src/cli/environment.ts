@@ -1,6 +1,6 @@
 /** Environment variables that the program reads, as data: `gateway help environment` and the reference print them. */
 
-export interface EnvironmentVariable {
+interface EnvironmentVariable {
   readonly name: string;
   /** Default in words; empty if there is none. */
   readonly default: string;

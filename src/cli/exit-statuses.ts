@@ -1,6 +1,6 @@
 /** Exit statuses of the program, as data: `gateway help exit-status` and the reference print them. */
 
-export interface ExitStatusRule {
+interface ExitStatusRule {
   readonly status: string;
   /** Meaning for the bare command, which is the gateway itself; empty if it never ends so. */
   readonly gateway: string;

@@ -62,7 +62,7 @@ export type FlagsOf<Table extends FlagTable> = {
   readonly [Name in keyof Table & string as CamelCase<Name>]: ValueOf<Table[Name]> | Presence<Table[Name]>;
 };
 
-export type Parsed<Table extends FlagTable> =
+type Parsed<Table extends FlagTable> =
   | { readonly kind: "help" }
   | { readonly kind: "options"; readonly options: FlagsOf<Table>; readonly positionals: readonly string[] };
 
@@ -73,7 +73,7 @@ export class UsageError extends Error {
 
 type FlagValue = string | number | boolean | readonly string[];
 
-export interface ParseOptions {
+interface ParseOptions {
   /** Flags are also read after positional arguments, until `--`: `gateway suspend provider:openai -for 1h`. */
   readonly isInterleaved?: boolean;
 }

@@ -64,7 +64,7 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
-export interface ProcessIo extends Io {
+interface ProcessIo extends Io {
   /** Resolves once what has been written has left the process; `FLUSH_MS` after `signal` aborted at the latest. */
   flush(): Promise<void>;
 }

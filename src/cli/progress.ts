@@ -11,7 +11,7 @@ export interface Progress {
   clear(): void;
 }
 
-export interface ProgressLine {
+interface ProgressLine {
   /** `words` are asked for when the line is due. */
   show(words: () => string): void;
   clear(): void;

@@ -390,7 +390,7 @@ export function findVerb(args: readonly string[]): { readonly verb: Entry; reado
 }
 
 /** Second words of the verbs that begin with this one: `mint`, `rotate` for `keys`. */
-export function groupWords(first: string): readonly string[] {
+function groupWords(first: string): readonly string[] {
   return VERBS.flatMap(({ name }) => (name.startsWith(`${first} `) ? [name.slice(first.length + 1)] : []));
 }
 

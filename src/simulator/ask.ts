@@ -38,7 +38,7 @@ export interface OfferedTool {
   readonly parameters: Json | undefined;
 }
 
-export interface Prompt {
+interface Prompt {
   readonly tokens: number;
   /** Number of tokens up to the last cache mark, and their digest; `undefined` without a mark. */
   readonly marked: { readonly tokens: number; readonly digest: string } | undefined;

@@ -48,7 +48,7 @@ export function answerChat(call: Call): Answer {
   return { kind: "events", frames, failure: () => compatFailureFrame(call.requestId), tokens };
 }
 
-export function readChat(model: string, body: JsonObject): Ask {
+function readChat(model: string, body: JsonObject): Ask {
   const prompt = countPrompt();
   let question = "";
   let toolAnswer: string | undefined;

@@ -22,7 +22,7 @@ export interface Counts {
   readonly tokensByModel: Readonly<Record<string, CountedTokens>>;
 }
 
-export interface CountedTokens {
+interface CountedTokens {
   readonly input: number;
   readonly output: number;
 }

@@ -84,7 +84,7 @@ function textOf(input: Json | undefined): string {
   return stringOf(input) ?? (arrayOf(input) ?? []).join(" ");
 }
 
-export function embed(model: string, text: string, dimensions: number): Float32Array {
+function embed(model: string, text: string, dimensions: number): Float32Array {
   const vector = new Float32Array(dimensions);
   for (const key of keysOf(text)) {
     const digest = createHash("sha256").update(`${model}\u0000${key}`).digest();

@@ -68,7 +68,7 @@ export function errorWords(status: number): ErrorWords {
   return WORDS[status] ?? (status >= 500 ? SERVER : INVALID);
 }
 
-export interface ErrorFacts {
+interface ErrorFacts {
   readonly status: number;
   readonly message: string;
   readonly param: string | null;

@@ -25,7 +25,7 @@ export interface Exchange {
   bill: ((tokens: Tokens) => void) | undefined;
 }
 
-export interface Head {
+interface Head {
   readonly status: number;
   readonly contentType: string;
   /** Length in bytes; `undefined` for a stream. */
@@ -113,7 +113,7 @@ export function writeWhole(exchange: Exchange, head: Omit<Head, "length">, body:
   exchange.response.end(body);
 }
 
-export interface ErrorAnswer {
+interface ErrorAnswer {
   readonly status: number;
   readonly message: string;
   readonly param?: string | null;

@@ -15,7 +15,7 @@ export const MAX_LAST = 20;
 /** Maximum number of characters of a body that is kept. */
 const MAX_TEXT = 512 * 1024;
 
-export interface Received {
+interface Received {
   readonly serial: number;
   readonly method: string;
   /** URL with its query. */

@@ -15,7 +15,7 @@ const MAX_THREADS = 256;
 /** Maximum length of a conversation as JSON text; a longer one is not stored. */
 const MAX_THREAD_LENGTH = 1 << 20;
 
-export interface HeldThread {
+interface HeldThread {
   /** Conversation: `system`, `tools` and `messages` of an equivalent request without a thread. */
   readonly conversation: JsonObject;
   /** True if a request continued the thread after its last answer. */

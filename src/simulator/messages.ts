@@ -55,7 +55,7 @@ export function countMessageTokens(call: Call): Answer {
   return json(`{"input_tokens":${prompt.tokens}}`);
 }
 
-export function readMessages(model: string, body: JsonObject): Ask {
+function readMessages(model: string, body: JsonObject): Ask {
   const prompt = countPrompt();
   const tools = objectsOf(body["tools"]);
   if (tools.some((tool) => tool["cache_control"])) {
@@ -258,7 +258,7 @@ function delta(index: number, type: string, key: string, text: string): string {
   return frame("content_block_delta", `"index":${index},"delta":{"type":"${type}","${key}":${JSON.stringify(text)}}`);
 }
 
-export function messagesFailureFrame(requestId: string): string {
+function messagesFailureFrame(requestId: string): string {
   const message = "The simulated provider failed within the stream.";
   return `event: error\ndata: ${errorBody("messages", { status: 529, message, param: null, requestId })}\n\n`;
 }

@@ -15,7 +15,7 @@ export interface NameRow<Made> {
   readonly make: (parameter: string) => Made | undefined;
 }
 
-export type Match<Made> =
+type Match<Made> =
   | { readonly kind: "made"; readonly made: Made }
   /** Name of a row with an invalid parameter. */
   | { readonly kind: "unreadable"; readonly name: string };

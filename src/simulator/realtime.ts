@@ -13,7 +13,7 @@ import { type Reply, replyTo } from "./reply.ts";
 import { idOf, type Tokens } from "./route.ts";
 import { wordsOf } from "./text.ts";
 
-export interface RealtimeSession {
+interface RealtimeSession {
   readonly model: string;
   readonly serial: number;
   /** Texts of the conversation, which are counted again for each response, as real sessions bill it. */
@@ -86,7 +86,7 @@ function textOf(item: JsonObject): string {
   return parts.join(" ");
 }
 
-export interface RealtimeResponse {
+interface RealtimeResponse {
   readonly events: Iterable<JsonObject>;
   readonly tokens: Tokens;
 }

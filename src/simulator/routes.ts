@@ -88,7 +88,7 @@ const PATTERNS = KEPT.map(([at, dialect, answer]) => {
   return { method, parts: path.split("/"), route };
 });
 
-export interface FoundRoute {
+interface FoundRoute {
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
 }

@@ -35,7 +35,7 @@ const EVENTS_BEFORE_CUT = 4;
 /** Prefix of the subprotocol in which browsers send their key, since they cannot set headers. */
 const KEY_PROTOCOL = "openai-insecure-api-key.";
 
-export interface SocketPorts {
+interface SocketPorts {
   readonly tally: Tally;
   readonly memory: Memory;
   /** Returns the serial number of the next request. */
@@ -46,7 +46,7 @@ export interface SocketPorts {
   readonly keyOf: (request: IncomingMessage) => string | undefined;
 }
 
-export interface Sockets {
+interface Sockets {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   close(): void;
 }

@@ -13,7 +13,7 @@ import { prepare, type Stage } from "./stage.ts";
 /** What a foreign program cannot answer is told before the rounds, which it would break. */
 const TRIAL_REQUESTS = 20;
 
-export interface Contenders {
+interface Contenders {
   readonly all: readonly Contender[];
   /** Of those that are wanted and are not there. */
   readonly missing: readonly string[];

@@ -21,7 +21,7 @@ interface CallFrame {
   readonly lineNumber: number;
 }
 
-export interface CpuProfile {
+interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number;
     readonly callFrame: CallFrame;
@@ -34,7 +34,7 @@ export interface CpuProfile {
   readonly startTime: number;
 }
 
-export interface SelfTime {
+interface SelfTime {
   readonly where: string;
   /** Whose code it is. */
   readonly area: string;

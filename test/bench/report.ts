@@ -4,7 +4,7 @@ import type { Measured } from "./rounds.ts";
 import type { LoadScenario } from "./scenarios.ts";
 import type { Summary } from "./statistics.ts";
 
-export type Verdict = "pass" | "MISS" | "";
+type Verdict = "pass" | "MISS" | "";
 
 export interface Judged {
   readonly name: string;

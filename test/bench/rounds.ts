@@ -50,7 +50,7 @@ interface Sample {
   readonly addedFirstUs: number;
 }
 
-export interface RoundsOptions {
+interface RoundsOptions {
   readonly scenario: LoadScenario;
   readonly upstreamPort: number;
   readonly contenders: readonly Contender[];

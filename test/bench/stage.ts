@@ -17,7 +17,7 @@ import type { GatewayOptions } from "./parts/gateway.ts";
 import type { Ask } from "./rounds.ts";
 import { MANY_KEYS } from "./scenarios.ts";
 
-export type GoverningMode = Extract<GatewayMode, "governed" | "recorded" | "guarded" | "guarded answers">;
+type GoverningMode = Extract<GatewayMode, "governed" | "recorded" | "guarded" | "guarded answers">;
 
 export interface Stage {
   readonly options: BenchOptions;

@@ -9,7 +9,7 @@ import { type Judged, judge } from "./report.ts";
 import { MAX_READY_MS, MAX_VERSION_RATIO } from "./scenarios.ts";
 import { summarize } from "./statistics.ts";
 
-export interface StartupOptions {
+interface StartupOptions {
   readonly gateway: string;
   readonly upstreamPort: number;
   readonly folder: string;

@@ -8,14 +8,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 
-export interface StandIn {
+interface StandIn {
   readonly socket: string;
   /** A folder that goes with the test. */
   readonly directory: string;
   readonly requests: readonly Asked[];
 }
 
-export interface Asked {
+interface Asked {
   readonly method: string;
   readonly url: string;
   readonly type: string | undefined;
@@ -23,7 +23,7 @@ export interface Asked {
   readonly body: string;
 }
 
-export type Answer = (asked: Asked, response: ServerResponse) => void;
+type Answer = (asked: Asked, response: ServerResponse) => void;
 
 export async function standIn(t: TestContext, answer: Answer): Promise<StandIn> {
   const directory = await mkdtemp(join(tmpdir(), "gateway-verb-"));

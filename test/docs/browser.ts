@@ -1,27 +1,22 @@
 /** A headless Chromium of this machine, by its DevTools protocol; nothing is installed for it. */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { WebSocket } from "ws";
 
-const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-
-export const BROWSER = PLACES.find((path) => existsSync(path));
-
 const START_MS = 60_000;
 const CALL_MS = 30_000;
 
-export interface View {
+interface View {
   readonly url: string;
   readonly width: number;
   readonly scripts: boolean;
   readonly dark?: boolean;
 }
 
-export interface Browser {
+interface Browser {
   /** What the expression gives, once the page has loaded; `then` runs before it. */
   measure(view: View, expression: string): Promise<unknown>;
   /** A PNG of the whole page, at most 4,000 dots high. */

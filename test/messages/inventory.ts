@@ -8,13 +8,13 @@ import { fileURLToPath } from "node:url";
 import { filesUnder, read } from "../tidy/source.ts";
 import { textsOf } from "./texts.ts";
 
-export const INVENTORY = fileURLToPath(new URL("inventory.md", import.meta.url));
+const INVENTORY = fileURLToPath(new URL("inventory.md", import.meta.url));
 
 /** Tables of data whose texts are no messages: telephone plans, sources of presets. */
 const DATA = /\/(?:plans|preset-sources)\.ts$/;
 
 /** Returns the inventory as Markdown: a heading for each file, and an item for each text. */
-export function inventory(): string {
+function inventory(): string {
   const files = [...filesUnder("src"), ...filesUnder("bin")]
     .filter((path) => /\.(?:tsx?|mjs|cjs)$/.test(path) && !DATA.test(path))
     .sort();

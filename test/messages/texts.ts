@@ -2,7 +2,7 @@
 
 import ts from "typescript";
 
-export interface Text {
+interface Text {
   /** The text with `{name}` for each substitution. Concatenated parts are joined. */
   readonly text: string;
   /** Line where it begins, from 1. */

@@ -27,7 +27,7 @@ export interface Peer {
   readonly path: string;
 }
 
-export interface PeerOptions {
+interface PeerOptions {
   /** The folder of the cache, or `none`. */
   readonly cache?: string | undefined;
   readonly limitMs?: number;

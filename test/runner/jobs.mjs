@@ -57,7 +57,7 @@ export function jobsOf(files, isLong) {
 }
 
 /** Returns whether a file can share a process. */
-export function isPure(file) {
+function isPure(file) {
   const isShared = SHARED_FOLDERS.some((folder) => file.startsWith(`${folder}/`));
   return isShared && !APART.test(readFileSync(join(root, file), "utf8"));
 }

@@ -26,7 +26,7 @@ const START_LIMIT_MS = 60_000;
 const IDS = ["n1", "n2", "n3"] as const;
 export type NodeId = (typeof IDS)[number];
 
-export interface DemoNode {
+interface DemoNode {
   readonly id: NodeId;
   readonly client: AdminClient;
   /** Resolves once it serves, which needs a configuration. */

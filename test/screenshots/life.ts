@@ -74,7 +74,7 @@ const KEYS: readonly KeySpec[] = [
   { name: "status-page", team: "platform", asks: ["acme-small"] },
 ];
 
-export interface LifeOptions {
+interface LifeOptions {
   readonly cluster: DemoCluster;
   readonly providers: Readonly<Record<ProviderName, Provider>>;
   readonly issuer: Issuer;

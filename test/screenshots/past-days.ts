@@ -17,7 +17,7 @@ const LIMIT_MS = 90_000;
 /** Time within which the worker processes of a node learn its time. */
 const WORKERS_MS = 1_500;
 
-export const REPORTING = ["acme-messages", "beta-labs"] as const;
+const REPORTING = ["acme-messages", "beta-labs"] as const;
 export type Reporting = (typeof REPORTING)[number];
 /** Kind of each provider's report, and what is asked of it in the past days. */
 const REPORTS = {
@@ -48,7 +48,7 @@ export async function setClock(folder: string, daysAgo: number): Promise<void> {
   await rename(`${path}.new`, path);
 }
 
-export interface PastDays {
+interface PastDays {
   readonly cluster: DemoCluster;
   readonly folder: string;
   readonly simulators: Readonly<Record<Reporting, Simulator>>;

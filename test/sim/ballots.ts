@@ -3,7 +3,7 @@
 import type { Configuration, NodeId } from "../../src/server/core/raft/index.ts";
 import { hasQuorum } from "./quorum.ts";
 
-export interface Ballots {
+interface Ballots {
   granted(term: number, candidate: NodeId, voter: NodeId): void;
   /** Whether a candidate may lead `term` under one of `configurations`; its own vote needs no message. */
   elect(term: number, candidate: NodeId, configurations: readonly Configuration[]): boolean;

@@ -17,7 +17,7 @@ export interface Link {
 }
 
 /** What the checker knows of a committed index. The first node to apply it fills in what applying came to. */
-export interface Committed {
+interface Committed {
   readonly link: Link;
   /** Of the leader under which it was first known to be committed. */
   readonly committedIn: number;

@@ -62,7 +62,7 @@ interface Unknown<I> {
 }
 
 /** Some tens of megabytes. Beyond, the search goes on and may come to the same place twice. */
-export const MAX_REMEMBERED = 200_000;
+const MAX_REMEMBERED = 200_000;
 
 export function checkLinearizable<I, O>(
   history: readonly Operation<I, O>[],

@@ -63,7 +63,7 @@ function freshSeen(term: number): SimNode["seen"] {
 }
 
 /** Starts its process. The state is as old as its disk may have left it, at least the snapshot's. */
-export function startNode(world: World, node: SimNode): void {
+function startNode(world: World, node: SimNode): void {
   const { plan, random, ledger } = world;
   const { disk } = node;
   if (!disk.isWhole()) {

@@ -5,7 +5,7 @@
 
 import type { Random } from "./random.ts";
 
-export const FAULT_FAMILIES = [
+const FAULT_FAMILIES = [
   "partition",
   "crash",
   "pause",

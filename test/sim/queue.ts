@@ -1,6 +1,6 @@
 /** What is to happen, by virtual time (milliseconds), and at equal times in the order in which it was scheduled. */
 
-export interface EventQueue<T> {
+interface EventQueue<T> {
   readonly size: number;
   push(at: number, event: T): void;
   /** The time of the next event; undefined when there is none. */

@@ -21,7 +21,7 @@ interface Note {
   readonly detail: string | number | Message | undefined;
 }
 
-export const TRACE_LINES = 60;
+const TRACE_LINES = 60;
 
 export function createTrace(onLine?: (line: string) => void): Trace {
   const kept: Note[] = [];
@@ -70,7 +70,7 @@ function lineOf({ at, who, what, detail }: Note): string {
   return `${at.toFixed(1).padStart(9)} ${who.padEnd(4)} ${what}${tail}`;
 }
 
-export function messageText(message: Message): string {
+function messageText(message: Message): string {
   const { type, from, to, term, logTerm, index, commit, reject, entries } = message;
   const parts = [`${type} ${from}->${to} term=${term} at=${index}/${logTerm} commit=${commit}`];
   const [first, last] = [entries[0], entries.at(-1)];

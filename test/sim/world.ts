@@ -47,7 +47,7 @@ export interface World {
 }
 
 /** Compared after every event; what may not go back. */
-export interface Seen {
+interface Seen {
   term: number;
   commit: number;
   applied: number;

@@ -5,7 +5,7 @@ import type { Json } from "../../src/simulator/json.ts";
 export const MCP_VERSION = "2026-07-28";
 const META = "io.modelcontextprotocol/";
 
-export interface McpAsk {
+interface McpAsk {
   readonly capabilities?: Json;
   /** Members of `_meta` beside the required ones. */
   readonly meta?: Readonly<Record<string, Json>>;

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 
-export interface ChildProgram {
+interface ChildProgram {
   /** Options of Node that stand before the path. */
   readonly options: readonly string[];
   readonly path: string;

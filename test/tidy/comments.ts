@@ -1,6 +1,6 @@
 /** The comments of a source file. Consecutive lines that begin with `//` are one comment. */
 
-export interface Comment {
+interface Comment {
   /** Line where it begins, from 1. */
   readonly line: number;
   /** Its words in one line, without the marks around them. */

@@ -28,7 +28,7 @@ The command line: launcher of the verbs, flags and help as data, and what verbs 
 `,
 };
 
-export interface FolderLine {
+interface FolderLine {
   readonly folder: string;
   readonly text: string;
 }

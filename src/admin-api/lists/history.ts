@@ -3,7 +3,7 @@
 import { choice, integer, list, nullable, number, object, optional, text, time } from "../../base/index.ts";
 import { defineList, filter, filteredQuery } from "../list-definition.ts";
 
-export const HISTORY_KINDS = ["requests", "backends", "models", "budgets", "guardrails", "cluster"] as const;
+const HISTORY_KINDS = ["requests", "backends", "models", "budgets", "guardrails", "cluster"] as const;
 
 export const history = defineList({
   help: "Lists what this node measured in the last 15 minutes, in buckets of 10 seconds, by series and oldest first.",

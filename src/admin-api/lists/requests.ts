@@ -7,7 +7,7 @@ import { defineList, filter, filteredQuery } from "../list-definition.ts";
 export const KEPT_REQUESTS = 2_000;
 
 /** Traffic types, named as in access rules; a WebSocket session has its own. */
-export const REQUEST_HOPS = ["llm", "mcp", "a2a", "websocket"] as const;
+const REQUEST_HOPS = ["llm", "mcp", "a2a", "websocket"] as const;
 
 export const requests = defineList({
   help: "Lists the last 2,000 requests and sessions that this node has done with, newest first: metadata only.",

@@ -6,7 +6,7 @@ import { defineList, filter, LIST_QUERY } from "../list-definition.ts";
 /** Default number of usage rows in an answer. */
 export const LISTED_USAGE = 1_000;
 
-export const USED_HOPS = ["llm", "mcp", "a2a"] as const;
+const USED_HOPS = ["llm", "mcp", "a2a"] as const;
 
 export const usage = defineList({
   help: "Lists what was used, by hour, caller, provider and model, the newest first: hours of the last week, then days of the last 400.",

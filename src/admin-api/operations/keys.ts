@@ -5,7 +5,7 @@ import { metadata } from "../lists/keys.ts";
 import { TABLES } from "../lists.ts";
 import { answers, creates, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
 
-export const keyName = text("Name of a key.", { pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$" });
+const keyName = text("Name of a key.", { pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$" });
 const profile = text("Name of a profile.", { pattern: "^[^\\u0000-\\u001f\\u007f]{1,128}$" });
 const expiresIn = text("Go-style duration from now.", { format: "positive-duration", "x-max-duration": "876000h" });
 

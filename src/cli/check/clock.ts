@@ -7,7 +7,7 @@
 /** Tolerance in milliseconds: the header has whole seconds, and the server's clock may be a little off. */
 const TOLERATED_MS = 5_000;
 
-export interface Dated {
+interface Dated {
   readonly date?: string | string[] | undefined;
   /** Header `age`: seconds that the answer was in a cache, so that its date is old. */
   readonly age?: string | string[] | undefined;

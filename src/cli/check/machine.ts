@@ -28,14 +28,14 @@ const PORT_LIMIT_MS = 2_000;
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Resources of the machine. */
-export interface Machine {
+interface Machine {
   /** Maximum number of open files; `undefined` if unknown or unlimited. */
   readonly descriptors: number | undefined;
   readonly memoryBytes: number;
   readonly cores: number;
 }
 
-export async function thisMachine(): Promise<Machine> {
+async function thisMachine(): Promise<Machine> {
   return {
     descriptors: descriptorsIn(await readFile("/proc/self/limits", "utf8").catch(() => "")),
     memoryBytes: allottedMemory(),
@@ -101,7 +101,7 @@ const sized = (bytes: number): string =>
   bytes >= GIB ? `${(bytes / GIB).toFixed(1)} GiB` : `${Math.floor(bytes / MIB)} MiB`;
 
 /** Checks that each address can be bound; a running gateway of this configuration may be the one that uses it. */
-export async function portAnswers(nodeFile: NodeFile, isRunning: boolean): Promise<readonly Answer[]> {
+async function portAnswers(nodeFile: NodeFile, isRunning: boolean): Promise<readonly Answer[]> {
   const { listen, metrics_listen, admin, cluster, extproc } = nodeFile;
   const named = [
     ["listen", listen],
@@ -175,7 +175,7 @@ function bindingFault({ host, port }: { readonly host?: string; readonly port: n
  * Returns whether a gateway answers at this node file's metrics address. If so, the ports in use are assumed to be its
  * own.
  */
-export async function isServing(metricsListen: string): Promise<boolean> {
+async function isServing(metricsListen: string): Promise<boolean> {
   const address = parseAddress(metricsListen);
   if (address === undefined || address.port === 0) return false;
   const { host = "127.0.0.1", port } = address;

@@ -25,7 +25,7 @@ export function publicUrl(address: string): string {
   return `http://${formatAddress({ host: ["", "0.0.0.0", "::"].includes(host) ? "127.0.0.1" : host, port })}`;
 }
 
-export interface FreeAddress {
+interface FreeAddress {
   readonly address: string;
   /** A sentence, where the default could not be had. */
   readonly moved: string | undefined;

@@ -3,12 +3,12 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-export interface DevFiles {
+interface DevFiles {
   readonly nodePath: string;
   readonly suitePath: string;
 }
 
-export interface DevSettings {
+interface DevSettings {
   readonly listen: string;
   /** Address at which clients reach `listen`. */
   readonly publicUrl: string;

@@ -12,7 +12,7 @@ export interface DevNode {
   readonly ended: Promise<Error>;
 }
 
-export interface DevNodeOptions {
+interface DevNodeOptions {
   readonly dir: string;
   readonly nodePath: string;
   readonly io: Io;

@@ -55,7 +55,7 @@ function caseOf(tokens: readonly Token[], file: string, line: number): EvalCase 
 }
 
 /** Returns the marks in order. A continuation tag without an open mark opens one. */
-export function marksOf(tokens: readonly Token[]): readonly Mark[] {
+function marksOf(tokens: readonly Token[]): readonly Mark[] {
   const marks: Mark[] = [];
   let open: { start: number; end: number; readonly type: string } | undefined;
   let at = 0;

@@ -5,7 +5,7 @@ import type { Failure } from "../../server/core/guardrails/index.ts";
 /** Failed cases by detector name. `reason`: of the first failure, empty if unknown. */
 export type FailedCases = ReadonlyMap<string, { readonly cases: number; readonly reason: string }>;
 
-export interface FailureCount {
+interface FailureCount {
   readonly cases: FailedCases;
   /** Adds the failures of one case. */
   readonly add: (failures: readonly Failure[]) => void;

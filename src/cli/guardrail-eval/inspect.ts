@@ -41,7 +41,7 @@ export interface Raw {
   readonly failures: readonly Failure[];
 }
 
-export interface Asking {
+interface Asking {
   /** Only detector whose findings count, even if its mode is shadow; `undefined` for all that are not shadow. */
   readonly detector: string | undefined;
   readonly signal: AbortSignal;

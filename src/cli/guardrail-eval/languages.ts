@@ -21,7 +21,7 @@ interface Apart {
   readonly gained: Bag;
 }
 
-export interface Languages {
+interface Languages {
   readonly byLanguage: ReadonlyMap<string, Agreement>;
   readonly tallies: ReadonlyMap<string, Tally>;
   /** Number of rows without a text of the reference. */

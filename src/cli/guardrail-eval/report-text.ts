@@ -20,7 +20,7 @@ const column = (name: string, isNumeric: boolean): TextColumn => ({ name, isNume
 
 const FIGURES = ["tp", "fp", "fn", "precision", "recall", "F1"].map((name) => column(name, true));
 
-export interface ReportFacts {
+interface ReportFacts {
   readonly files: number;
   readonly cases: number;
   readonly swept: Swept | undefined;

@@ -49,7 +49,7 @@ interface Judge {
   readonly model: string;
 }
 
-export type CompiledSubject =
+type CompiledSubject =
   | {
       readonly kind: "compiled";
       /** Configuration under test; it explains each finding. */

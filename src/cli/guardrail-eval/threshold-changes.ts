@@ -28,7 +28,7 @@ export interface Turned {
   readonly all: number;
 }
 
-export interface Turns {
+interface Turns {
   /** Begins the next step; call it before the step's cases. */
   begin(): void;
   /** Adds a case to the current step. */

@@ -4,7 +4,7 @@ import type { Endpoint } from "./draft.ts";
 import type { Variables } from "./keys.ts";
 import type { Section } from "./source.ts";
 
-export interface AwsKeys {
+interface AwsKeys {
   readonly region: string;
   readonly id: string;
   readonly secret: string;

@@ -8,7 +8,7 @@ import type { Section } from "./source.ts";
 
 type Callers = Pick<Draft, "auth" | "budgets" | "profiles">;
 
-export interface CallerFacts {
+interface CallerFacts {
   readonly enforced: boolean;
   readonly emptyMeansAll: boolean;
   /** Routes by provider. */

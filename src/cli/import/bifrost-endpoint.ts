@@ -8,7 +8,7 @@ import { secretIn } from "./secret-in.ts";
 import type { Section } from "./source.ts";
 import { retryOf, timeoutOf } from "./waits.ts";
 
-export interface Connected {
+interface Connected {
   /** Returns `undefined` if the model cannot be reached, which gets a note. */
   readonly endpointFor: (model: string | undefined) => Endpoint | undefined;
   /** Names that the provider is sent, by the name asked for. */

@@ -4,7 +4,7 @@ import { formatPath, type Path } from "../../server/core/config/index.ts";
 import type { System } from "./import.ts";
 
 /** Page of the documentation, with the heading on it. */
-export interface Page {
+interface Page {
   readonly file: string;
   readonly title: string;
 }

@@ -1,6 +1,6 @@
 /** Model names that only one provider has. Source: the model lists of the providers. */
 
-export interface OpenNames {
+interface OpenNames {
   /** Patterns to claim; `undefined` if the provider shares all of its names with others. */
   readonly names: readonly (string | undefined)[];
   readonly words: string;
@@ -22,7 +22,7 @@ export function openNames(preset: string | undefined, prefix: string): OpenNames
 }
 
 /** Patterns of names that only one provider has, by preset. */
-export const FAMILIES: Readonly<Record<string, readonly string[]>> = {
+const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   openai: ["gpt-*", "chatgpt-*", "o1*", "o3*", "o4*", "text-embedding-*", "dall-e-*", "whisper-*", "tts-*"],
   anthropic: ["claude-*"],
   gemini: ["gemini-*"],

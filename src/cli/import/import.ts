@@ -43,7 +43,7 @@ export type Imported =
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
 /** A name that clients can ask for. */
-export interface ImportedModel {
+interface ImportedModel {
   /** `undefined` for every name that no provider claims. A pattern ends in `*`. */
   readonly name: string | undefined;
   readonly provider: string;

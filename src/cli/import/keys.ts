@@ -62,7 +62,7 @@ export const NAMES_VARIABLE =
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
 
 /** Returns the variable of a reference as shells and templates write it. */
-export function commonReference(text: string): string | undefined {
+function commonReference(text: string): string | undefined {
   const [, braced, doubled, bare] =
     /^(?:\$\{([A-Za-z_]\w*)\}|\{\{\s*(?:env\.)?([A-Za-z_]\w*)\s*\}\}|\$([A-Za-z_]\w*))$/.exec(text) ?? [];
   return braced ?? doubled ?? bare;

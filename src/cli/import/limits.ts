@@ -3,7 +3,7 @@
 import type { Entry } from "./draft.ts";
 import type { Section } from "./source.ts";
 
-export interface Limits {
+interface Limits {
   readonly tokens: number | undefined;
   readonly requests: number | undefined;
   /** Windows of a budget; `undefined` if the window of the source has no counterpart. */

@@ -5,7 +5,7 @@ import type { Entry, Reading } from "./draft.ts";
 import { pathNameOf } from "./literally.ts";
 import type { Section } from "./source.ts";
 
-export interface ForeignServer {
+interface ForeignServer {
   readonly name: string;
   readonly section: Section;
   /** Key of its address. */

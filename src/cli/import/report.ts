@@ -5,7 +5,7 @@ import { counterpartOf, linkTo } from "./counterparts.ts";
 import type { Imported, System } from "./import.ts";
 import type { Note, Place } from "./source.ts";
 
-export interface ReportOptions {
+interface ReportOptions {
   readonly system: System;
   /** Name of the system as its makers write it. */
   readonly title: string;

@@ -55,7 +55,7 @@ export interface Foreign {
   carriedOver(): readonly Place[];
 }
 
-export type Opened =
+type Opened =
   /** `foreign` starts a new reading, in which nothing has been read yet. */
   | { readonly kind: "opened"; readonly foreign: () => Foreign }
   | { readonly kind: "refused"; readonly problems: readonly string[] };
@@ -177,7 +177,7 @@ export const withDefaults = (own: TreeMap, defaults: TreeMap): TreeMap => ({
 });
 
 /** Account of a reading. */
-export interface Account {
+interface Account {
   readonly tell: Telling;
   /** Records that a setting was read. */
   readonly mark: (at: number, path: Path) => void;

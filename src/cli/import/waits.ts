@@ -7,7 +7,7 @@ const MAX_ATTEMPTS = 5;
 /** A day. A longer timeout most likely has another unit. */
 const MAX_TIMEOUT_MS = 86_400_000;
 
-export interface Backoff {
+interface Backoff {
   readonly firstMs?: number | undefined;
   readonly longestMs?: number | undefined;
 }

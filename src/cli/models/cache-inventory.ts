@@ -6,7 +6,7 @@ import { composeNode, modelCacheOf } from "../../server/node/index.ts";
 import { buildOf } from "../build.ts";
 import { type Io, resolvePath } from "../io.ts";
 
-export interface NodeStock extends Stock {
+interface NodeStock extends Stock {
   /** `cache_dir`, absolute. */
   readonly directory: string;
   /** Whether the configuration is known here: one that arrives through the admin API is not. */

@@ -19,7 +19,7 @@ import { buildOf } from "../build.ts";
 import type { Io } from "../io.ts";
 import { progressLine, sizeText } from "../progress.ts";
 
-export type Obtained =
+type Obtained =
   | { readonly kind: "obtained"; readonly views: ReadonlyMap<string, ModelView> }
   /** A line each. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };

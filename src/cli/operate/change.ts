@@ -16,7 +16,7 @@ export type ConsoleModule = typeof import("../../console/index.ts");
 
 export const loadConsole = (): Promise<ConsoleModule> => import("../../console/index.ts");
 
-export interface Change {
+interface Change {
   /** Named in messages: `suspend`. */
   readonly verb: string;
   readonly dialog: Dialog;

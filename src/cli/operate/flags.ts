@@ -4,7 +4,7 @@ import { addressFlags } from "../address-flags.ts";
 import type { FlagTable } from "../flags.ts";
 
 /** Formats of `gateway get`. */
-export const FORMATS = ["table", "wide", "json", "yaml", "csv", "name"] as const;
+const FORMATS = ["table", "wide", "json", "yaml", "csv", "name"] as const;
 export type Format = (typeof FORMATS)[number];
 
 const yes = { kind: "boolean", meaning: "do not ask for confirmation; required if stdin is not a terminal" } as const;

@@ -5,7 +5,7 @@ import { Writable } from "node:stream";
 import { UsageError } from "../flags.ts";
 import type { Io } from "../io.ts";
 
-export interface Question {
+interface Question {
   /** `Suspend now? [y/N] ` */
   readonly prompt: string;
   isYes(answer: string): boolean;

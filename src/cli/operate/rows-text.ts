@@ -7,7 +7,7 @@ import { tableLines } from "../table-text.ts";
 import type { Format } from "./flags.ts";
 import { type ColumnSpec, type ListSpec, nameOf, type Row } from "./lists.ts";
 
-export interface Shown {
+interface Shown {
   readonly list: ListSpec;
   readonly columns: readonly ColumnSpec[];
   readonly rows: readonly Row[];

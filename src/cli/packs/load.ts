@@ -10,7 +10,7 @@ import { readRegular, whyUnreadable } from "../file-input.ts";
 import { clip, UsageError } from "../flags.ts";
 import { type Io, resolvePath } from "../io.ts";
 
-export interface Packs {
+interface Packs {
   /** Packs in the order of their names on the command line. */
   readonly named: readonly Pack[];
   /** Finds a base pack among the named ones and those that come with the program. */
@@ -20,7 +20,7 @@ export interface Packs {
 /** Returns whether a name is a path: it begins with a dot or contains a separator. */
 export const isDirectory = (name: string): boolean => /^\.|[/\\]/.test(name);
 
-export interface LoadedEach {
+interface LoadedEach {
   /** Loaded packs, in the order in which they were named. */
   readonly loaded: readonly { readonly name: string; readonly pack: Pack }[];
   readonly baseOf: BaseOf;

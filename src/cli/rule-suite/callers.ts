@@ -11,7 +11,7 @@ export interface Caller {
   readonly profile: Profile;
 }
 
-export interface ResolvedCaller {
+interface ResolvedCaller {
   /**
    * Caller; `undefined` if there is a fault. The fault's path is below the caller, or below the case if it has no
    * caller.

@@ -42,7 +42,7 @@ export interface Case {
   readonly expected: Expected;
 }
 
-export interface Resolved {
+interface Resolved {
   readonly cases: readonly (Case | GuardrailCase)[];
   /** Mistakes, one line each: `file:line:column: path: message`. */
   readonly mistakes: readonly string[];

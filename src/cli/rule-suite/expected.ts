@@ -5,7 +5,7 @@ import type { Profile } from "../../server/snapshot/index.ts";
 import type { CaseText } from "./schema.ts";
 import { didYouMean, type Fault, type Subject, unknownIn } from "./subject.ts";
 
-export type By =
+type By =
   /** Denied by the profile's list of models. */
   | { readonly kind: "allowed_models" }
   /** Decided by a rule; `layer` is `undefined` for either layer. */

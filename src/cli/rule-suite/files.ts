@@ -8,7 +8,7 @@ const MAX_FILES = 1_000;
 /** Maximum size of all files together. */
 const MAX_BYTES = 16 << 20;
 
-export type Found =
+type Found =
   | { readonly kind: "suites"; readonly sources: readonly { readonly name: string; readonly text: string }[] }
   /** `message` begins with the path concerned. */
   | { readonly kind: "problem"; readonly message: string };

@@ -64,7 +64,7 @@ function caseProblems(suite: Suite, problem: ProblemAt): readonly Problem[] {
   });
 }
 
-export type HopOf = "llm" | "mcp" | "a2a";
+type HopOf = "llm" | "mcp" | "a2a";
 
 export function hopOf({ server, peer }: RequestText): HopOf {
   if (server !== undefined) return "mcp";

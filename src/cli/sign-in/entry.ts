@@ -24,7 +24,7 @@ export interface SignIn {
   readonly who: string;
 }
 
-export type ParsedEntry =
+type ParsedEntry =
   | { readonly kind: "sign-in"; readonly signIn: SignIn }
   | { readonly kind: "broken"; readonly words: string };
 

@@ -12,11 +12,11 @@ import { anySignal } from "../../base/index.ts";
 import { isBearerToken, isTime, type SignIn, type TokenKind } from "./entry.ts";
 import { failureCode, printable, SignInError, tlsHint } from "./messages.ts";
 
-export const ANSWER_MS = 10_000;
+const ANSWER_MS = 10_000;
 /** Key sets of large providers are some 20 KB. */
 const MAX_ANSWER_BYTES = 1 << 20;
 
-export type OpenIdClient = typeof import("openid-client");
+type OpenIdClient = typeof import("openid-client");
 
 export interface Provider {
   readonly oidc: OpenIdClient;
@@ -24,7 +24,7 @@ export interface Provider {
   readonly issuer: string;
 }
 
-export interface ProviderOptions {
+interface ProviderOptions {
   readonly issuer: string;
   readonly clientId: string;
   readonly signal: AbortSignal;

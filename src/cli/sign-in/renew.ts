@@ -4,7 +4,7 @@ import type { SignIn } from "./entry.ts";
 import { SignInError } from "./messages.ts";
 import { asSignInError, isRefusedGrant, openProvider, type Provider, type Tokens, tokensOf } from "./provider.ts";
 
-export interface RenewOptions {
+interface RenewOptions {
   /** Aborts what comes before the refresh token is sent, and nothing after it. */
   readonly signal: AbortSignal;
   now(): number;
@@ -12,7 +12,7 @@ export interface RenewOptions {
   mayRenew(): boolean;
 }
 
-export type Renewal =
+type Renewal =
   | { readonly kind: "renewed"; readonly tokens: Tokens }
   /** The provider renews, but not the kind of token that is presented (a provider may leave the ID token out). */
   | { readonly kind: "token missing"; readonly refreshToken: string }

@@ -52,7 +52,7 @@ export const acknowledgementOf = ({ data, now }: Context, name: string): Acknowl
   activeAcknowledgements(data, now).find((row) => row.name === name);
 
 /** Describes an acknowledgement: `"known" by unix:1000, ends in 1h 12m`. */
-export const acknowledgementWords = ({ reason, by, until }: AcknowledgementRecord, now: number): string =>
+const acknowledgementWords = ({ reason, by, until }: AcknowledgementRecord, now: number): string =>
   `"${escapeControls(reason)}" by ${escapeControls(by)}, ends in ${span(Date.parse(until) - now)}`;
 
 const DURATIONS = ["30m", "1h", "4h", "8h", "24h", "72h", "168h"] as const;

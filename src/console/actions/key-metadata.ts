@@ -2,7 +2,7 @@
 
 const MAX_PAIRS = 64;
 
-export type MetadataText =
+type MetadataText =
   | { readonly kind: "metadata"; readonly metadata: Readonly<Record<string, string>> }
   | { readonly kind: "invalid"; readonly why: string };
 

@@ -7,7 +7,7 @@ import { keyNamed, profileNamed } from "./keys-by-name.ts";
 /** Lifetimes in milliseconds by the name of the choice; `undefined` never expires. */
 export type Lifetimes = ReadonlyMap<string, number | undefined>;
 
-export interface Proposal {
+interface Proposal {
   /** Name of the profile; empty for none. */
   readonly profile: string;
   /** Name of one of the lifetimes. */

@@ -9,7 +9,7 @@
 import type { SuspensionKind, SuspensionRecord } from "../../admin-api/index.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 
-export interface Rerouting {
+interface Rerouting {
   /** Number of rows of the models list whose first provider is suspended. */
   readonly routed: number;
   /** Providers that take over first, in the order of the rows of the models list. */

@@ -66,7 +66,7 @@ export const differenceOfTrial = ({ change }: Trial): readonly Line[] =>
     ? []
     : differencePage(change.text, change.after, { from: "as it is", to: "as it would be" });
 
-export interface TrialDialogOptions {
+interface TrialDialogOptions {
   readonly title: string;
   /** Message after the change was written: `baseline-pii added`. */
   readonly done: string;

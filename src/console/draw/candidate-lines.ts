@@ -18,7 +18,7 @@ const MOST_ROWS = 9;
 const WIDEST_NAME = 40;
 const GAP = 2;
 
-export interface Candidates {
+interface Candidates {
   readonly head: string;
   readonly shown: readonly { readonly text: string; readonly about: string }[];
   /** Index into `shown`; `undefined` if none is highlighted. */

@@ -20,7 +20,7 @@ const MOST_REQUESTS = 4;
 const MOST_LABEL = 14;
 const FOCUS = "> ";
 
-export interface DialogText {
+interface DialogText {
   /** Scrollable part. */
   readonly body: readonly Line[];
   /** Index in `body` of the first line of the field with the focus. */

@@ -19,7 +19,7 @@ import { modeOf, workbenchHints } from "../workbench/workbench-keys.ts";
 import { editLine } from "./edit-line.ts";
 import { noticeOf } from "./status-lines.ts";
 
-export interface Hint {
+interface Hint {
   readonly key: string;
   readonly does: string;
 }
@@ -58,7 +58,7 @@ function fitting(hints: readonly Hint[], cells: number): readonly Hint[] {
   return kept;
 }
 
-export interface Hints {
+interface Hints {
   readonly own: readonly Hint[];
   readonly always: readonly Hint[];
 }

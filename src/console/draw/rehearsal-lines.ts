@@ -15,7 +15,7 @@ export function rehearsalLines({ outcome }: Rehearsal): readonly Line[] {
 }
 
 /** Returns the effect, and what the records do not cover. */
-export function effectLines(result: RehearsalResult): readonly Line[] {
+function effectLines(result: RehearsalResult): readonly Line[] {
   const coverage = rehearsalCoverage(result);
   return [
     line(escapeControls(rehearsalSummary(result)), result.refused > 0 ? "warn" : "plain"),

@@ -11,7 +11,7 @@ import type { Line, Span } from "../model/text.ts";
 import type { Listing } from "../store/listing.ts";
 import { fitColumns, GAP, type Placed, scrollColumns } from "./column-layout.ts";
 
-export interface TableDrawing {
+interface TableDrawing {
   /** Heads and rows with side borders. */
   readonly lines: readonly Line[];
   /** Range of scrolled columns for the lower border; `undefined` if none is scrolled. */

@@ -10,7 +10,7 @@ import type { Edit } from "../model/state.ts";
 
 export const MAX_EDIT_LENGTH = MAX_PASTE_LENGTH;
 
-export interface EditOptions {
+interface EditOptions {
   /** True if Enter inserts a newline, and up and down move between lines; otherwise the text is one line. */
   readonly isMultiline: boolean;
 }

@@ -28,7 +28,7 @@ export function borderLine(
   return [rule(first), ...start, rule("─".repeat(Math.max(0, room - cellsOfLine(start)))), ...end, rule(last)];
 }
 
-export interface Sides {
+interface Sides {
   /** Characters in the blanks before and after the text. */
   readonly before?: string;
   readonly after?: string;

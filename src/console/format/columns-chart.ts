@@ -2,13 +2,13 @@
 
 import type { Line, Span, Tone } from "../model/text.ts";
 
-export interface Band {
+interface Band {
   readonly tone: Tone;
   /** Values of 0 or above; null is a gap. */
   readonly values: readonly (number | null)[];
 }
 
-export interface ColumnsChart {
+interface ColumnsChart {
   readonly rows: number;
   /** Value of a full column. */
   readonly most: number;

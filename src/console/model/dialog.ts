@@ -57,7 +57,7 @@ export type Task =
   | { readonly kind: "steps"; readonly steps: readonly SingleTask[] };
 
 /** Change of how tables are shown; nothing is sent to the gateway. */
-export interface PreferenceUpdate {
+interface PreferenceUpdate {
   readonly change: PreferenceChange;
   /** Message after the preference was saved. */
   readonly words: string;

@@ -6,7 +6,7 @@
 import { type Chord, FAVORITE_CHORDS } from "./key-event.ts";
 
 /** Group of a verb. A `write` verb can change the gateway after confirmation; read-only mode hides and ignores it. */
-export type VerbGroup = "read" | "write";
+type VerbGroup = "read" | "write";
 
 interface VerbKey {
   readonly chord: Chord;

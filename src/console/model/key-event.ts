@@ -51,9 +51,9 @@ export const FAVORITE_CHORDS = ["f1", "f2", "f3", "f4", "f6", "f7", "f8", "f9", 
  * Chord of Ctrl and a letter: `ctrl-a` to `ctrl-z` except those that terminals send for `tab` (i), `enter` (m, j) and `backspace`
  * (h).
  */
-export type ControlChord = `ctrl-${string}`;
+type ControlChord = `ctrl-${string}`;
 /** One printable code point. */
-export type Character = string;
+type Character = string;
 export type Chord = (typeof NAMED_CHORDS)[number] | ControlChord | Character;
 
 export type KeyEvent =

@@ -61,7 +61,7 @@ export type CalledTable = "backends" | "mcp_servers" | "a2a_agents";
 type Called = Omit<RowOf<"a2a_agents">, "url" | "protocol" | "suspended_until"> &
   Partial<Pick<BackendRecord, "retries" | "failovers_in" | "failovers_out" | "members">>;
 
-export interface Summed<Row> {
+interface Summed<Row> {
   /** Merged row: counts and rates are sums, the state is the worst, times to the first byte are those of the slowest node. */
   readonly record: Row;
   /** Rows of the nodes, in the order of the answer. */

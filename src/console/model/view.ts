@@ -120,7 +120,7 @@ export interface TableBody {
   readonly query?: RowsQuery;
 }
 
-export interface PageBody {
+interface PageBody {
   readonly kind: "page";
   lines(context: Context): readonly Line[];
 }
@@ -141,7 +141,7 @@ export interface ChartsBody {
 }
 
 /** Query workbench, which handles all keys itself while editing. */
-export interface WorkbenchBody {
+interface WorkbenchBody {
   readonly kind: "workbench";
 }
 

@@ -45,7 +45,7 @@ export function differencePage(fromText: string, toText: string, names: Names): 
   ];
 }
 
-export interface Hunk {
+interface Hunk {
   /** Number of lines of either text before the hunk. */
   readonly from: number;
   readonly to: number;

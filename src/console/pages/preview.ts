@@ -74,7 +74,7 @@ function fieldLines(changes: readonly FieldChange[]): readonly Line[] {
   ];
 }
 
-export interface Refused {
+interface Refused {
   readonly message: string;
   /** Details as in the answer; entries that are not a problem are ignored. */
   readonly details: unknown;

@@ -10,7 +10,7 @@ import { previewPage } from "./preview.ts";
 import { shown } from "./shown-line.ts";
 
 /** Objects that may depend on a source; a list is `undefined` if reading it is forbidden. */
-export interface Dependants {
+interface Dependants {
   readonly models: readonly ModelRecord[] | undefined;
   readonly profiles: readonly ProfileRecord[] | undefined;
 }

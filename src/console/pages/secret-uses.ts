@@ -7,7 +7,7 @@ import { shown } from "./shown-line.ts";
 /** Maximum number of places that are listed. */
 const MOST_PLACES = 20;
 
-export interface NamedDocument {
+interface NamedDocument {
   readonly source: string;
   readonly document: string;
 }

@@ -13,7 +13,7 @@ export interface InkOutput {
   mute(): void;
 }
 
-export interface FrameSize {
+interface FrameSize {
   readonly columns: number;
   /** Number of lines of a frame. */
   readonly lines: number;

@@ -18,7 +18,7 @@ export interface Frame {
   readonly columns: number;
 }
 
-export interface FrameSource {
+interface FrameSource {
   subscribe(listener: () => void): () => void;
   /** Returns the same object until listeners are notified. */
   current(): Frame;

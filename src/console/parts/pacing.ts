@@ -14,14 +14,14 @@ export interface OutputGate {
   readonly drainedAt: number;
 }
 
-export interface Pacing {
+interface Pacing {
   /** Requests a frame. `isByItself` is true if no operator waits for the change. */
   want(isByItself: boolean): void;
   /** Ends the pacing; no further frame is drawn. */
   stop(): void;
 }
 
-export interface PacingOptions {
+interface PacingOptions {
   readonly gate: OutputGate;
   draw(): void;
   onFailed(error: unknown): void;

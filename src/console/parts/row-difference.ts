@@ -21,7 +21,7 @@ interface Cells {
   readonly styles: readonly number[];
 }
 
-export interface RowWriter {
+interface RowWriter {
   /** Returns the output that makes the row at the cursor show these runs, based on the last call for that row. */
   write(row: number, runs: readonly Run[]): string;
 }

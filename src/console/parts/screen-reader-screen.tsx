@@ -7,7 +7,7 @@ import { Box, Text } from "ink";
 import { createElement, type ReactElement, useSyncExternalStore } from "react";
 import type { ReaderNode, ReaderTree } from "../draw/screen-reader-node.ts";
 
-export interface ReaderSource {
+interface ReaderSource {
   subscribe(listener: () => void): () => void;
   /** Returns the same object until listeners are notified. */
   current(): { readonly readerTree: ReaderTree };

@@ -10,7 +10,7 @@ const MAX_LINE_LENGTH = 64 << 10;
 /** Interval of batches in milliseconds: a busy trail grows many times a second. */
 const BATCH_MS = 250;
 
-export interface TailOptions {
+interface TailOptions {
   follow(fromEnd: number, signal: AbortSignal): AsyncIterable<string>;
   readonly signal: AbortSignal;
   /** Called with all kept lines, newest last. */

@@ -10,7 +10,7 @@ const TIME_LIMIT_MS = 60_000;
 /** Last drafts by the name of the source. */
 export type Drafts = Map<string, DocumentChange>;
 
-export interface EditOptions {
+interface EditOptions {
   readonly client: AdminClient;
   readonly ports: Pick<ConsolePorts, "readDocument" | "editText" | "documents">;
   readonly drafts: Drafts;

@@ -23,7 +23,7 @@ const QUERY_LIMIT_MS = 120_000;
 /** Maximum number of members named as not having applied a change. */
 const MOST_NAMED = 5;
 
-export interface EffectsOptions {
+interface EffectsOptions {
   readonly ports: ConsolePorts;
   readonly watch: Watch;
   readonly endpoints: readonly ConsoleEndpoint[];
@@ -42,7 +42,7 @@ export interface EffectsOptions {
   switchTo?(context: string): void;
 }
 
-export interface Effects {
+interface Effects {
   run(effect: Effect): void;
   /** Resolves once pending text is stored. */
   close(): Promise<void>;

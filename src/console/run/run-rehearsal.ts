@@ -7,7 +7,7 @@ import type { RehearsalOutcome, RehearsalRequest } from "../model/rehearsal.ts";
 /** Time limit of a rehearsal, in milliseconds. A dialog can be confirmed without its result. */
 const TIME_LIMIT_MS = 5_000;
 
-export interface RehearseOptions {
+interface RehearseOptions {
   readonly client: AdminClient;
   readonly ports: Pick<ConsolePorts, "readDocument">;
   readonly signal: AbortSignal;

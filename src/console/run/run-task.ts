@@ -12,7 +12,7 @@ import { isUnknown } from "./failure-text.ts";
 /** Time limit in milliseconds; longer than a gateway's search for a leader. */
 const TIME_LIMIT_MS = 30_000;
 
-export interface TaskOptions {
+interface TaskOptions {
   readonly client: AdminClient;
   readonly signal: AbortSignal;
   /** Idempotency keys of requests with an unknown outcome, by `requestKey`. */

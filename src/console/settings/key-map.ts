@@ -24,7 +24,7 @@ const CANONICAL: ReadonlySet<Chord> = new Set([
 ]);
 
 /** Parses the name of a key. Returns `undefined` if the text is not a key. */
-export function chordIn(text: string): Chord | undefined {
+function chordIn(text: string): Chord | undefined {
   if (characterOf(text) !== undefined && [...text].length === 1) return text === " " ? "space" : text;
   const lower = text.toLowerCase();
   if (NAMED_CHORDS.some((chord) => chord === lower)) return lower;

@@ -13,7 +13,7 @@ import { replaceDialog } from "./replace-file.ts";
 import { openedDialog } from "./step-dialog.ts";
 
 /** Events without those that the workbench handles itself. */
-export type Report = Exclude<
+type Report = Exclude<
   Event,
   | KeyEvent
   | { readonly kind: "pointed" }

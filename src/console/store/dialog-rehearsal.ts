@@ -8,7 +8,7 @@ import { contextOf } from "./current-view.ts";
 import { flashed } from "./flash.ts";
 import { gone } from "./navigation.ts";
 
-export const REHEARSAL_PLACE = { view: "rehearsal" } as const;
+const REHEARSAL_PLACE = { view: "rehearsal" } as const;
 
 /**
  * Starts or cancels the rehearsal after every step, because new data can also change the document. `before` is the dialog that

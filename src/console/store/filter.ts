@@ -8,7 +8,7 @@
  * pattern examines only the start of a long row.
  */
 
-export type Filter =
+type Filter =
   | { readonly kind: "none" }
   | { readonly kind: "match"; readonly isInverted: boolean; test(text: string): boolean }
   /** Invalid filter: it filters nothing; `words` explains why. */

@@ -59,7 +59,7 @@ export function sectionsOf(state: State, views: readonly View[]): readonly Secti
   ];
 }
 
-export interface Found {
+interface Found {
   /** Sections without empty ones. */
   readonly sections: readonly Section[];
   /** Index of the entry that Enter runs, over all sections; -1 if nothing was found. */

@@ -46,7 +46,7 @@ export const SPLIT_COLUMNS = 160;
 /** Share of the terminal's width for the detail pane. */
 const SIDE_SHARE = 0.4;
 
-export interface TableRegions {
+interface TableRegions {
   /** Lines above the heads; 0 if nothing is shown there. */
   readonly above: number;
   readonly head: number;

@@ -10,7 +10,7 @@ import type { Table } from "../model/table.ts";
 import type { TableBody, View } from "../model/view.ts";
 import { filterOf } from "./filter.ts";
 
-export interface Sort {
+interface Sort {
   readonly column: string;
   readonly isDescending: boolean;
 }

@@ -12,7 +12,7 @@ import { matchOf } from "./match.ts";
 import { namedRows, namedVerbs } from "./palette.ts";
 import { type Command, clipped, commandOfText, OWN, viewNamed } from "./parse-command.ts";
 
-export interface Candidate {
+interface Candidate {
   /** Command as typed after `:`. */
   readonly text: string;
   readonly about: string;

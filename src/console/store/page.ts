@@ -42,7 +42,7 @@ const scrolledIn = (from: number, chord: Chord, state: State, views: readonly Vi
   scrolled(from, chord, { lines: textOf(state, views)?.lines.length ?? 0, page: bodyRows(state.size) });
 
 /** Returns the first line on the screen after the key, for a text of that many lines; `undefined` if it is not a moving key. */
-export function scrolled(
+function scrolled(
   from: number,
   chord: Chord,
   { lines, page }: { readonly lines: number; readonly page: number },

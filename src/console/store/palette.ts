@@ -12,7 +12,7 @@ import { tableOfView } from "./listing.ts";
 import { matchOf } from "./match.ts";
 import { OWN } from "./parse-command.ts";
 
-export interface NamedRow {
+interface NamedRow {
   readonly view: View;
   /** Noun of the row: `key`. */
   readonly kind: string;
@@ -49,7 +49,7 @@ export function namedRows(state: State, views: readonly View[], text: string): r
   });
 }
 
-export interface NamedVerb {
+interface NamedVerb {
   readonly verb: VerbId;
   readonly view: View;
   readonly offer: Offer;

@@ -67,7 +67,7 @@ function favoriteHere(state: State): Favorite {
 }
 
 /** Describes a saved view: `Keys, filter prod, sort used % desc`. */
-export function favoriteWords({ place, filter, sort, isNarrowed }: Favorite, views: readonly View[]): string {
+function favoriteWords({ place, filter, sort, isNarrowed }: Favorite, views: readonly View[]): string {
   const title = views.find(({ id }) => id === place.view)?.title ?? place.view;
   return [
     escapeControls(place.subject === undefined ? title : `${title} ${place.subject}`),

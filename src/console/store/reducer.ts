@@ -35,11 +35,11 @@ import { pointedAt, sortedByHead, stepColumnLetter, stepTable, withFreshDescript
 import { stepVerb } from "./step-verb.ts";
 
 /** Keys go to the workbench while its view is on top; the other events always do. */
-export type WorkbenchEvent = KeyEvent | Extract<Event, { readonly kind: "query_done" | "query_failed" | "remembered" }>;
+type WorkbenchEvent = KeyEvent | Extract<Event, { readonly kind: "query_done" | "query_failed" | "remembered" }>;
 
 export type StepWorkbench = (workbench: WorkbenchState, event: WorkbenchEvent, facts: WorkbenchFacts) => WorkbenchStep;
 
-export interface StepOptions {
+interface StepOptions {
   readonly views: readonly View[];
   readonly stepWorkbench: StepWorkbench;
 }

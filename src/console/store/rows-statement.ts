@@ -14,7 +14,7 @@ const MAX_CONDITION_LENGTH = 60_000;
 
 type Json = Readonly<Record<string, unknown>>;
 
-export interface RowsStatement {
+interface RowsStatement {
   readonly sql: string;
   /** True if the statement selects the filtered rows; false if they are too many to list, so that it selects all rows. */
   readonly isFiltered: boolean;

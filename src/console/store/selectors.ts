@@ -71,7 +71,7 @@ export function whyNoWrite({ isReadOnly, frozen, link, size }: State): string | 
   }
 }
 
-export interface Offered {
+interface Offered {
   readonly offer: Offer;
   /** False for a verb that changes the gateway while the console is in read-only mode. */
   readonly isShown: boolean;

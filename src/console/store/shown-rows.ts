@@ -31,7 +31,7 @@ function cellsOfRow({ table }: Listing, at: number, now: number): readonly strin
 }
 
 /** Returns the text of the file in the format of its extension; `undefined` if that is neither `.csv` nor `.json`. */
-export function fileText(file: string, listing: Listing, rows: readonly number[], now: number): string | undefined {
+function fileText(file: string, listing: Listing, rows: readonly number[], now: number): string | undefined {
   const { table } = listing;
   if (/\.csv$/i.test(file)) {
     const columns = table.columns.map(({ head }) => ({ name: head.toLowerCase(), type: "text" as const }));

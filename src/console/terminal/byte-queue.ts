@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-export interface Pending {
+interface Pending {
   readonly isEmpty: boolean;
   readonly length: number;
   add(data: string | Uint8Array, done?: () => void): void;

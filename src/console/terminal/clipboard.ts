@@ -6,7 +6,7 @@
 /** Maximum length of the text in base64. Some terminals truncate a longer one, which is worse than copying nothing. */
 export const MAX_CLIPBOARD_LENGTH = 74_994;
 
-export interface ClipboardOptions {
+interface ClipboardOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 

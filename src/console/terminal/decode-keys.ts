@@ -15,7 +15,7 @@ import { createPasteReader, type PasteReader } from "./paste.ts";
 import { chordOfCsi, chordOfSs3 } from "./sequences.ts";
 import { createUtf8Reader } from "./utf8.ts";
 
-export interface Decoder {
+interface Decoder {
   feed(bytes: Uint8Array): readonly KeyEvent[];
   /** Reports a pause: a lone ESC was the Esc key. Other incomplete input stays incomplete. */
   flush(): readonly KeyEvent[];

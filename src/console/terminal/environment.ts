@@ -11,7 +11,7 @@ export interface EnvironmentOptions {
   readonly isAsciiAsked: boolean;
 }
 
-export interface Environment {
+interface Environment {
   readonly hasColour: boolean;
   /** True if only ASCII characters are drawn. */
   readonly isAscii: boolean;

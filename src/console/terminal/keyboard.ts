@@ -24,7 +24,7 @@ export interface Keyboard {
   close(): void;
 }
 
-export interface KeyboardOptions {
+interface KeyboardOptions {
   readonly stdin: KeyboardInput;
   onEvent(event: KeyEvent): void;
   /** Called when the terminal answers the status query. */

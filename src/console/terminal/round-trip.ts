@@ -20,7 +20,7 @@ export const OWED_LIMIT_MS = 5_000;
 /** Maximum wait for a first answer when leaving, in milliseconds. */
 const FIRST_OWED_LIMIT_MS = 150;
 
-export interface RoundTrip {
+interface RoundTrip {
   /** Whether output is still on its way to a terminal that answers queries. */
   readonly isHolding: boolean;
   /** Whether an answer may still arrive. */

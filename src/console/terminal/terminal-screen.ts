@@ -32,7 +32,7 @@ export type ScreenEvent =
   /** The same at an unchanged size: after the process continued, or when the window briefly had another size. */
   | { readonly kind: "repaint" };
 
-export interface ScreenOptions {
+interface ScreenOptions {
   readonly stdin: KeyboardInput;
   readonly stdout: TerminalOutput;
   /** True if the terminal does not support escape sequences: none is written, and no query is sent. */

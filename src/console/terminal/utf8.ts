@@ -3,7 +3,7 @@
  * is skipped together with the incomplete character before it; a byte that interrupts a character is decoded again.
  */
 
-export interface Utf8Reader {
+interface Utf8Reader {
   /** Takes a byte. Returns the code point that it completes. */
   push(byte: number): number | undefined;
   /** Whether a character is incomplete. */

@@ -12,7 +12,7 @@ import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type AttentionItem, SEVERITIES } from "./attention-item.ts";
 
-export interface Acknowledged {
+interface Acknowledged {
   /** Alerts to show. For those that got worse, `says` begins with the reason. */
   readonly shown: readonly AttentionItem[];
   readonly folded: readonly AttentionItem[];

@@ -11,7 +11,7 @@ import type { Context } from "../model/context.ts";
 import { NO_RECURRENCES, type Recurrence, type Recurrences } from "../model/recurrence.ts";
 import { attentionNeeds, attentionOf } from "./attention.ts";
 
-export const CALM_MS = 10 * 60_000;
+const CALM_MS = 10 * 60_000;
 
 /** Maximum age of a reading that still describes the present, in milliseconds. */
 const FRESH_MS = 30_000;

@@ -16,7 +16,7 @@ const factsOf = ({ data }: AuditRecord): Facts =>
 const MAX_FACTS = 12;
 const MAX_FACT_LENGTH = 120;
 
-export interface RecordWords {
+interface RecordWords {
   readonly text: string;
   readonly tone: Tone;
   /** True if a caller was refused, or something failed. */

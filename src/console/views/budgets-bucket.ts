@@ -64,7 +64,7 @@ export function unitsFormat(largest: number): (value: number) => string {
   return count(largest).length <= WHOLE_CELLS ? (value) => count(value) : short;
 }
 
-export type Burn =
+type Burn =
   /** The window has ended: `resets_at` has passed, and a newer reading is due. */
   | { readonly kind: "over" }
   | { readonly kind: "spent" }

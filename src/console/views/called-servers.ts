@@ -36,7 +36,7 @@ import { suspensionOffers } from "./suspension-offers.ts";
 type Fronted = A2aAgentRecord & Partial<Pick<McpServerRecord, "registry_name">>;
 type Row = Met<Fronted>;
 
-export interface Calls extends Pick<View, "id" | "aliases" | "digit" | "title" | "about"> {
+interface Calls extends Pick<View, "id" | "aliases" | "digit" | "title" | "about"> {
   readonly table: "mcp_servers" | "a2a_agents";
   /** Columns after the common ones. */
   readonly columns?: readonly Column<Row>[];

@@ -107,7 +107,7 @@ interface Group {
 }
 
 /** Groups failures by code and model, the most frequent first, and among equals the newest first. */
-export function failureGroups(failures: readonly BackendFailure[]): readonly Group[] {
+function failureGroups(failures: readonly BackendFailure[]): readonly Group[] {
   const groups = new Map<string, Group>();
   for (const failure of failures) {
     const { model, caller, time } = failure;

@@ -32,7 +32,7 @@ const bucketsOf = remember((rows: readonly BudgetRecord[]): Buckets => {
   return { shared, own };
 });
 
-export interface Spending {
+interface Spending {
   /** Budget of the key; `undefined` if the key has no profile, the profile no budget, or the profiles are not known. */
   readonly budget: string | undefined;
   /** Bucket that the key uses; `undefined` if nothing was spent in this window, or the budgets are not known. */

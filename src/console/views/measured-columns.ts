@@ -110,7 +110,7 @@ export const LIFTS_IN: Column<Met> = {
 };
 
 /** Column that shows where nodes measured different states; otherwise it shows the number of nodes. */
-export const NODES: Column<Met> = {
+const NODES: Column<Met> = {
   id: "nodes",
   head: "NODES",
   letter: "o",

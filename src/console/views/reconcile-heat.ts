@@ -35,7 +35,7 @@ export function severityOf(verdict: ReconcileVerdictRecord, isEarly: IsEarly): n
 }
 
 /** Verdicts of one provider and token class. */
-export interface Series {
+interface Series {
   readonly provider: string;
   readonly class: string;
   readonly byDay: ReadonlyMap<string, ReconcileVerdictRecord>;

@@ -12,7 +12,7 @@ import { createRecall } from "../model/remember.ts";
 import { type Line, span } from "../model/text.ts";
 import { type BandSize, BUCKETS, band, bucketAt, newestBucket, REACH_MS, total, zeros } from "./ten-second-buckets.ts";
 
-export interface Buckets {
+interface Buckets {
   /** One count per ten seconds, oldest first; the last bucket is incomplete. */
   readonly good: readonly number[];
   readonly refused: readonly number[];

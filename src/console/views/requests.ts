@@ -236,7 +236,7 @@ export const requestsView: View = {
 };
 
 /** Returns a filter for the requests of a row; `undefined` if requests do not name it. */
-export type RequestsFilter = (id: string, context: Context) => string | undefined;
+type RequestsFilter = (id: string, context: Context) => string | undefined;
 
 /** Builds the offer that goes from a row of another view to its requests; `why` is the reason if a row has none. */
 export const requestsOffer = (filterOf: RequestsFilter, why?: Offer["why"]): Offer => ({

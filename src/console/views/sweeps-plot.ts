@@ -19,7 +19,7 @@ const LEVELS = [..." ▁▂▃▄▅▆▇█"];
 const PLAIN_LEVELS = [..." ._-~=+*#"];
 const FULL = 8;
 
-export interface Chosen {
+interface Chosen {
   /** Index of the step under the cursor. */
   readonly at: number;
   readonly kind: ScoreKind;

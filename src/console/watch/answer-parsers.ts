@@ -9,13 +9,13 @@ import { itemsAsNow, rowsAsNow } from "./older-answers.ts";
 import { answerSchemaOf, PLAIN, type PlainId, type Row, rowIdOf, rowSchemaOf } from "./read-rules.ts";
 import { isSame, withKnownRows } from "./reuse-unchanged.ts";
 
-export interface ListAnswer {
+interface ListAnswer {
   readonly rows: readonly Row[];
   readonly index: number;
   readonly gaps: Gaps | undefined;
 }
 
-export interface PlainAnswer {
+interface PlainAnswer {
   readonly value: unknown;
   readonly gaps: Gaps | undefined;
 }

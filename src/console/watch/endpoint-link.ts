@@ -14,7 +14,7 @@ import { probe } from "./endpoint-probe.ts";
 import { type Ending, openSession, type Session } from "./endpoint-session.ts";
 import { type Pace, waitAfter } from "./intervals.ts";
 
-export interface LinkOptions {
+interface LinkOptions {
   readonly endpoints: readonly [ConsoleEndpoint, ...ConsoleEndpoint[]];
   readonly pace: Pace;
   now(): number;
@@ -25,7 +25,7 @@ export interface LinkOptions {
   onAnswer(): void;
 }
 
-export interface EndpointLink {
+interface EndpointLink {
   link(): Link;
   client(): AdminClient;
   /** Reads everything again, and retries immediately if no endpoint answers. */

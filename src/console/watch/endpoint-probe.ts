@@ -14,7 +14,7 @@ export type Probe =
   | { readonly kind: "unanswered"; readonly failure: Failure }
   | { readonly kind: "ended" };
 
-export interface ProbeOptions {
+interface ProbeOptions {
   readonly signal: AbortSignal;
   readonly pace: Pace;
   now(): number;

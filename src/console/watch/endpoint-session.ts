@@ -37,7 +37,7 @@ export interface Session {
   readonly ended: Promise<Ending>;
 }
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly peer: Peer;
   readonly pace: Pace;
   /** Identity of the process in its first answer. */

@@ -3,7 +3,7 @@
 import { SCRAPE_MS } from "../model/data.ts";
 
 /** Waits after consecutive failures, in milliseconds; the last one repeats. */
-export type Waits = readonly [number, ...number[]];
+type Waits = readonly [number, ...number[]];
 
 export interface Pace {
   /** Maximum time for which the gateway holds back the answer to a blocking read. */

@@ -26,9 +26,7 @@ const words = (text: string): readonly string[] => text.split(/\s+/).filter((wor
 const isPath = (word: string): boolean => /^\.|[/\\]/.test(word);
 
 /** Parses a subject such as `default ./packs/ours`; either part may be missing. */
-export function subjectOf(
-  subject: string | undefined,
-): readonly [source: string | undefined, paths: readonly string[]] {
+function subjectOf(subject: string | undefined): readonly [source: string | undefined, paths: readonly string[]] {
   const all = words(subject ?? "");
   return [all.find((word) => !isPath(word)), all.filter(isPath)];
 }
@@ -38,7 +36,7 @@ function pairOf(name = '[null,""]'): readonly [string | undefined, string] {
   return [source ?? undefined, of];
 }
 
-export const LOCAL = {
+const LOCAL = {
   packs: {
     split: (name) => [subjectOf(name)[0], name ?? ""],
     look: async ({ source, file, revision, ...rest }, name, ports, { signal }) => ({
@@ -58,11 +56,11 @@ export const LOCAL = {
   },
 } as const satisfies Partial<Record<ReadableId, Rule>>;
 
-export type LocalId = keyof typeof LOCAL;
+type LocalId = keyof typeof LOCAL;
 
 export const isLocal = (need: Need): need is Need<LocalId> => Object.hasOwn(LOCAL, need.id);
 
-export interface LocalOptions {
+interface LocalOptions {
   readonly entry: Entry;
   readonly need: Need<LocalId>;
   readonly session: Session;

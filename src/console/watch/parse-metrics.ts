@@ -23,7 +23,7 @@ export interface Scrape {
   readonly overhead: ReadonlyMap<number, number>;
 }
 
-export type ParsedPage =
+type ParsedPage =
   | { readonly kind: "scrape"; readonly scrape: Scrape }
   | { readonly kind: "refused"; readonly why: string };
 
@@ -121,7 +121,7 @@ export const NO_SERIES: Series = {
 /** Maximum interval, in scrape intervals: a longer gap is not filled with its mean. */
 const LONGEST_STEP = 2.5;
 
-export interface Step {
+interface Step {
   /** New scrape; `undefined` if it failed. */
   readonly scrape: Scrape | undefined;
   /** Time in milliseconds. */

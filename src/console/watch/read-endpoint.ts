@@ -10,7 +10,7 @@ import {
 } from "../../admin-api/index.ts";
 import type { Failure } from "../model/data.ts";
 
-export type Outcome =
+type Outcome =
   | { readonly kind: "answered"; readonly text: string }
   /** The gateway answered with a refusal. */
   | { readonly kind: "refused"; readonly failure: Failure }
@@ -26,7 +26,7 @@ export interface Peer {
   readonly endpoint: AdminAddress;
 }
 
-export interface AskOptions {
+interface AskOptions {
   readonly signal: AbortSignal;
   readonly headMs: number;
   readonly bodyMs: number;

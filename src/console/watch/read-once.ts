@@ -12,7 +12,7 @@ import { ONLY, type OwnId, PLAIN, type PlainId, pathOf, type Row, tableOfList } 
 
 type RemoteNeed = Need<Exclude<ReadableId, OwnId>>;
 
-export interface ReadOnceOptions {
+interface ReadOnceOptions {
   readonly client: AdminClient;
   readonly endpoint: AdminAddress;
   readonly signal: AbortSignal;

@@ -17,12 +17,12 @@ import type { JsonSchema } from "../../base/index.ts";
 import { encoded } from "../model/action.ts";
 import type { Need, ReadableId } from "../model/data.ts";
 
-export type ListId = `list_${TableName}`;
+type ListId = `list_${TableName}`;
 /** Reads that this machine answers. */
 export type OwnId = "metrics" | "packs" | "pack_trial" | "threshold_trial";
 export type PlainId = Exclude<ReadableId, ListId | OwnId>;
 
-export interface PlainRule {
+interface PlainRule {
   /** List whose change triggers this read, while that list is read too. */
   readonly follows?: ListId;
   /** Polling interval; `once` means once per connection. */

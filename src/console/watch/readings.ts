@@ -40,7 +40,7 @@ export interface Entry {
   forgive(): void;
 }
 
-export interface Readings {
+interface Readings {
   /** Starts keeping a need, or continues with the kept value. */
   take(need: Need): Entry;
   /** Marks a need as no longer needed. */
@@ -63,7 +63,7 @@ interface Kept {
 
 const STOPPED = { status: 0, code: "stopped", message: "stopped; r starts it again" } as const;
 
-export interface ReadingsOptions {
+interface ReadingsOptions {
   readonly pace: Pace;
   now(): number;
   onData(data: Data): void;

@@ -19,7 +19,7 @@ import { ask } from "./read-endpoint.ts";
 import { NAMED, ONLY, PLAIN, type PlainId, pathOf } from "./read-rules.ts";
 import type { Entry } from "./readings.ts";
 
-export interface ReaderOptions {
+interface ReaderOptions {
   readonly entry: Entry;
   readonly session: Session;
   readonly pace: Pace;
@@ -95,7 +95,7 @@ function whichOf(
   return { holdMs: named.holdMs, only: `${named.parameter}=${encoded(name ?? "")}` };
 }
 
-export interface PlainOptions extends ReaderOptions {
+interface PlainOptions extends ReaderOptions {
   /** Rings when the followed list has changed. */
   readonly bell: Bell;
   readonly need: Need<PlainId>;

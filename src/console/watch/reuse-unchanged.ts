@@ -27,7 +27,7 @@ export function isSame(a: unknown, b: unknown, depth = 0): boolean {
   return count === 0;
 }
 
-export interface KnownRows {
+interface KnownRows {
   /** Next rows, with each unchanged one replaced by its previous object; the previous array itself if all are unchanged. */
   readonly rows: readonly Row[];
   /** Rows that are new or changed. */

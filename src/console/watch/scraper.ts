@@ -6,14 +6,14 @@ import type { Pace } from "./intervals.ts";
 import { advance, NO_SERIES, parseMetrics, type Scrape, type Series } from "./parse-metrics.ts";
 import type { Entry } from "./readings.ts";
 
-export interface ScraperOptions {
+interface ScraperOptions {
   readonly url: string | undefined;
   readonly pace: Pace;
   readonly scrape: ConsolePorts["scrape"];
   now(): number;
 }
 
-export interface Scraper {
+interface Scraper {
   /** Scrapes until the signal is aborted. Continues the earlier points. */
   keep(entry: Entry, signal: AbortSignal): Promise<void>;
 }

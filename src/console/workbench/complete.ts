@@ -10,7 +10,7 @@ import { AFTER_OPERAND, BEFORE_OPERAND, CLAUSE_OF, FUNCTIONS, RESERVED, SET_WORD
 
 export type Tables = QueryTables["items"];
 
-export interface Completion {
+interface Completion {
   /** Start of the word, which ends at the cursor. */
   readonly from: number;
   /** Candidates, best first; never empty. */

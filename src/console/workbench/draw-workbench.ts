@@ -18,7 +18,7 @@ import { FUNCTIONS, RESERVED } from "./sql-words.ts";
 import { countOf } from "./step-result.ts";
 import { editorCells, PROMPT_CELLS, type Regions, regionsOf, type Size } from "./workbench-layout.ts";
 
-export interface WorkbenchDrawing extends Size {
+interface WorkbenchDrawing extends Size {
   readonly isAscii: boolean;
   /** Time in milliseconds since 1970. */
   readonly now: number;

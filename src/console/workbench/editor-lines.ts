@@ -9,7 +9,7 @@ import type { Edit } from "../model/state.ts";
 import type { Line, Span, Tone } from "../model/text.ts";
 
 /** Part of the text in one row, in UTF-16 units. */
-export interface EditorRow {
+interface EditorRow {
   readonly from: number;
   readonly to: number;
   /** Whether a text line begins or ends with this row. */

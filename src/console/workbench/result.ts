@@ -17,7 +17,7 @@ const LEAST_CELLS = 12;
 /** Maximum length of a cell that is examined, in UTF-16 units: wider than any screen. */
 const MAX_CELL_LENGTH = 2_048;
 
-export interface Window {
+interface Window {
   /** Index of the first visible row, and of the first visible column. */
   readonly offset: number;
   readonly column: number;

@@ -99,7 +99,7 @@ function askedOf({ unanswered = [], cut = [] }: QueryResult, isOfOneNode: boolea
 }
 
 /** Describes the queried nodes: `of all 3 nodes`, `of 2 of 3 nodes` or `of n1`. */
-export function askedWords(isOfOneNode: boolean, nodes: WorkbenchFacts["nodes"], unanswered = 0): string {
+function askedWords(isOfOneNode: boolean, nodes: WorkbenchFacts["nodes"], unanswered = 0): string {
   if (nodes === undefined) return isOfOneNode ? "of one node" : "of all nodes";
   const { own, members } = nodes;
   if (isOfOneNode || members < 2) return `of ${escapeControls(own)}`;

@@ -16,7 +16,7 @@ export interface Source {
 }
 
 /** Table of a WITH clause. */
-export interface SharedTable {
+interface SharedTable {
   readonly name: string;
   readonly columns: readonly string[];
 }

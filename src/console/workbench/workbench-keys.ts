@@ -7,7 +7,7 @@ import type { Chord } from "../model/key-event.ts";
 import type { WorkbenchState } from "../model/state.ts";
 
 /** Part of the workbench that receives the keys. */
-export type Mode = "asking" | "params" | "editor" | "result";
+type Mode = "asking" | "params" | "editor" | "result";
 
 interface WorkbenchKey {
   /** Chords; hints show the first. */

@@ -23,7 +23,7 @@ const MAX_EMPTY_BYTES = 1 << 10;
 /** Time limit for a complete body, in milliseconds. A client that stops in the middle would block memory for others. */
 const BODY_LIMIT_MS = 120_000;
 /** Maximum size of all bodies in memory, in bytes: eight documents, and small bodies beside them. */
-export const MAX_HELD_BYTES = 72 << 20;
+const MAX_HELD_BYTES = 72 << 20;
 
 /** Maximum number of bytes read of a refused body. A client that sends more may see a broken connection instead of the answer. */
 const MAX_DISCARDED_BYTES = 64 << 20;
@@ -42,10 +42,10 @@ export function waitsForInvitation(request: IncomingMessage, response: ServerRes
 }
 
 /** Returns whether the client is still waiting to be asked for its body. */
-export const hasWaited = (request: IncomingMessage): boolean => invitations.has(request);
+const hasWaited = (request: IncomingMessage): boolean => invitations.has(request);
 
 /** Asks a waiting client for its body. */
-export function invite(request: IncomingMessage): void {
+function invite(request: IncomingMessage): void {
   invitations.get(request)?.writeContinue();
   invitations.delete(request);
 }

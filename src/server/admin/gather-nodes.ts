@@ -15,7 +15,7 @@ const LIMIT_MS = 1_000;
 /** Part of that time which is reserved for combining the answers, in milliseconds. */
 const OWN_MS = 100;
 /** Maximum size of one node's answer as JSON, in bytes; 5,000 budget buckets. */
-export const MAX_BYTES = 1 << 20;
+const MAX_BYTES = 1 << 20;
 
 export type Question =
   | { readonly kind: "list"; readonly table: MeasuredTable }
@@ -24,9 +24,9 @@ export type Question =
   | { readonly kind: "decisions"; readonly from: number; readonly since: number }
   | { readonly kind: "records"; readonly limit: number; readonly event: AuditEventName | undefined };
 
-export type Row = Readonly<Record<string, unknown>>;
+type Row = Readonly<Record<string, unknown>>;
 
-export interface Gathered {
+interface Gathered {
   readonly items: readonly Row[];
   /** Ids of members that did not answer in time. */
   readonly unanswered: readonly string[];

@@ -54,7 +54,7 @@ export interface HandlerPorts extends Ports {
   readonly query: QueryEngine;
 }
 
-export type Handler<Id extends OperationId> = (call: Call<Id>, ports: HandlerPorts) => Reply<Id> | Promise<Reply<Id>>;
+type Handler<Id extends OperationId> = (call: Call<Id>, ports: HandlerPorts) => Reply<Id> | Promise<Reply<Id>>;
 
 /** Lists are read by one function for all, so they have sources instead of handlers. */
 export type ListId = `list_${TableName}`;

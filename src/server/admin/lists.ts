@@ -9,10 +9,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { StateView } from "../cluster/index.ts";
 
-export type Taken<Row> = (now: number) => Iterable<Row>;
+type Taken<Row> = (now: number) => Iterable<Row>;
 
 /** The first `limit` rows after the row named `after`; from the first one if that is `undefined`. */
-export interface Page {
+interface Page {
   readonly after: string | undefined;
   readonly limit: number;
 }
@@ -149,12 +149,12 @@ export function* atMost<Row>(rows: Iterable<Row>, count: number): Generator<Row>
   }
 }
 
-export interface ListRead<Row> {
+interface ListRead<Row> {
   readonly index: number;
   readonly rows: Iterable<Row>;
 }
 
-export interface WaitOptions {
+interface WaitOptions {
   /** `undefined` to read immediately. */
   readonly index: number | undefined;
   readonly waitMs: number;

@@ -31,7 +31,7 @@ interface Reader {
   readonly signal: AbortSignal;
 }
 
-export interface ListAnswer {
+interface ListAnswer {
   readonly index: number;
   readonly rows: Iterable<unknown>;
   /** Members of the answer beside the rows. */

@@ -24,7 +24,7 @@ const LONG_WRITES: ReadonlySet<OperationId> = new Set([
 const IDEMPOTENCY_KEY = /^[!-.0-~]{1,128}$/;
 const REVISION = /^"?(\d{1,16})"?$/;
 
-export interface Received extends HeldBody {
+interface Received extends HeldBody {
   readonly value: unknown;
 }
 
@@ -82,7 +82,7 @@ async function noBody(
   return held;
 }
 
-export interface WriteAsked {
+interface WriteAsked {
   /** Revision of `If-Match`. */
   readonly ifMatch: number | undefined;
   readonly write: WriteOptions;

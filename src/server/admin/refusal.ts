@@ -40,7 +40,7 @@ function ofCluster(error: unknown): GatewayError | undefined {
   return code === "removed" ? refusal("no_leader", message, { reason: code }) : refusal(code, message, details);
 }
 
-export interface ErrorAnswer {
+interface ErrorAnswer {
   readonly code: RefusalCode;
   /** `unknown` if the request may still take effect. */
   readonly outcome: string | undefined;

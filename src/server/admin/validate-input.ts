@@ -15,7 +15,7 @@ import {
 } from "../../base/index.ts";
 import { refusal } from "./refusal.ts";
 
-export interface Fault {
+interface Fault {
   /** Path, such as `metadata.team` or `keep[2]`; empty for the whole value. */
   readonly field: string;
   readonly message: string;

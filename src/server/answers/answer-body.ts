@@ -70,7 +70,7 @@ export function mediaOf({ name }: AnswerType): Media {
   return name.startsWith("audio/") ? "audio" : "file";
 }
 
-export interface WholeTexts extends AnswerTexts {
+interface WholeTexts extends AnswerTexts {
   /** Whether the body was converted: a rewritten body is UTF-8, whatever it was. */
   readonly isTranscoded: boolean;
 }

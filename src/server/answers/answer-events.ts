@@ -17,7 +17,7 @@ const KEEP_ALIVE_MS = 10_000;
 
 const BLANK_LINE = Buffer.from("\n\n");
 
-export type EventPorts = Pick<StreamPorts, "woke" | "failed"> & {
+type EventPorts = Pick<StreamPorts, "woke" | "failed"> & {
   /** Called when nothing has been sent to the client for a long time. */
   readonly silent: () => void;
 };

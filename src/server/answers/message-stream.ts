@@ -44,7 +44,7 @@ const plainly = (text: string): MessageTexts => ({
   rewrite: ([change]) => change ?? text,
 });
 
-export interface MessagePorts extends Pick<StreamPorts, "answer" | "metrics" | "show"> {
+interface MessagePorts extends Pick<StreamPorts, "answer" | "metrics" | "show"> {
   readonly read: ReadMessage;
 }
 

@@ -41,7 +41,7 @@ export interface InspectedStream {
   readonly isBuffering: boolean;
 }
 
-export interface Turns {
+interface Turns {
   (work: () => Later<void>): Later<void>;
   readonly isBusy: () => boolean;
 }

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { ClassicLevel } from "classic-level";
 import { AuditError, systemCode, unwritable } from "./audit-error.ts";
 
-export const LOCK_DIRECTORY = "audit-lock";
+const LOCK_DIRECTORY = "audit-lock";
 
 export interface Lock {
   release(): Promise<void>;

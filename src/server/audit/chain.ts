@@ -23,7 +23,7 @@ export interface Chain {
   group(events: readonly ChainEvent[]): readonly JournalRecord[];
 }
 
-export interface ChainEvent {
+interface ChainEvent {
   /** Result of `eventText`. */
   readonly text: string;
   /** Milliseconds since the epoch. */

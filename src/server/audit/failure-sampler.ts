@@ -7,7 +7,7 @@
 import type { Instruments } from "../../base/index.ts";
 import type { AuditEvent, AuditTrail, JsonValue } from "./types.ts";
 
-export const MAX_PER_SECOND = 10;
+const MAX_PER_SECOND = 10;
 
 /** Maximum length of the labels `plane` and `fault`. Both are fixed lists; a bug must not create series without bound. */
 const MAX_LABEL_LENGTH = 40;

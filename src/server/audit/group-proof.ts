@@ -20,7 +20,7 @@ const MAX_STEPS = 8;
 /** Maximum length of a proof as text: `size.index.path`. */
 export const MAX_PROOF_LENGTH = "256.255.".length + Math.ceil((MAX_STEPS * HASH_BYTES * 4) / 3);
 
-export interface GroupProof {
+interface GroupProof {
   /** Number of records in the group. */
   readonly size: number;
   /** Position of the record in it, from 0. */
@@ -29,7 +29,7 @@ export interface GroupProof {
   readonly path: Buffer;
 }
 
-export interface GroupTree {
+interface GroupTree {
   /** Bytes to sign. */
   readonly signed: Buffer;
   /** Returns the proof of a leaf as text. */

@@ -35,9 +35,7 @@ export interface JournalContent {
   readonly length: number;
 }
 
-export type JournalReading =
-  | ({ readonly kind: "read" } & JournalContent)
-  | { readonly kind: "damaged"; readonly at: number };
+type JournalReading = ({ readonly kind: "read" } & JournalContent) | { readonly kind: "damaged"; readonly at: number };
 
 export function journalLine(text: string): string {
   return `${crc32(text).toString(16).padStart(8, "0")} ${text}\n`;

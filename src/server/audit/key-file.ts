@@ -39,7 +39,7 @@ export function createKeyFile(dir: string): ChainKey {
   return key;
 }
 
-export interface KeyFile {
+interface KeyFile {
   readonly key: ChainKey | undefined;
   /** Warning for the log. */
   readonly warning: string | undefined;

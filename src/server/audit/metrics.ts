@@ -5,7 +5,7 @@ import { AUDIT_EVENTS, type AuditEventName, type Counter, type Histogram, type I
 /** Bounds of the time to sign, write and sync a group, in seconds. */
 const JOURNAL_BOUNDS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-export interface AuditMetrics {
+interface AuditMetrics {
   readonly records: Readonly<Record<AuditEventName, Counter>>;
   readonly refused: Counter;
   readonly unread: Counter;

@@ -31,7 +31,7 @@ import { type ChainKey, createKeyFile, generateKey, KEY_FILE, readKeyFile } from
 import type { AuditHead, JsonValue } from "./types.ts";
 import type { StartOptions } from "./worker-protocol.ts";
 
-export interface OpenChain {
+interface OpenChain {
   readonly chain: Chain;
   /** Journal and lock; `undefined` without a directory. */
   readonly journal: Journal | undefined;

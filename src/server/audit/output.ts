@@ -13,12 +13,12 @@ import { reopenNonBlocking } from "../../base/index.ts";
 import { systemCode } from "./audit-error.ts";
 import { MAX_RECORD_BYTES } from "./audit-record.ts";
 
-export interface OutputLine {
+interface OutputLine {
   /** Line without the newline. */
   readonly line: string;
 }
 
-export type WriteOutcome =
+type WriteOutcome =
   /** Everything was written. */
   | { readonly kind: "written" }
   /** Only `count` lines were written; the rest must be written later. */
@@ -26,7 +26,7 @@ export type WriteOutcome =
   /** The reader has gone. */
   | { readonly kind: "gone"; readonly code: string };
 
-export interface Output {
+interface Output {
   /** Writes as many lines as the descriptor accepts. The next call must begin with the first line that was not counted. */
   write(lines: readonly OutputLine[]): WriteOutcome;
   /** Writes a line break before the next line, so that it does not continue a torn line of an earlier process. */

@@ -44,7 +44,7 @@ export function openQueue(memory = new SharedArrayBuffer(8)): AuditQueue {
 }
 
 /** Queue space lent to another process of this node, which creates its records before they arrive here. */
-export interface AuditCredit {
+interface AuditCredit {
   /** Lends `bytes` of space. Returns false if there is too little. */
   lend(bytes: number): boolean;
   /** Notes that a record arrived whose space was lent. */

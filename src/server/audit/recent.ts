@@ -8,7 +8,7 @@ import type { AuditRecord } from "./types.ts";
 import type { RecordLines } from "./worker-protocol.ts";
 
 /** Number of records kept of each kind. */
-export const KEPT_RECORDS = 1_000;
+const KEPT_RECORDS = 1_000;
 
 /** Events about a single request. */
 const OF_REQUESTS: ReadonlySet<string> = new Set<AuditEventName>([
@@ -27,7 +27,7 @@ export function isChange(line: string): boolean {
   return !OF_REQUESTS.has(line.slice(start, line.indexOf('"', start)));
 }
 
-export interface Recent {
+interface Recent {
   add(records: RecordLines): void;
   /** Returns the last records, newest last; with `event`, only those of that event. */
   last(limit: number, event?: AuditEventName): readonly AuditRecord[];

@@ -9,7 +9,7 @@
 import type { Counter } from "../../base/index.ts";
 import type { AuditHead, AuditOptions } from "./types.ts";
 
-export interface WitnessPace {
+interface WitnessPace {
   readonly intervalMs: number;
   readonly records: number;
   /** Timeout of one call, in milliseconds. */

@@ -3,7 +3,7 @@
 import type { Instruments } from "../../base/index.ts";
 import type { Identification } from "./caller.ts";
 
-export interface CallerMetrics {
+interface CallerMetrics {
   count(identification: Identification): void;
 }
 

@@ -19,7 +19,7 @@ import type { VerifiedToken } from "./types.ts";
 const MAX_SERVERS = 64;
 
 /** Meaning of a token under one configuration. */
-export type CallerOutcome =
+type CallerOutcome =
   | { readonly kind: "everywhere"; readonly caller: Caller }
   /** Issued for these MCP servers only, by name. */
   | { readonly kind: "at"; readonly callers: ReadonlyMap<string, Caller> }

@@ -9,7 +9,7 @@ import type { IncomingMessage } from "node:http";
 import type { Presented } from "./caller.ts";
 import { MAX_TOKEN_LENGTH } from "./token-text.ts";
 
-export type Credential =
+type Credential =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "none" }
   /** Present, but in no form that can be recognized. */

@@ -40,7 +40,7 @@ export interface FetchOptions {
   readonly signal: AbortSignal;
 }
 
-export interface Fetched {
+interface Fetched {
   readonly value: unknown;
   /** Value of `cache-control` in the answer. */
   readonly cacheControl: string;

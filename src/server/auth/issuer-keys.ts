@@ -52,7 +52,7 @@ export interface IssuerKeys {
   close(): Promise<void>;
 }
 
-export interface IssuerKeysOptions {
+interface IssuerKeysOptions {
   readonly issuer: string;
   readonly load: LoadKeys;
   readonly limitMs: number;

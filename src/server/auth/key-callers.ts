@@ -22,7 +22,7 @@ const NO_KEY: Pick<StoredKey, "digest" | "expires_at"> = { digest: "0".repeat(64
  */
 const MAX_USES = 1 << 18;
 
-export interface KeyCallers {
+interface KeyCallers {
   identify(text: string, areAccepted: boolean): Identification;
   /** See `Callers`. */
   again(caller: Caller): Identification | undefined;
@@ -47,7 +47,7 @@ interface Known {
   readonly use: Use;
 }
 
-export interface KeyCallersOptions {
+interface KeyCallersOptions {
   readonly keys: KeyStore;
   readonly clock: Clock;
   readonly maxUses?: number;

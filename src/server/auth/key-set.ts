@@ -10,7 +10,7 @@ import { type Algorithm, isSameAlgorithm, keyFormOf } from "./algorithms.ts";
 import { isJsonObject, type JsonObject, member } from "./json-object.ts";
 
 /** Maximum number of keys in a set; real sets have two to ten. */
-export const MAX_KEYS = 256;
+const MAX_KEYS = 256;
 
 /** Minimum that RFC 7518 section 3.3 allows. The maximum keeps one verification under a millisecond. */
 const MIN_RSA_BITS = 2048;

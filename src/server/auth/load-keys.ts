@@ -66,7 +66,7 @@ async function findKeys(issuer: IssuerOptions, options: FetchOptions): Promise<U
   return endpointIn(await discovered(issuer, options), "jwks_uri");
 }
 
-export interface Discovered {
+interface Discovered {
   readonly from: URL;
   readonly document: Readonly<Record<string, unknown>>;
 }

@@ -11,7 +11,7 @@ import type { CachedVerifier } from "./token-cache.ts";
 import { readToken } from "./token-text.ts";
 import type { TokenFault, VerifiedToken } from "./types.ts";
 
-export interface TokenCallers {
+interface TokenCallers {
   /** Identifies a caller, at once for a known token. Rejects only if `signal` aborts. */
   identify(
     text: string,

@@ -21,7 +21,7 @@ const LATEST_SECONDS = 253_402_300_799;
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 const UNPRINTABLES = new RegExp(UNPRINTABLE, "gu");
 
-export interface CallerClaims {
+interface CallerClaims {
   readonly kind: "read";
   readonly subject: string;
   readonly displayName: string;
@@ -30,7 +30,7 @@ export interface CallerClaims {
   readonly expiresAt: number;
 }
 
-export type ClaimsReading = CallerClaims | { readonly kind: "refused"; readonly fault: TokenFault };
+type ClaimsReading = CallerClaims | { readonly kind: "refused"; readonly fault: TokenFault };
 
 /** Reads the claims, or returns why the token is refused. `nowMs`: milliseconds since 1970. */
 export function readClaims(claims: JsonObject, issuer: IssuerOptions, nowMs: number): ClaimsReading {

@@ -21,7 +21,7 @@ export interface TokenText {
   readonly claims: JsonObject;
 }
 
-export type TokenReading = TokenText | { readonly kind: "refused"; readonly fault: "malformed" | "algorithm" };
+type TokenReading = TokenText | { readonly kind: "refused"; readonly fault: "malformed" | "algorithm" };
 
 const MALFORMED = { kind: "refused", fault: "malformed" } as const;
 

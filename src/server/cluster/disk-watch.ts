@@ -6,13 +6,13 @@
 import type { Log } from "../../base/index.ts";
 import type { Storage } from "./storage/index.ts";
 
-export interface DiskWatch {
+interface DiskWatch {
   isLow(): boolean;
   /** Updates the state from the file system. */
   look(): Promise<void>;
 }
 
-export interface DiskWatchOptions {
+interface DiskWatchOptions {
   readonly storage: Pick<Storage, "freeBytes" | "path">;
   readonly minFreeBytes: number;
   readonly log: Log;

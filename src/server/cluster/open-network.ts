@@ -17,7 +17,7 @@ import { startTransport } from "./transport/index.ts";
 import type { ClusterOptions } from "./types.ts";
 import type { Hello } from "./wire/index.ts";
 
-export interface NetworkOptions {
+interface NetworkOptions {
   readonly options: ClusterOptions;
   readonly keys: ClusterKeys | undefined;
   readonly previousKeys: ClusterKeys | undefined;

@@ -69,7 +69,7 @@ export function unwritable(path: string, cause: unknown): StorageError {
   );
 }
 
-export function diskFull(path: string, cause: unknown): StorageError {
+function diskFull(path: string, cause: unknown): StorageError {
   return new StorageError(
     "disk_full",
     `the file system of the data directory ${path} is full (${textOf(cause)}): free space on it, then start again`,

@@ -30,7 +30,7 @@ export interface GuardedDialler {
   close(): void;
 }
 
-export interface GuardedDiallerOptions {
+interface GuardedDiallerOptions {
   readonly connectMs: number;
   readonly maxAnswerBytes: number;
   /** Trusted certificates; `undefined` for those of Node.js. */

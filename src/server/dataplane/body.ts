@@ -14,7 +14,7 @@ const STILL_MS = 30_000;
 const LINGER_MS = 5_000;
 
 /** Callbacks for a body. Exactly one of `read` and `failed` is called, once. Neither may throw. */
-export interface BodyReader {
+interface BodyReader {
   /** Called before the body is read, unless it is empty. */
   begin?(): void;
   read(body: Buffer): void;

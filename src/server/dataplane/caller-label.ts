@@ -29,7 +29,7 @@ export function keptName(name: string | undefined, isShared = false): string | u
 /** Truncates and escapes a text that a caller has chosen. */
 export const shown = (text: string): string => escapeControls(cutText(text, MAX_LENGTH));
 
-export interface CallerLabels {
+interface CallerLabels {
   readonly request: string;
   readonly caller: string | null;
   /** Model as the client requested it. */

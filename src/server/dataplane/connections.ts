@@ -43,7 +43,7 @@ export interface Connections {
   cut(): CutOff;
 }
 
-export interface CutOff {
+interface CutOff {
   readonly requests: number;
   readonly sessions: number;
 }

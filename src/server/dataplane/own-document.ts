@@ -17,7 +17,7 @@ export interface OwnDocument {
   readonly code?: string;
 }
 
-export interface OwnAnswer {
+interface OwnAnswer {
   readonly status: number;
   /** Header pairs. */
   readonly headers: readonly string[];

@@ -2,7 +2,7 @@
 import type { Bearing } from "../upstream/index.ts";
 import { isHopByHop, lowerCase, namedByConnection } from "./headers.ts";
 
-export interface ProxiedHeaders {
+interface ProxiedHeaders {
   readonly pairs: string[];
   readonly isEventStream: boolean;
   /** Declared length; `NaN` if none was declared. */

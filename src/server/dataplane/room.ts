@@ -26,7 +26,7 @@ const WAIT_MS = 10_000;
 const TELL_MS = 10_000;
 const LINGER_MS = 500;
 
-export interface RoomOptions {
+interface RoomOptions {
   readonly connections: Pick<Connections, "closeIdle">;
   readonly log: Log;
   /** Whether a refusal can be sent in plain text; with TLS the connection is closed instead. */

@@ -19,7 +19,7 @@ const PLACE: Readonly<Record<Counted, number>> = {
 };
 const SLOT_LENGTH = COUNTED.length + BUCKETS;
 
-export interface WindowTotals extends Readonly<Record<Counted, number>> {
+interface WindowTotals extends Readonly<Record<Counted, number>> {
   /** Sum of cost units. */
   readonly units: number;
   /** First-byte times, as a histogram of `latencies.ts`. */

@@ -50,7 +50,7 @@ import { logUpstreamFault } from "./upstream-faults.ts";
 const NO_BODY = Buffer.alloc(0);
 
 /** Signals that end sessions when the process stops. Each session is closed with 1001. */
-export interface Shutdown {
+interface Shutdown {
   /** Ends sessions in which no response is being generated. The others end once their response is complete. */
   readonly draining: AbortSignal;
   /** Ends all remaining sessions. */

@@ -5,7 +5,7 @@
 import { GatewayError, type Log } from "../../base/index.ts";
 import { EarlyEnd } from "../core/dialects/index.ts";
 
-export interface UpstreamFault {
+interface UpstreamFault {
   /** Name of the upstream: a provider, MCP server or agent. */
   readonly upstream: string;
   readonly route: string;

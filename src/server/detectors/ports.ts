@@ -1,7 +1,7 @@
 /** Interfaces that detectors need from other modules. */
 import type { AttemptTracer } from "../../base/index.ts";
 
-export interface ModelMessage {
+interface ModelMessage {
   readonly role: "user" | "assistant";
   readonly text: string;
 }

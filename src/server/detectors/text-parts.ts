@@ -1,7 +1,7 @@
 /** Converts texts to strings for a detector, and its findings to findings of those texts. */
 import type { Finding, Scanned, Window } from "../core/guardrails/index.ts";
 
-export interface Part {
+interface Part {
   /** Index of the text that the part belongs to. */
   readonly at: number;
   readonly text: string;

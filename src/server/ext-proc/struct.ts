@@ -1,7 +1,7 @@
 /** Reads values of a `google.protobuf.Struct` in the form that proto-loader gives it. */
 import type { Struct, Struct__Output, Value } from "./messages.generated.ts";
 
-export type Plain = string | readonly string[];
+type Plain = string | readonly string[];
 
 export function structOf(members: Readonly<Record<string, Plain>>): Struct {
   return { fields: Object.fromEntries(Object.entries(members).map(([name, value]) => [name, wireValue(value)])) };

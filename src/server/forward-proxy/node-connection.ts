@@ -7,7 +7,7 @@ import { failedBehindProxy } from "./fault.ts";
 import { type ForwardProxies, type ForwardProxy, hostOf, portOf } from "./proxy-rules.ts";
 import { authority, type Connected, openTunnel, type Target } from "./tunnel.ts";
 
-export interface ProxyConnectionOptions {
+interface ProxyConnectionOptions {
   readonly proxy: ForwardProxy;
   readonly target: Target;
   /** TLS options; `undefined` for a plain connection through the tunnel. */

@@ -22,7 +22,7 @@ export interface Target {
 export type Connected = (error: Error | null, socket: Socket | null) => void;
 
 /** Cancels the attempt; `done` is not called afterwards. */
-export type Cancel = () => void;
+type Cancel = () => void;
 
 export const authority = ({ host, port }: Target): string => `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 

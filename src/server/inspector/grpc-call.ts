@@ -5,7 +5,7 @@ import type { ProcessingRequest__Output, ProcessingResponse } from "../ext-proc/
 
 export type Call = ServerDuplexStream<ProcessingRequest__Output, ProcessingResponse>;
 
-export interface GrpcCall {
+interface GrpcCall {
   readonly isOver: () => boolean;
   /** Sends a message. `onLeft` is called when it was written to the connection. */
   readonly send: (message: ProcessingResponse, onLeft?: () => void) => void;
@@ -18,7 +18,7 @@ export interface GrpcCall {
 }
 
 /** Callbacks for the end of a call. Each is called once, in this order. */
-export interface CallEnds {
+interface CallEnds {
   /** Called when nothing more can be sent, however the call ended. */
   readonly over: () => void;
   /** Called when all messages were delivered or dropped. */

@@ -28,7 +28,7 @@ const METHODS = {
   Watch: { requestType: "HealthCheckRequest", responseType: "HealthCheckResponse", responseStream: true },
 };
 
-export interface Health {
+interface Health {
   readonly addTo: (server: InstanceType<Grpc["Server"]>) => void;
   /** Reports NOT_SERVING to all watchers and ends their calls. */
   readonly stopServing: () => void;

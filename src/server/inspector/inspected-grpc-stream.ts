@@ -23,7 +23,7 @@ import type { Streams } from "./stream-registry.ts";
 import { countUnacknowledgedBytes, type UnacknowledgedBytes } from "./unacknowledged-bytes.ts";
 import { arrivalOf, messageOf, refusalMessage, UnreadableMessage } from "./wire.ts";
 
-export interface Serving {
+interface Serving {
   readonly options: Pick<
     InspectorOptions,
     "mode" | "responses" | "maxQuietMs" | "maxSilentMs" | "begin" | "observer" | "log"

@@ -5,7 +5,7 @@ import type { InspectorObserver } from "./options.ts";
 /** Maximum number of peer labels. It is needed, because a restarted proxy may come back with another address. */
 const MAX_PEERS = 64;
 
-export interface InspectorReadings {
+interface InspectorReadings {
   readonly openStreams: () => number;
   readonly heldBytes: () => number;
 }

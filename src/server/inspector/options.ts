@@ -41,7 +41,7 @@ export interface Inspecting {
 }
 
 /** Inspection of the response to one request. */
-export interface InspectingAnswers {
+interface InspectingAnswers {
   /** Whether the response may have to be read. If so, it is requested without compression. */
   readonly areRead: boolean;
   /** Begins the inspection of a response. Returns `undefined` if this response is not inspected. */

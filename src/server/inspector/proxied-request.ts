@@ -28,7 +28,7 @@ export interface ProxiedTexts {
   readonly rewrite: (changes: readonly (string | undefined)[]) => Rewritten;
 }
 
-export interface Rewritten {
+interface Rewritten {
   readonly body: Buffer;
   /** New header values by lower-case name. */
   readonly headers: ReadonlyMap<string, string>;
@@ -45,7 +45,7 @@ export class ShapedError extends GatewayError {
 }
 
 /** Refusal of a request that cannot be read. */
-export class UnreadableRequest extends ShapedError {
+class UnreadableRequest extends ShapedError {
   constructor(message: string, shape?: ProxiedShape, cause?: unknown) {
     super("invalid_request", message, shape, cause);
   }
@@ -53,7 +53,7 @@ export class UnreadableRequest extends ShapedError {
 
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 
-export interface ReadRequest {
+interface ReadRequest {
   readonly texts: ProxiedTexts;
   /** Protocol and message; `undefined` for requests of neither agent protocol. */
   readonly shape: ProxiedShape | undefined;

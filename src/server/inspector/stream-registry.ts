@@ -23,7 +23,7 @@ export interface Place {
   readonly leave: () => void;
 }
 
-export interface StreamLimits {
+interface StreamLimits {
   readonly maxStreams: number;
   /** Memory account for held bytes, shared with all other users of held bodies in this process. */
   readonly account: Account;

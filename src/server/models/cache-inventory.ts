@@ -11,7 +11,7 @@ import type { ModelStore } from "./types.ts";
 /** Age in milliseconds below which a lock belongs to a running download. */
 const LIVE_LOCK_MS = 60_000;
 
-export interface StockedModel {
+interface StockedModel {
   readonly name: string;
   /** Size in bytes; `undefined` if it is not known on this node. */
   readonly size: number | undefined;

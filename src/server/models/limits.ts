@@ -7,7 +7,7 @@ import type { FileRole, ManifestFile } from "./types.ts";
 const MIB = 1 << 20;
 const GIB = 1024 * MIB;
 
-export const LARGEST: Readonly<Record<FileRole, number>> = {
+const LARGEST: Readonly<Record<FileRole, number>> = {
   // A protobuf message cannot exceed 2 GiB; larger weights are stored outside of it.
   graph: 4 * GIB,
   external_data: 16 * GIB,

@@ -17,7 +17,7 @@ export type ModelFault =
   /** Network or server failure that may be temporary. */
   | "unreachable";
 
-export interface ModelErrorOptions extends ErrorOptions {
+interface ModelErrorOptions extends ErrorOptions {
   /** Milliseconds until a retry, if the server said so. */
   readonly retryAfterMs?: number | undefined;
 }

@@ -9,7 +9,7 @@ import { listRepository } from "./hub/listing.ts";
 import { ModelError } from "./model-error.ts";
 import type { ManifestFile } from "./types.ts";
 
-export interface PinQuestion {
+interface PinQuestion {
   /** Repository, as `owner/name`. */
   readonly repo: string;
   /** Branch, tag or commit. */

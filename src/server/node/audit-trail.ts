@@ -9,7 +9,7 @@ import type { Configuration } from "./configuration/configuration-types.ts";
 const BY_AUDIT = { iss: "gateway", sub: "audit" } as const;
 const WITNESS_MS = 5_000;
 
-export interface TrailOptions {
+interface TrailOptions {
   readonly cluster: Cluster;
   /** Absolute path; `undefined` if nothing is kept. */
   readonly dir: string | undefined;

@@ -3,14 +3,14 @@
  * timer runs.
  */
 
-export interface Measured {
+interface Measured {
   /** Returns the milliseconds until values may change without a new record; `undefined` if they will not. */
   changesInMs(): number | undefined;
   /** Calls back once, at the next record. One listener at a time; `undefined` removes it. */
   awaitChange(listener: (() => void) | undefined): void;
 }
 
-export interface ChangeNotifier {
+interface ChangeNotifier {
   begin(): void;
   end(): void;
 }

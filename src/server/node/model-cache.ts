@@ -78,7 +78,7 @@ export const modelStatusOf = ({ name, state, done, total, message }: ModelStatus
 
 const NO_VIEWS: Views = new Map();
 
-export interface Looked {
+interface Looked {
   readonly sources: CompiledSources;
   /** Needed models, in the cache or not. */
   readonly needs: readonly ModelNeed[];

@@ -25,7 +25,7 @@ const MAX_QUIET_MS = 60_000;
 /** Maximum wait for one event of a response, in milliseconds. A longer wait is broken: proxies give up after five minutes. */
 const MAX_SILENT_MS = 3_600_000;
 
-export interface NodeInspectorOptions extends DataPlaneBounds {
+interface NodeInspectorOptions extends DataPlaneBounds {
   /** Settings with `inspect_listen`. */
   readonly extproc: NonNullable<NodeFile["extproc"]>;
   /** Returns the snapshot in force. */

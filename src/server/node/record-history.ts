@@ -13,14 +13,14 @@ import { type Measures, minutePoints } from "./history-minute.ts";
 
 type Kind = HistoryRecord["kind"];
 
-export interface HistoryOptions {
+interface HistoryOptions {
   readonly statistics: Pick<Statistics, "intervals">;
   readonly instruments: Pick<Instruments, "read">;
   readonly cluster: Pick<Cluster, "status">;
   readonly clock: Pick<Clock, "now">;
 }
 
-export interface OpenHistory {
+interface OpenHistory {
   /** The last quarter of an hour in buckets of ten seconds, and the last hour in buckets of a minute. */
   readonly rows: { readonly history: RowArrayOf<"history">; readonly history_minutes: RowArrayOf<"history_minutes"> };
   /** Ends the current bucket at the clock's time; also called by its own timer. */

@@ -177,7 +177,7 @@ export function measureAdmission(admission: Admission, instruments: Instruments)
   instruments.observedGauge("gateway_buffered_bytes", "Bytes held for requests.", () => admission.bufferedBytes());
 }
 
-export interface DataPlaneOptions extends DataPlaneBounds {
+interface DataPlaneOptions extends DataPlaneBounds {
   /** Listen address, or the connections that another process accepts. */
   readonly listen: string | Accepted;
   /** Omitted if nothing else in this process buffers bodies. */
@@ -203,7 +203,7 @@ export interface DataPlaneOptions extends DataPlaneBounds {
   readonly door?: Door | undefined;
 }
 
-export interface Member {
+interface Member {
   readonly nodeId: string;
   /** Keys of the deployment, the current one first; `undefined` if it has no secret. */
   readonly keys: readonly SealKey[] | undefined;

@@ -2,7 +2,7 @@
 import type { Instruments } from "../../base/index.ts";
 import type { Entry } from "./judge/entry.ts";
 
-export interface ReconcileMetrics {
+interface ReconcileMetrics {
   /** Publishes the breaches of the whole lookback. */
   breaches(entries: readonly Entry[]): void;
   fetched(provider: string, isHad: boolean): void;

@@ -11,7 +11,7 @@ import type { Held, Ledger } from "./reconcile-ledger.ts";
 /** Time in which only the judging node records a breach, in milliseconds. */
 const CLAIM_MS = 60_000;
 
-export interface BreachRecorderPorts extends Pick<ReconcilePorts, "node" | "rows" | "record"> {
+interface BreachRecorderPorts extends Pick<ReconcilePorts, "node" | "rows" | "record"> {
   readonly ledger: Ledger;
   readonly now: () => number;
   readonly log: Log;

@@ -8,14 +8,14 @@ import { type Round, roundFields } from "./judge/round-entry.ts";
 import { type LedgerPut, MAX_PUT, type ReconcilePorts } from "./ports.ts";
 import type { Ledger } from "./reconcile-ledger.ts";
 
-export interface RoundPorts extends Pick<ReconcilePorts, "node" | "rows" | "metered" | "send"> {
+interface RoundPorts extends Pick<ReconcilePorts, "node" | "rows" | "metered" | "send"> {
   readonly ledger: Ledger;
   readonly now: () => number;
   readonly log: Log;
   readonly wait?: FetchPorts["wait"];
 }
 
-export interface RoundEnd {
+interface RoundEnd {
   /** True if the report was fetched. */
   readonly isHad: boolean;
   /** True if another node wrote some of the rows in the meantime, so that this result may not be the stored one. */

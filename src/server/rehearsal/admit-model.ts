@@ -9,7 +9,7 @@ import type { Provider } from "../upstream/index.ts";
 import { rulesStep } from "./access-stage.ts";
 import { type Before, channelStep } from "./channels.ts";
 
-export interface Judging {
+interface Judging {
   readonly snapshot: Snapshot;
   readonly standing: Standing;
   readonly request: RecordedRequest;

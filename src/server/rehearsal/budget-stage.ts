@@ -34,12 +34,7 @@ export interface BudgetSides {
   readonly isUntouched: (request: RecordedRequest, parts: readonly string[]) => boolean;
 }
 
-export type BudgetStage = (
-  request: RecordedRequest,
-  admission: Admission,
-  guarding: () => Guarding,
-  resolve: Resolve,
-) => Step;
+type BudgetStage = (request: RecordedRequest, admission: Admission, guarding: () => Guarding, resolve: Resolve) => Step;
 
 export function budgetStage(sides: BudgetSides): BudgetStage {
   const { inForce, proposed, isUntouched } = sides;

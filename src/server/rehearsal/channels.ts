@@ -8,7 +8,7 @@ import { servedBy } from "../dataplane/index.ts";
 import type { Profile } from "../snapshot/index.ts";
 import type { Provider, UpstreamChannel } from "../upstream/index.ts";
 
-export interface Carried {
+interface Carried {
   readonly request: RecordedRequest;
   readonly route: Route;
   readonly dialect: "compat" | "messages";

@@ -2,7 +2,7 @@
 import { type Difference, differencesOf } from "../core/config/index.ts";
 import type { Side } from "./types.ts";
 
-export interface Differing {
+interface Differing {
   readonly differences: readonly Difference[];
   /**
    * Returns true if something differs at or below a part: a section such as `auth`, an entry such as `providers/main`, or "" for

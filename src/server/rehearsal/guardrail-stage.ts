@@ -18,7 +18,7 @@ import type { Side } from "./types.ts";
 
 const PASSED = { kind: "passed" } as const;
 
-export interface GuardrailSides {
+interface GuardrailSides {
   readonly inForce: Side;
   readonly proposed: Side;
   readonly isUntouched: (request: RecordedRequest, parts: readonly string[]) => boolean;

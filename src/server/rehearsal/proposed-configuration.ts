@@ -29,7 +29,7 @@ export interface ProposalInput extends Pick<BudgetSides, "requests" | "since" | 
   readonly keys: ReadonlyMap<string, KeyNow>;
 }
 
-export interface OpenProposal extends Proposal {
+interface OpenProposal extends Proposal {
   /** Returns the caller's display name. */
   readonly shownCaller: (request: RecordedRequest) => string;
 }

@@ -3,7 +3,7 @@ import { ANONYMOUS, type Caller } from "../auth/index.ts";
 import type { RecordedCaller, RecordedRequest, Step } from "../core/rehearsal/index.ts";
 import type { KeyNow, Side } from "./types.ts";
 
-export interface Recognized {
+interface Recognized {
   /** Caller; `undefined` if the step does not pass. */
   readonly caller: Caller | undefined;
   readonly step: Step;

@@ -45,7 +45,7 @@ export function wrap(id: string, key: Uint8Array, kek: Kek, cluster: string): Wr
 }
 
 /** Fields of the command `ring.add`, and the key that only this process knows unwrapped. */
-export interface NewDataKey {
+interface NewDataKey {
   readonly key: Uint8Array;
   readonly added: {
     readonly id: string;

@@ -11,7 +11,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** Nonce and ciphertext in base64; the tag is at the end of `ct`. */
-export interface Sealed {
+interface Sealed {
   readonly n: string;
   readonly ct: string;
 }
@@ -20,7 +20,7 @@ export interface Sealed {
 export type SealedKind = "secret" | "cert" | "acme";
 
 /** Context that a ciphertext is bound to: a version of a value, or a data key under a key-encryption key. */
-export type Binding =
+type Binding =
   | {
       readonly k: SealedKind;
       readonly cluster: string;

@@ -19,7 +19,7 @@ export type SecretFile =
 /** The longest file name of common file systems, in bytes. */
 const MAX_NAME_BYTES = 255;
 
-export interface SecretFileOptions {
+interface SecretFileOptions {
   readonly dir: string;
   readonly name: string;
   readonly maxBytes: number;

@@ -170,7 +170,7 @@ const NOTHING_JUDGED: Judgement = Object.freeze({
   fpeDomainTooSmall: 0,
 });
 
-export type GuardConfig = Pick<Guardrails, "stream" | "response" | "overlap">;
+type GuardConfig = Pick<Guardrails, "stream" | "response" | "overlap">;
 
 const DEFAULT_MAX_BODY_BYTES = 1 << 20;
 

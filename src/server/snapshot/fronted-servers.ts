@@ -13,7 +13,7 @@ export interface FrontedSnapshot {
   readonly registry: readonly RegistryEntry[] | undefined;
 }
 
-export interface FrontedInput {
+interface FrontedInput {
   readonly document: Deployment;
   readonly asWritten: Deployment;
   /** Public URL without a trailing slash. */

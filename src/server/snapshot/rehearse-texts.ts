@@ -12,7 +12,7 @@ import {
 import type { Ensemble } from "../detectors/index.ts";
 import { removedFrom } from "./removed-findings.ts";
 
-export interface Rehearsing {
+interface Rehearsing {
   readonly ensemble: Ensemble;
   /** Policy of the profile in question. */
   readonly policy: GuardrailPolicy;

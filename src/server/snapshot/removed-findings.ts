@@ -2,7 +2,7 @@
 import type { Annotated, Annotation, Inspected, Removed } from "../core/guardrails/index.ts";
 import type { Ensemble, RunOptions } from "../detectors/index.ts";
 
-export interface RemovedOptions {
+interface RemovedOptions {
   /** Names of the detectors that ran; their findings are those of `inspected`. */
   readonly names: ReadonlySet<string>;
   readonly signal: AbortSignal;

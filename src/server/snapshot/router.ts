@@ -14,7 +14,7 @@ export interface ClaimingProvider {
   readonly written: { readonly models: readonly string[]; readonly aliases: Readonly<Record<string, string>> };
 }
 
-export interface Router {
+interface Router {
   route(model: string): Routed | undefined;
   /**
    * Claims in the order in which `route` tries them: the first whose name is the model, or a prefix of it, wins. Claims that can

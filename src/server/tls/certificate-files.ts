@@ -12,7 +12,7 @@ const LOOK_EVERY_MS = 10_000;
 /** Delay before a fault is reported: two files are rarely replaced at the same instant, so the pair is read again first. */
 const LOOK_AGAIN_MS = 1_000;
 
-export interface FilesOptions extends CertificateFiles {
+interface FilesOptions extends CertificateFiles {
   readonly clock: Pick<Clock, "now">;
   readonly log: Log;
   /** Called for each pair that differs from the last one. */

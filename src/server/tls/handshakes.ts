@@ -12,7 +12,7 @@ const BUDGET_MS = 3;
 /** Maximum number of waiting and running handshakes, each about 100 KiB at most. */
 export const MAX_UNDER_WAY = 1_024;
 
-export interface Handshakes {
+interface Handshakes {
   /** Begins the handshake of a connection whose first byte is TLS. */
   begin(raw: Socket): void;
   /** Notes that the handshake ended, successfully or not. */

@@ -12,7 +12,7 @@ export type Forwarded = Pick<Provider, "name" | "firstByteTimeoutMs" | "retry"> 
   readonly noun?: string;
 };
 
-export type ForwardedChannel = Pick<UpstreamChannel, "id" | "origin" | "host" | "shownOrigin" | "credential"> & {
+type ForwardedChannel = Pick<UpstreamChannel, "id" | "origin" | "host" | "shownOrigin" | "credential"> & {
   readonly pool?: UpstreamChannel["pool"];
 };
 
@@ -27,7 +27,7 @@ export interface Candidate<To extends Forwarded = Provider, By extends Forwarded
   readonly prepare: () => Prepared;
 }
 
-export interface Prepared {
+interface Prepared {
   readonly request: UpstreamRequest;
   readonly downstream: Downstream;
   /** Whether the gateway reads the answer and decodes its content encodings. */

@@ -21,7 +21,7 @@ const FREE_BYTES = 512 << 10;
 const SNIFFED_BYTES = 12;
 
 /** Error if the body cannot be decoded. Its message may be shown. */
-export class DecodingFault extends Error {
+class DecodingFault extends Error {
   readonly code = "UPSTREAM_MALFORMED";
 }
 

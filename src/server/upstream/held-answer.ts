@@ -14,7 +14,7 @@ const PING = /"type"\s*:\s*"ping"/;
 /** Form of the body. `unknown`: only white space so far. `other`: neither events nor JSON, so it is not checked. */
 type Form = "unknown" | "events" | "body" | "other";
 
-export interface HeldFor {
+interface HeldFor {
   /** Whether the whole body is awaited. */
   readonly isForBody: boolean;
   /** Whether the gateway looks for an error within the answer. */

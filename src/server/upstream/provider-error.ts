@@ -9,7 +9,7 @@ export interface ProviderError {
   readonly code: string | null;
 }
 
-export const NO_PROVIDER_ERROR: ProviderError = Object.freeze({ type: null, code: null });
+const NO_PROVIDER_ERROR: ProviderError = Object.freeze({ type: null, code: null });
 
 /** Maximum size of a body, in bytes. Error messages of APIs are shorter. */
 const MAX_BYTES = 16 << 10;

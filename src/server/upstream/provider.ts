@@ -122,7 +122,7 @@ const STEERING_HEADERS: readonly string[] = [
 ];
 
 /** Settings of the deployment document that apply to all providers, and the address of this one as written in it. */
-export interface ProviderDefaults {
+interface ProviderDefaults {
   readonly onFidelityLoss: "reject" | "allow";
   /** Whether some feature counts usage. `stream_usage` is then on by default. */
   readonly readsUsage: boolean;

@@ -6,7 +6,7 @@
  */
 import type { RetryPolicy, Trigger } from "./provider.ts";
 
-export interface Failure {
+interface Failure {
   readonly trigger: Trigger;
   /** Wait that a 429 requested, in milliseconds. */
   readonly retryAfterMs: number | undefined;

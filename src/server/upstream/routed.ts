@@ -6,7 +6,7 @@ import type { Downstream, UpstreamRequest } from "./ports.ts";
 import { attemptPresenting, faulty, type Over, type PresentingOptions, whileThere } from "./present.ts";
 import type { Routed } from "./server.ts";
 
-export interface RoutedTo {
+interface RoutedTo {
   readonly origins: Pick<Origins, "route">;
   readonly channel: Destination;
   readonly subset: string | undefined;

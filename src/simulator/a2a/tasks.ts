@@ -54,7 +54,7 @@ const ENDS: ReadonlySet<State> = new Set(["COMPLETED", "FAILED", "CANCELED", "RE
 const WAITS: ReadonlySet<State> = new Set(["INPUT_REQUIRED", "AUTH_REQUIRED"]);
 
 export const isEnd = (state: State): boolean => ENDS.has(state);
-export const isPause = (state: State): boolean => ENDS.has(state) || WAITS.has(state);
+const isPause = (state: State): boolean => ENDS.has(state) || WAITS.has(state);
 
 export function createA2aState(): A2aState {
   return { tasks: new Map(), bell: createBell() };

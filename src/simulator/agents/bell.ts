@@ -8,7 +8,7 @@ export interface Bell<Event> {
   listen(response: ServerResponse): Listening<Event>;
 }
 
-export interface Listening<Event> {
+interface Listening<Event> {
   /** Returns the next event, `late` after `ms` without one, or `gone` if the client left. Waits forever if `ms` is infinite. */
   next(ms: number): Promise<{ readonly kind: "event"; readonly event: Event } | { readonly kind: "late" | "gone" }>;
   end(): void;

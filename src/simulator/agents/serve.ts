@@ -36,7 +36,7 @@ export interface Agents {
   readonly a2a: A2aState;
 }
 
-export interface Hall {
+interface Hall {
   readonly agents: Agents;
   readonly memory: Memory;
   readonly last: Last;

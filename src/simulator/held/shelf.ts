@@ -11,7 +11,7 @@ export interface Shelf<Value> {
   clear(): void;
 }
 
-export interface ShelfBounds {
+interface ShelfBounds {
   readonly entries: number;
   /** Maximum total size in bytes. A single larger value is stored alone. */
   readonly bytes: number;

@@ -16,7 +16,7 @@ export interface HeldFile {
 }
 
 /** Unfinished batch. Each retrieval advances it by one step. */
-export interface HeldBatch {
+interface HeldBatch {
   readonly id: string;
   readonly serial: number;
   readonly createdAt: number;

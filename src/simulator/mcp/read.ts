@@ -25,7 +25,7 @@ export interface McpRequest {
   readonly logLevel: string | undefined;
 }
 
-export type McpMessage = McpRequest | { readonly kind: "notification"; readonly method: string };
+type McpMessage = McpRequest | { readonly kind: "notification"; readonly method: string };
 
 /** Name of the parameter that the header `mcp-name` copies, by method. */
 const NAMED: ReadonlyMap<string, string> = new Map([

@@ -9,7 +9,7 @@ import { excerpt } from "../text.ts";
 import { invalid, type McpRequest } from "./read.ts";
 import { PIXEL_PNG } from "./resources.ts";
 
-export interface ToolCall extends McpRequest {
+interface ToolCall extends McpRequest {
   readonly args: JsonObject;
 }
 
@@ -24,7 +24,7 @@ export type ToolAnswer =
   | { readonly kind: "steps"; readonly steps: readonly Step[]; readonly result: JsonObject }
   | { readonly kind: "touched"; readonly uri: string; readonly result: JsonObject };
 
-export interface Tool {
+interface Tool {
   readonly name: string;
   readonly title: string;
   readonly description: string;

@@ -45,7 +45,7 @@ export const reportAt = (path: string): Report | undefined => REPORTS.get(path);
 const MAX_LIMIT = 31;
 const DEFAULT_LIMIT = 7;
 
-export interface ReportPorts {
+interface ReportPorts {
   readonly book: Book;
   readonly knobs: Knobs;
   /** Time in milliseconds since 1970, by the simulator's clock. */
@@ -93,7 +93,7 @@ export function answerReport(report: Report, query: URLSearchParams, ports: Repo
 }
 
 /** Error that a setting of the reports causes. */
-export class ReportRefused extends Refused {
+class ReportRefused extends Refused {
   override readonly retryAfterSeconds: number | undefined;
   constructor(status: number, retryAfterSeconds: number | undefined) {
     super(status, "A knob of the simulated reports asked for this.");

@@ -5,7 +5,7 @@ import { Refused } from "../errors.ts";
 import { integerOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
 import { COUNTERS, type Counter } from "./book.ts";
 
-export interface Adjustment {
+interface Adjustment {
   readonly dialect: Dialect;
   /** Day of the adjustment, such as `2026-11-20`; `undefined` for every day. */
   readonly day: string | undefined;
@@ -89,7 +89,7 @@ export function setKnobs(knobs: Knobs, asked: JsonObject, now: number): void {
   knobs.adminKey = stringOf(asked["admin_key"]) ?? knobs.adminKey;
 }
 
-export interface Batch {
+interface Batch {
   readonly dialect: Dialect;
   readonly at: number;
   readonly counter: Counter;

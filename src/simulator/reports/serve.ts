@@ -25,7 +25,7 @@ export function serveReport(
   writeWhole(exchange, { status: 200, contentType: "application/json" }, body);
 }
 
-export interface Billed {
+interface Billed {
   readonly dialect: Dialect;
   readonly route: string;
   readonly model: string;

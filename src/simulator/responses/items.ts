@@ -24,7 +24,7 @@ export interface MessageItem {
   readonly content: readonly Part[];
 }
 
-export interface ReasoningItem {
+interface ReasoningItem {
   readonly id: string;
   readonly type: "reasoning";
   readonly summary: readonly { readonly type: "summary_text"; readonly text: string }[];

@@ -5,7 +5,7 @@ import { integerOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } 
 import { isEncryptedContent } from "../signature.ts";
 import { type CallableTool, callableTools } from "./tools.ts";
 
-export interface ResponseAsk {
+interface ResponseAsk {
   readonly ask: Ask;
   readonly tools: ReadonlyMap<string, CallableTool>;
 }

@@ -5,7 +5,7 @@ import { type Call, idOf } from "../route.ts";
 import { type Item, shortageOf } from "./items.ts";
 
 /** Stage of a response. `failed` keeps what was sent before. */
-export type Stage = "started" | "done" | { readonly failed: { readonly code: string; readonly message: string } };
+type Stage = "started" | "done" | { readonly failed: { readonly code: string; readonly message: string } };
 
 /** Members of the request that are repeated, with their defaults. */
 const ECHO: JsonObject = {

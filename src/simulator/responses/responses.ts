@@ -13,7 +13,7 @@ import { responseObject } from "./response-object.ts";
 
 export type { ResponseEvent } from "./events.ts";
 
-export interface ResponseStream {
+interface ResponseStream {
   readonly events: Iterable<ResponseEvent>;
   /** Returns the events that end a stream that fails after `sent` events. */
   readonly failure: (sent: number) => readonly ResponseEvent[];

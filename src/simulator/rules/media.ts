@@ -7,7 +7,7 @@ export function isBase64(data: string): boolean {
   return data.length > 0 && data.length % 4 === 0 && BASE64.test(data);
 }
 
-export interface DataUrl {
+interface DataUrl {
   /** Media type in lower case. */
   readonly mediaType: string;
   readonly data: string;

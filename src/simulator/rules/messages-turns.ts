@@ -16,7 +16,7 @@ export interface Turn {
   readonly blocks: readonly Placed[];
 }
 
-export interface Placed {
+interface Placed {
   readonly block: JsonObject;
   readonly at: string;
 }

@@ -10,7 +10,7 @@ import { arrayOf, type Json, type JsonObject, objectOf, stringOf } from "../json
 /** Maximum depth that is checked. The providers refuse deeper schemas because of their depth. */
 const MAX_DEPTH = 64;
 
-export type SchemaFault =
+type SchemaFault =
   /** Fault in a schema. `context`: names on the path to it. */
   | { readonly kind: "open"; readonly context: readonly string[] }
   | { readonly kind: "optional"; readonly context: readonly string[]; readonly name: string };

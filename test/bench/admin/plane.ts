@@ -14,7 +14,7 @@ import { type Child, startAsked, waitForPort } from "../parts/children.ts";
 import { waitForReadyLine } from "../parts/gateway.ts";
 import type { Given } from "./given.ts";
 
-export interface PlaneOptions {
+interface PlaneOptions {
   /** Without one the network door is that of the loopback, and asks for no token. */
   readonly issuer?: { readonly url: string; readonly audience: string };
   /** Text of the policy; undefined: everything is permitted. */
@@ -32,7 +32,7 @@ export interface Plane extends Child {
   mainThread(): Promise<MainThread>;
 }
 
-export const BASE = "/admin/v1";
+const BASE = "/admin/v1";
 
 export async function startPlane(given: Given, options: PlaneOptions = {}): Promise<Plane> {
   const home = await mkdtemp(join(given.pieces.folder, "plane-"));
@@ -112,7 +112,7 @@ export interface Answered {
   readonly ms: number;
 }
 
-export interface Sending {
+interface Sending {
   readonly body?: object;
   readonly signal?: AbortSignal;
 }
@@ -160,7 +160,7 @@ const jsonHeaders = (text: string) => ({
   "content-length": Buffer.byteLength(text),
 });
 
-export interface TextParts {
+interface TextParts {
   readonly body?: object;
   readonly token?: string;
   /** Of the loopback's door, which answers to no other name; a socket has none. */

@@ -33,7 +33,7 @@ export type NodeAnswer =
   | { readonly kind: "done"; readonly ms: number; readonly longestTurnMs: number; readonly value: NodeValue }
   | { readonly kind: "failed"; readonly reason: string };
 
-export interface NodeValue {
+interface NodeValue {
   readonly status?: ClusterStatus;
   readonly figures?: WriteFigures;
   readonly rows?: number;

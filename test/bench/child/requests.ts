@@ -2,11 +2,11 @@
 
 import { readFileSync, statSync } from "node:fs";
 
-export type RequestKind = "unary" | "stream" | "large-request" | "large-answer" | "mcp-call";
+type RequestKind = "unary" | "stream" | "large-request" | "large-answer" | "mcp-call";
 
 /** Where the call of a tool goes, at the gateway and at the upstream. */
 export const MCP_PATH = "/mcp/bench";
-export const MCP_TOOL = "find_orders";
+const MCP_TOOL = "find_orders";
 
 export interface RequestShape {
   readonly kind: RequestKind;
@@ -117,7 +117,7 @@ function shuffle(values: readonly string[]): readonly string[] {
 
 const PATHS = { compat: "/v1/chat/completions", messages: "/v1/messages", responses: "/v1/responses" } as const;
 
-export function buildRequest(shape: RequestShape, port: number, credential: string): Buffer {
+function buildRequest(shape: RequestShape, port: number, credential: string): Buffer {
   const body = buildBody(shape);
   const isMessages = shape.dialect === "messages";
   const isCall = shape.kind === "mcp-call";

@@ -4,7 +4,7 @@
  * that end with the connection are not expected from the servers measured here and count as faults.
  */
 
-export interface ResponseReader {
+interface ResponseReader {
   /** Takes what arrived. Throws on bytes that are no response. */
   push(piece: Buffer): void;
 }

@@ -95,11 +95,10 @@ const deployment = (simulator: Simulator) => ({
   },
 });
 
-export const startNodes = (owner: Owner): Promise<Governed> =>
-  startGoverned(owner, { ids: ["n1", "n2", "n3"], deployment });
+const startNodes = (owner: Owner): Promise<Governed> => startGoverned(owner, { ids: ["n1", "n2", "n3"], deployment });
 
 /** Requests at all nodes by turns, each of another caller; one in twenty names a model that nobody serves. */
-export async function startTraffic(owner: Owner, { nodes, node }: Governed, share: number): Promise<void> {
+async function startTraffic(owner: Owner, { nodes, node }: Governed, share: number): Promise<void> {
   const keys: string[] = [];
   for (let at = 0; at < CALLERS; at += 1) {
     const name = `caller-${String(at).padStart(2, "0")}`;

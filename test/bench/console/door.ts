@@ -26,7 +26,7 @@ export interface Counts {
   readonly answers: number;
 }
 
-export type Changing = "keys" | "budgets" | "backends" | "cluster_members";
+type Changing = "keys" | "budgets" | "backends" | "cluster_members";
 
 const ROWS_CHANGED = 5;
 const BUDGETS = 200;

@@ -15,15 +15,15 @@ export const LAUNCHER = fileURLToPath(new URL("../../../bin/gateway", import.met
 const DOOR = fileURLToPath(new URL("./door.ts", import.meta.url));
 const HOUR = fileURLToPath(new URL("./hour-child.ts", import.meta.url));
 
-export const COLUMNS = 120;
-export const ROWS = 35;
+const COLUMNS = 120;
+const ROWS = 35;
 
 export interface Given {
   readonly isQuick: boolean;
   readonly profileFolder: string | undefined;
 }
 
-export interface EndpointUnderTest {
+interface EndpointUnderTest {
   readonly socket: string;
   tell(told: Told): Promise<Counts>;
 }

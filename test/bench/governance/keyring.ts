@@ -28,7 +28,7 @@ export interface Keyring {
   readonly rssAfter: number;
 }
 
-export interface Minting {
+interface Minting {
   /** `mode` is one that governs. */
   readonly gateway: Omit<GatewayOptions, "home">;
   readonly probe: string;

@@ -18,12 +18,12 @@ const REQUESTS = { whole: 800, streamed: 250 } as const;
 const WARM_UP = 2_000;
 const PIECES = 4;
 
-export interface CellsGiven {
+interface CellsGiven {
   readonly stage: InspectorStage;
   readonly isQuick: boolean;
 }
 
-export interface Cell {
+interface Cell {
   readonly name: string;
   readonly bytes: number;
   readonly way: keyof typeof REQUESTS;

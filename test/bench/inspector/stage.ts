@@ -20,7 +20,7 @@ import type { Ask } from "../rounds.ts";
 const LAUNCHER = fileURLToPath(new URL("../../../bin/gateway", import.meta.url));
 const PROTO = fileURLToPath(new URL("../../../proto/external_processor.proto", import.meta.url));
 
-export const DETECTOR = "cards";
+const DETECTOR = "cards";
 
 /** Nothing is remembered: the same text is read each time it comes. */
 const DEPLOYMENT = {

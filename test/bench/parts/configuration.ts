@@ -31,7 +31,7 @@ export const SIGNED_MODEL = "sg-chatt";
 const PROVIDERS = 20;
 const ALIASES = 50;
 
-export interface Configuring {
+interface Configuring {
   readonly mode: Exclude<GatewayMode, "flag">;
   /** Of the node file and the state; what is there already is served again. */
   readonly home: string;

@@ -37,7 +37,7 @@ export async function install(command: string, args: readonly string[], cwd: str
 }
 
 /** The first line that is marked as an error, or the first of all. */
-export function reasonIn(text: string): string {
+function reasonIn(text: string): string {
   const lines = text.split("\n");
   return lines.find((line) => /^(npm error|ERROR:)/.test(line)) ?? lines[0] ?? "";
 }

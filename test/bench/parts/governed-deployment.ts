@@ -9,14 +9,14 @@ export const BUDGET = "engineering";
 /** Tokens a day: of 260 each, more requests than a thousand benches send. */
 const LIMIT = 1_000_000_000_000;
 
-export interface Governing {
+interface Governing {
   /** The one that the bench asks for. */
   readonly model: string;
   /** A rule decides each request, which is therefore recorded. */
   readonly isRecorded: boolean;
 }
 
-export interface GovernedSections {
+interface GovernedSections {
   readonly auth: object;
   readonly budgets: readonly object[];
   readonly profiles: readonly object[];

@@ -110,7 +110,7 @@ export async function startCluster(count: number, options: NodesOptions): Promis
   return nodes;
 }
 
-export async function statusOf(node: RaftNode): Promise<ClusterStatus> {
+async function statusOf(node: RaftNode): Promise<ClusterStatus> {
   const { value } = await node.ask({ kind: "status" });
   if (value.status === undefined) throw new Error(`${node.id} told no status`);
   return value.status;

@@ -11,12 +11,12 @@ export interface ClusterPoint {
   readonly bytesAWrite: number;
 }
 
-export interface Line {
+interface Line {
   readonly at0: number;
   readonly slope: number;
 }
 
-export interface Model {
+interface Model {
   /** Without followers: nothing is sent and nothing waited for. */
   readonly aloneAWrite: number;
   readonly leaderAWrite: Line;
@@ -32,7 +32,7 @@ export interface NodeLoad {
   readonly writesASecond: number;
 }
 
-export interface Prediction {
+interface Prediction {
   readonly nodes: number;
   readonly requestsASecond: number;
   readonly writesASecond: number;
@@ -44,7 +44,7 @@ export interface Prediction {
 }
 
 /** Least squares. */
-export function lineThrough(points: readonly { readonly x: number; readonly y: number }[]): Line {
+function lineThrough(points: readonly { readonly x: number; readonly y: number }[]): Line {
   const mean = (of: (point: { readonly x: number; readonly y: number }) => number): number =>
     points.reduce((sum, point) => sum + of(point), 0) / points.length;
   const x = mean((point) => point.x);

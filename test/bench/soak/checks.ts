@@ -33,7 +33,7 @@ export interface KindCount {
 /** After a rest pools fill anew, and the heap follows; growth is judged from here on. */
 const SETTLING_SHARE = 1 / 4;
 
-export interface GrowthBounds {
+interface GrowthBounds {
   readonly name: string;
   readonly unit: string;
   /** Most that the fitted line may rise from where it has settled to the last sample, in `unit`. */

@@ -40,7 +40,7 @@ const MOST_RSS_RISE_MIB = 12;
 const MOST_TIMER_RISE = 8;
 const MOST_DESCRIPTOR_RISE = 12;
 
-export interface SoakResult {
+interface SoakResult {
   readonly kinds: readonly KindCount[];
   readonly checks: readonly Check[];
 }

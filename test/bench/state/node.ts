@@ -25,7 +25,7 @@ export interface StateNode extends Child {
   heapBytes(): Promise<number>;
 }
 
-export interface StateNodeOptions {
+interface StateNodeOptions {
   /** The launcher. */
   readonly file: string;
   readonly probe: string;
@@ -97,7 +97,7 @@ export async function callWell(
   return answer;
 }
 
-export async function countKeys(node: Pick<StateNode, "socketPath">): Promise<number> {
+async function countKeys(node: Pick<StateNode, "socketPath">): Promise<number> {
   const { text } = await callWell(node, "POST", "/query", { sql: "select count(*) from keys" });
   const { rows } = JSON.parse(text) as { readonly rows: readonly (readonly number[])[] };
   return rows[0]?.[0] ?? 0;

@@ -9,7 +9,7 @@ import type { Stage } from "../stage.ts";
 import { median } from "../statistics.ts";
 import type { StateNode } from "./node.ts";
 
-export interface RequestCost {
+interface RequestCost {
   readonly cpuUs: number;
   readonly ratio: number;
 }

@@ -24,7 +24,7 @@ export interface Machine {
   readonly workers: number;
 }
 
-export interface Predicted {
+interface Predicted {
   readonly perSecond: number;
   /** What cannot do more: the part that operators would have to relieve. */
   readonly saturates: "workers" | "cores" | "node process" | "thread of the node process";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { parse } from "yaml";
 import { importConfiguration, type System } from "../../../src/cli/import/index.ts";
 
-export interface Came {
+interface Came {
   readonly document: Record<string, unknown>;
   readonly text: string;
   /** `LINE PATH`, in the order of the source; not the one note that every document without `auth` has. */
@@ -27,7 +27,6 @@ export function imported(system: System, text: string, presets: Readonly<Record<
   };
 }
 
-export const WITHOUT_AUTH =
-  "the document has no `auth`, so anybody who reaches the gateway can use the keys of its providers";
+const WITHOUT_AUTH = "the document has no `auth`, so anybody who reaches the gateway can use the keys of its providers";
 
 export const ALL = ["connect", "5xx", "429", "timeout"];

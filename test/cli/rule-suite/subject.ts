@@ -42,7 +42,7 @@ export const AUTH = {
   ],
 };
 
-export interface Rules {
+interface Rules {
   readonly access_rules?: readonly object[];
   readonly profiles?: readonly ({ readonly name: string } & Readonly<Record<string, unknown>>)[];
   readonly auth?: object | undefined;
@@ -68,7 +68,7 @@ export function subject({ profiles = [], ...document }: Rules = {}, over: Partia
   return { ...compiled.snapshot, servers: undefined, peers: undefined, ...over };
 }
 
-export interface Ran {
+interface Ran {
   /** As printed: `line:column: path: message`. */
   readonly mistakes: readonly string[];
   readonly judgements: readonly Judgement[];

@@ -9,7 +9,7 @@ export interface Reply {
   readonly body?: unknown;
 }
 
-export interface Gateway {
+interface Gateway {
   readonly url: string;
   /** `METHOD path authorization` of each request. */
   readonly requests: readonly string[];
@@ -18,7 +18,7 @@ export interface Gateway {
   whoami: (token: string) => Reply;
 }
 
-export interface OfferOptions {
+interface OfferOptions {
   readonly issuer: string;
   readonly name?: string;
   readonly client_id?: string;

@@ -9,9 +9,9 @@ import type { BufferIo } from "../buffers.ts";
 import type { Home } from "./home.ts";
 
 /** A browser that starts and shows nothing: the person goes to the address on stderr. */
-export const BLIND = { BROWSER: "true" };
+const BLIND = { BROWSER: "true" };
 
-export interface Attempt {
+interface Attempt {
   readonly io: BufferIo;
   readonly ended: Promise<number>;
   /** The address that the user is sent to. */
@@ -20,7 +20,7 @@ export interface Attempt {
   userCode(): string | undefined;
 }
 
-export interface Setup {
+interface Setup {
   readonly home: Home;
   readonly url: string;
   readonly options?: Partial<LoginOptions>;
@@ -46,7 +46,7 @@ export function startLogin({ home, url, options = {}, io: over = {} }: Setup): A
   return { io, ended, address, userCode: () => indented("[A-Z]{4}-[A-Z]{4}") };
 }
 
-export interface Ended {
+interface Ended {
   readonly status: number;
   readonly io: BufferIo;
   /** Where the person's browser ended. */

@@ -13,7 +13,7 @@ export interface Forgery {
   readonly isMissing?: boolean;
 }
 
-export interface LyingProvider {
+interface LyingProvider {
   readonly issuer: string;
   /** What is given from now on; `nonce` is that of the request. */
   prepare(nonce: string, forgery: Forgery): Promise<void>;

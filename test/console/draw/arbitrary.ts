@@ -32,7 +32,7 @@ export const HARD_TEXT = fc
 
 const TONES = ["plain", "strong", "dim", "warn", "fail", "off", "changed"] as const;
 
-export const SPANS: fc.Arbitrary<Span> = fc.record({
+const SPANS: fc.Arbitrary<Span> = fc.record({
   text: HARD_TEXT,
   tone: fc.constantFrom(...TONES),
   isInverse: fc.boolean(),

@@ -24,7 +24,7 @@ export interface Row {
   readonly units: number;
 }
 
-export const ROWS: readonly Row[] = [
+const ROWS: readonly Row[] = [
   { name: "acme-chat", state: "failing", rate: 12.4, units: 81_202 },
   { name: "acme-alt", state: "ok", rate: 9.1, units: 77_110 },
   { name: "acme-messages-for-the-whole-of-europe", state: "ok", rate: 18.8, units: 1_240_771 },

@@ -113,7 +113,7 @@ const liftDialog = (names: readonly string[]): Dialog => ({
   }),
 });
 
-export const removeDialog = (name: string): Dialog => ({
+const removeDialog = (name: string): Dialog => ({
   title: `Remove ${name}`,
   isDangerous: true,
   fields: [],
@@ -194,7 +194,7 @@ export const backends: View = {
   ],
 };
 
-export const errors: View = {
+const errors: View = {
   id: "errors",
   aliases: ["err"],
   title: "Errors",
@@ -224,7 +224,7 @@ export const overview: View = {
   offers: [{ verb: "suspend", needsRow: false, start: () => ({ kind: "dialog", dialog: suspendDialog(["all"]) }) }],
 };
 
-export const workbench: View = {
+const workbench: View = {
   id: "query",
   aliases: ["sql"],
   digit: "9",

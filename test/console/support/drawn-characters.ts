@@ -4,14 +4,14 @@
  * dashed lines as whole ones.
  */
 
-export interface Frame {
+interface Frame {
   readonly x: number;
   readonly y: number;
   readonly width: number;
   readonly height: number;
 }
 
-export interface Drawing {
+interface Drawing {
   /** To be filled. */
   readonly path: string;
   readonly opacity: number;

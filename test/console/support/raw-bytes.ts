@@ -15,7 +15,7 @@ const COUNTED = {
 
 const LONGEST = Math.max(...Object.values(COUNTED).map((sequence) => sequence.length));
 
-export type Counts = { readonly [Name in keyof typeof COUNTED]: number };
+type Counts = { readonly [Name in keyof typeof COUNTED]: number };
 
 export interface RawBytes extends Counts {
   /** Written so far. */

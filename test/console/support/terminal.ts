@@ -54,7 +54,7 @@ export interface TerminalOptions {
   readonly isMute?: boolean;
 }
 
-export interface TerminalEnd {
+interface TerminalEnd {
   readonly status: number | null;
   readonly signal: NodeJS.Signals | null;
 }

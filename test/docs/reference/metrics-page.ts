@@ -25,7 +25,7 @@ function kindOf(call: string, name: string): Metric["kind"] {
 const stringsIn = (literals: string): readonly string[] =>
   [...literals.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, text = ""]) => JSON.parse(`"${text}"`) as string);
 
-export function metricsIn(source: string): readonly Metric[] {
+function metricsIn(source: string): readonly Metric[] {
   return [...source.matchAll(REGISTERED)].map(([, call = "", name = "", help = "", labels = ""]) => ({
     name,
     kind: kindOf(call, name),

@@ -36,7 +36,7 @@ function sectionsIn(schema: JsonSchema, path: string, description: string): read
 }
 
 /** Returns the id of a key or section, such as `providers-retry-attempts`. */
-export const keyId = (path: string): string => path.replaceAll("[]", "").replaceAll(".", "-").toLowerCase();
+const keyId = (path: string): string => path.replaceAll("[]", "").replaceAll(".", "-").toLowerCase();
 
 function typeOf(schema: JsonSchema): string {
   const items = recordIn(schema["items"]) as JsonSchema;

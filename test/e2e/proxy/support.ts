@@ -6,7 +6,7 @@ import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { atEnd, type Owner } from "../support/wait.ts";
 
-export interface TestProxy {
+interface TestProxy {
   readonly port: number;
   /** Each request as `CONNECT host:port` or `METHOD address`. */
   readonly asked: string[];
@@ -14,7 +14,7 @@ export interface TestProxy {
   readonly credentials: (string | undefined)[];
 }
 
-export interface TestProxyOptions {
+interface TestProxyOptions {
   /** Ports of the loopback, by name; a name that is not listed is answered 502. */
   readonly names: Readonly<Record<string, number>>;
   /** Statuses for names that are refused; 0 for one that is never answered, 1 for one that breaks off. */

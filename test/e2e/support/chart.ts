@@ -9,7 +9,7 @@ const run = promisify(execFile);
 export const CHART = resolve(import.meta.dirname, "../../../examples/deploy/chart");
 
 /** Members of a manifest that tests look at. The pod and its set are described as far as they are used. */
-export interface Manifest {
+interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly labels: Labels };
@@ -28,7 +28,7 @@ interface Rule {
   readonly ports: readonly { readonly port: string }[];
 }
 
-export interface Spec {
+interface Spec {
   /** Of a Service its labels themselves. */
   readonly selector: Selector & Labels;
   readonly podSelector: Selector;

@@ -5,7 +5,7 @@
 import { createSocket } from "node:dgram";
 import { type AddressInfo, createServer, isIPv6, type Socket } from "node:net";
 
-export type DnsAnswer =
+type DnsAnswer =
   | { readonly addresses: readonly string[]; readonly ttl?: number }
   /** `none`: there is no such name; `failure`: the server cannot tell; `silence`: it says nothing. */
   | "none"

@@ -68,7 +68,7 @@ export interface Gateway extends Program {
   readonly metricsUrl: string | undefined;
 }
 
-export interface StartOptions {
+interface StartOptions {
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** What stands on its stdin; left out, it has none. */
@@ -157,7 +157,7 @@ export async function startGateway(owner: Owner, options: StartOptions): Promise
   };
 }
 
-export interface Flags {
+interface Flags {
   readonly upstream: string;
   readonly dialect?: "compat" | "messages";
   readonly more?: readonly string[];

@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 import { freePort } from "./ports.ts";
 import { atEnd, type Owner } from "./wait.ts";
 
-export interface PoolServer {
+interface PoolServer {
   readonly address: string;
   readonly server: Server;
   /** Requests that came whole. */
@@ -19,13 +19,13 @@ export interface PoolServer {
   revive(): Promise<void>;
 }
 
-export interface PoolServers {
+interface PoolServers {
   readonly port: number;
   readonly servers: readonly PoolServer[];
 }
 
 /** Called with the whole body of a request. */
-export type Answers = (body: string, response: ServerResponse, server: PoolServer) => void;
+type Answers = (body: string, response: ServerResponse, server: PoolServer) => void;
 
 const byName: Answers = (_, response, { address }) => {
   response.setHeader("content-type", "application/json");

@@ -21,7 +21,7 @@ import { listenLocally } from "./ports.ts";
 import { atEnd, type Owner } from "./wait.ts";
 
 /** Claims of a user; `sub` is the user's login. Each is in a token when its scope is granted, see `CLAIMS`. */
-export interface UserClaims {
+interface UserClaims {
   readonly groups?: readonly string[];
   readonly roles?: readonly string[];
   readonly email?: string;
@@ -31,7 +31,7 @@ export interface UserClaims {
 }
 
 /** A public client. */
-export interface OidcClient {
+interface OidcClient {
   readonly id: string;
   /** By default a loopback redirect, at any port of 127.0.0.1. */
   readonly redirectUris?: readonly string[];
@@ -40,7 +40,7 @@ export interface OidcClient {
 }
 
 /** An API for which JWT access tokens are given. */
-export interface OidcResource {
+interface OidcResource {
   /** By default the resource itself. */
   readonly audience?: string;
   readonly scopes?: readonly string[];
@@ -72,7 +72,7 @@ export interface OidcOptions {
   readonly onGrant?: (grant: Grant) => void;
 }
 
-export interface TokenRequest {
+interface TokenRequest {
   /** By default the first client. */
   readonly client?: string;
   /** By default `openid email profile groups`. */
@@ -80,7 +80,7 @@ export interface TokenRequest {
   readonly resource?: string;
 }
 
-export interface TokenAnswer {
+interface TokenAnswer {
   readonly id_token: string;
   readonly access_token: string;
   readonly refresh_token?: string;

@@ -4,13 +4,13 @@
  */
 import type { Clients, Seen } from "./simulated.ts";
 
-export interface Outcome {
+interface Outcome {
   readonly result: unknown;
   readonly answers: readonly Seen[];
 }
 
 /** An error as SDKs raise it, by all that a program could look at. */
-export interface Raised {
+interface Raised {
   readonly raised: string;
   readonly message: string;
   readonly status: unknown;

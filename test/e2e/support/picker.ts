@@ -34,7 +34,7 @@ interface Struct {
 
 type Call = ServerDuplexStream<Message, object>;
 
-export interface PickerRequest {
+interface PickerRequest {
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Buffer;
   /** The subset hint of each message of the request, undefined where there was none. */
@@ -46,9 +46,9 @@ export interface PickerRequest {
 }
 
 /** Answers one whole request. */
-export type PickerScript = (call: Call, request: PickerRequest) => void;
+type PickerScript = (call: Call, request: PickerRequest) => void;
 
-export interface Picker {
+interface Picker {
   readonly port: number;
   readonly requests: PickerRequest[];
   script: PickerScript;

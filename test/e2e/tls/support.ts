@@ -9,7 +9,7 @@ import { type Document, startWithFiles } from "../support/config.ts";
 import type { Gateway } from "../support/gateway.ts";
 import { atEnd, type Owner, within } from "../support/wait.ts";
 
-export interface SecureGateway extends Gateway {
+interface SecureGateway extends Gateway {
   /** `https://127.0.0.1:port`. */
   readonly secureUrl: string;
   readonly authority: TestAuthority;

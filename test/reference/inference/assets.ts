@@ -7,9 +7,9 @@ import { byteLevel, type TinyTokenizer, unigram, wordPiece } from "./tokenizers.
 
 export const LABELS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "ORG"] as const;
 export const VERDICTS = ["SAFE", "INJECTION", "JAILBREAK"] as const;
-export const AGGREGATIONS = ["none", "simple", "first", "average", "max"] as const;
+const AGGREGATIONS = ["none", "simple", "first", "average", "max"] as const;
 /** One that no text reaches, and small ones with every kind of overlap. */
-export const WINDOWS = [
+const WINDOWS = [
   { maxTokens: 512, stride: 14 },
   { maxTokens: 16, stride: 4 },
   { maxTokens: 11, stride: 7 },
@@ -19,8 +19,7 @@ export const WINDOWS = [
 export const PREFIX = "query: ";
 export const TEMPERATURE = 0.05;
 
-export const KINDS = { "word-piece": wordPiece, "byte-level": byteLevel, unigram } as const;
-export type Kind = keyof typeof KINDS;
+const KINDS = { "word-piece": wordPiece, "byte-level": byteLevel, unigram } as const;
 
 /** Below `folder`, a folder for each kind of tokenizer. */
 export async function writeAssets(folder: string): Promise<void> {
@@ -45,7 +44,7 @@ export async function writeAssets(folder: string): Promise<void> {
   );
 }
 
-export async function writeModels(folder: string, { json, vocabulary }: TinyTokenizer, seed: number): Promise<void> {
+async function writeModels(folder: string, { json, vocabulary }: TinyTokenizer, seed: number): Promise<void> {
   await mkdir(folder, { recursive: true });
   const files: readonly (readonly [string, string | Uint8Array])[] = [
     ["tokenizer.json", json],

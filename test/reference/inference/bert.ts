@@ -14,7 +14,7 @@ interface Stored {
 const HEADS = 12;
 
 /** `heads` of scores whose weights say nothing, for what they cost. */
-export type Head = "embed" | "nlp" | "classify";
+type Head = "embed" | "nlp" | "classify";
 
 const LABELS = 5;
 

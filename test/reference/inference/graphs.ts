@@ -10,7 +10,7 @@ export function numbers(seed: number): () => number {
   };
 }
 
-export const HIDDEN = 8;
+const HIDDEN = 8;
 
 const matrix = (name: string, dims: readonly number[], next: () => number, scale: number): Initializer => ({
   name,
@@ -25,7 +25,7 @@ const integers = (name: string, values: readonly number[]): Initializer => ({
   type: INT64,
 });
 
-export interface Shape {
+interface Shape {
   readonly batch?: number | string;
   readonly sequence?: number | string;
 }

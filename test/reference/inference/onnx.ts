@@ -5,9 +5,7 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
 export const FLOAT = 1;
-export const INT32 = 6;
 export const INT64 = 7;
-export const FLOAT16 = 10;
 
 type Message = (writer: BinaryWriter) => void;
 

@@ -27,8 +27,6 @@ const ODD = [
   "[SEP]",
 ];
 
-export const SCRIPTS = ["latin", "arabic", "cyrillic", "east-asian", "devanagari"] as const;
-
 export function texts(): readonly string[] {
   const next = numbers(4711);
   const below = (limit: number): number => Math.min(limit - 1, Math.floor(((next() + 1) / 2) * limit));

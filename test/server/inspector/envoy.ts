@@ -149,13 +149,13 @@ export async function openUpstream(): Promise<Upstream> {
   };
 }
 
-export interface Answered {
+interface Answered {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
 
-export interface PostOptions {
+interface PostOptions {
   readonly isChunked?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
 }

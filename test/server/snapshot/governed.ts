@@ -17,7 +17,7 @@ export const PROVIDERS = `providers:
   - {preset: anthropic, api_key: "\${KEY}", models: [claude-*]}
 `;
 
-export interface CompileOptions {
+interface CompileOptions {
   readonly limitRev?: number;
   readonly hasReconciled?: boolean | undefined;
   readonly trusted?: Trusted;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { Refused } from "../../../src/simulator/errors.ts";
 import type { JsonObject } from "../../../src/simulator/json.ts";
 
-export interface Told {
+interface Told {
   readonly message: string;
   readonly param: string | null;
   readonly code: string | null | undefined;

@@ -12,7 +12,7 @@ import type { AuditSink } from "../ports.ts";
 import type { Principal } from "../principal.ts";
 import { refusal } from "../refusal.ts";
 
-export type TokenVerdict =
+type TokenVerdict =
   | { readonly kind: "principal"; readonly principal: Principal }
   | {
       readonly kind: "refused";
@@ -26,7 +26,7 @@ export type TokenVerdict =
 /** Checks whether a token's issuer, times and audience are accepted, and returns the caller that it identifies. */
 export type CheckToken = (token: string, signal: AbortSignal) => Promise<TokenVerdict>;
 
-export interface TokenCallers {
+interface TokenCallers {
   readonly check: CheckToken;
   /** Time limit of a check in milliseconds, including discovery and keys of a new issuer. */
   readonly checkLimitMs: number;

@@ -11,7 +11,7 @@ import { isIPv4 } from "node:net";
 import { refusal } from "../refusal.ts";
 
 /** `loopback` requires the requested host to be this machine's loopback address or `localhost`. */
-export type HostRule = "loopback" | "any";
+type HostRule = "loopback" | "any";
 
 /** Host as in RFC 3986, section 3.2, with an optional port. */
 const HOST = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(?::(\d{1,5}))?$/;

@@ -26,7 +26,7 @@ export interface HttpOptions {
   readonly headersLimitMs?: number;
 }
 
-export interface HttpServer {
+interface HttpServer {
   /** Rejects with the system's error. */
   listen(where: { readonly path: string } | { readonly host: string; readonly port: number }): Promise<void>;
   address(): AddressInfo | string | null;

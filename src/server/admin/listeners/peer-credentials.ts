@@ -18,7 +18,7 @@ export type PeerCredentials = (socket: Socket) => Peer;
 type Koffi = typeof import("koffi");
 
 /** Loads koffi, whose native library lies in dist/native/koffi for each platform that this file supports. */
-export type LoadKoffi = () => Promise<Koffi>;
+type LoadKoffi = () => Promise<Koffi>;
 
 const loadKoffi: LoadKoffi = () => import("koffi");
 

@@ -14,7 +14,7 @@ import { dirname, join, sep } from "node:path";
 const MAX_PATH_BYTES = process.platform === "linux" ? 107 : 103;
 const PROBE_LIMIT_MS = 2_000;
 
-export interface PlacedSocket {
+interface PlacedSocket {
   /** Removes the socket if it is still the one that was placed. */
   remove(): Promise<void>;
 }

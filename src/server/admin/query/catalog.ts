@@ -4,7 +4,7 @@ import { type QueryTables, TABLES, type TableName } from "../../../admin-api/ind
 import type { JsonSchema } from "../../../base/index.ts";
 import type { SqlType } from "./plan.ts";
 
-export interface TableColumn {
+interface TableColumn {
   readonly name: string;
   readonly type: SqlType;
   readonly description: string;

@@ -41,7 +41,7 @@ const AGGREGATES: Readonly<Record<string, readonly [AggregateName, ...Arity]>> =
 
 export const FUNCTION_NAMES = [...Object.keys(SCALARS), ...Object.keys(AGGREGATES), "now"].sort();
 
-export type FunctionCall =
+type FunctionCall =
   | { readonly kind: "scalar"; readonly operation: Operation }
   | { readonly kind: "aggregate"; readonly name: AggregateName };
 

@@ -6,7 +6,7 @@ import { fixed } from "../lists.ts";
 import type { ReadTable } from "./protocol.ts";
 import type { QueryEngineOptions, QuerySource } from "./types.ts";
 
-export interface GatheredTables {
+interface GatheredTables {
   readonly sources: ReadonlyMap<TableName, QuerySource>;
   readonly answered: Required<Pick<QueryResult, "unanswered" | "cut">>;
 }

@@ -24,7 +24,7 @@ export function conjuncts(condition: Expr | undefined): readonly Expr[] {
   return isAnd ? condition.args.flatMap(conjuncts) : [condition];
 }
 
-export function conjunction(parts: readonly Expr[]): Expr | undefined {
+function conjunction(parts: readonly Expr[]): Expr | undefined {
   const [first, ...others] = parts;
   return others.length === 0 ? first : { kind: "call", operation: "and", args: parts };
 }

@@ -50,9 +50,9 @@ export interface Select {
   readonly having: Expression | undefined;
 }
 
-export type SetOperator = "union" | "union all" | "except" | "intersect";
+type SetOperator = "union" | "union all" | "except" | "intersect";
 
-export interface SetOperation {
+interface SetOperation {
   readonly kind: "set";
   readonly operator: SetOperator;
   readonly left: Body;

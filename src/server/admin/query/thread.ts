@@ -89,7 +89,7 @@ export function startThread(): QueryThread {
 const isOutOfMemory = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
 
-export const outOfMemory = (): Error =>
+const outOfMemory = (): Error =>
   refusal("invalid", "The statement needs too much memory: filter before it joins, groups or sorts.", {
     reason: "memory",
   });

@@ -27,7 +27,7 @@ const COUNT_FIELDS: ReadonlySet<string> = new Set(
 export const countsAmong = (columns: readonly string[]): ReadonlySet<number> =>
   new Set(columns.flatMap((name, column) => (COUNT_FIELDS.has(name) ? [column] : [])));
 
-export type Holds = (condition: Expr, value: string | number | null) => boolean;
+type Holds = (condition: Expr, value: string | number | null) => boolean;
 
 export interface Unpacker {
   /** Returns whether a part may contain rows that the statement needs. */

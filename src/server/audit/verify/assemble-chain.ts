@@ -19,7 +19,7 @@ interface Run {
   readonly lastHash: string;
 }
 
-export interface ChainFinding {
+interface ChainFinding {
   readonly kind: FindingKind;
   readonly seq: number;
   readonly message: string;

@@ -14,7 +14,7 @@ export interface Unchecked extends Signed, Pick<ReadRecord, "seq"> {
  * ones after a crash. A collector that resends, or sends in parallel, does not keep that order, so records out of order are
  * reported but are no finding: the numbers, which are signed, define the order.
  */
-export interface Order {
+interface Order {
   misplaced: number;
   firstMisplaced: Place | undefined;
   /** File that was read last, and the highest number in it. */

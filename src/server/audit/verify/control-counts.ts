@@ -1,6 +1,6 @@
 /** Counts decisions by control, as evidence for auditors. */
 
-export interface ControlCounts {
+interface ControlCounts {
   readonly counts: ReadonlyMap<string, number>;
   /** Counts one decision. */
   add(controls: readonly string[]): void;

@@ -20,7 +20,7 @@ export type ExaminedLine =
 /** Fields needed to check a signature. */
 export type Signed = Pick<ReadRecord, "kid" | "hash" | "sig" | "proof">;
 
-export interface Keys {
+interface Keys {
   /** Adds the key of `kid`. `raw`: 32 bytes whose thumbprint is `kid`. */
   add(kid: string, raw: Uint8Array): void;
   /** Checks whether the key signed these bytes. */

@@ -32,7 +32,7 @@ export type FromExaminer =
   | { readonly kind: "block"; readonly lines: readonly ExaminedLine[] }
   | { readonly kind: "signatures"; readonly results: readonly ExaminedRecord["signature"][] };
 
-export interface Pool {
+interface Pool {
   /** Maximum number of concurrent tasks. */
   readonly width: number;
   addKey(kid: string, raw: Uint8Array): void;

@@ -6,7 +6,7 @@ const MAX_LISTED = 1_000;
 /** Maximum findings of one kind in one chain. */
 const MAX_ALIKE = 20;
 
-export interface Findings {
+interface Findings {
   add(finding: Finding): void;
   readonly listed: readonly Finding[];
   readonly unlisted: number;

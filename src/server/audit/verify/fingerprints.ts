@@ -13,11 +13,11 @@ interface Page {
   readonly isSet: Uint8Array;
 }
 
-export interface FingerprintStore {
+interface FingerprintStore {
   chain(): Fingerprints;
 }
 
-export type Known = "same" | "other" | "unknown" | "given up";
+type Known = "same" | "other" | "unknown" | "given up";
 
 export interface Fingerprints {
   /** Returns whether the record with this number has this hash. */

@@ -22,7 +22,7 @@ const SLICE_ROWS = 2_000;
 
 export type Row = readonly [key: string, value: string];
 
-export interface MachineEvents {
+interface MachineEvents {
   /** Called after applying. `now`: time at which the entry at `index` was decided. */
   onApplied(mutations: readonly Mutation[], index: number, now: number): void;
   onReplaced(slices: Iterable<readonly Row[]>, index: number, now: number): void;
@@ -53,7 +53,7 @@ export interface Machine {
   whenApplied(index: number, ms: number): Promise<boolean>;
 }
 
-export interface MachineOptions {
+interface MachineOptions {
   readonly storage: Storage;
   readonly state: State;
   readonly configuration: Configuration;

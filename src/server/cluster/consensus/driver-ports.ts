@@ -9,7 +9,7 @@ import { type Machine, nameOf } from "./applied-state.ts";
 import type { DriverPorts } from "./driver-types.ts";
 import type { StateWriter } from "./state-writer.ts";
 
-export interface DriverPortsParts {
+interface DriverPortsParts {
   readonly storage: Storage;
   readonly machine: Machine;
   readonly writer: StateWriter;

@@ -1,6 +1,6 @@
 /** Wakes everyone who waits for a change, or for time to pass. */
 
-export interface Notifier {
+interface Notifier {
   wake(): void;
   /** Resolves at the next `wake`, or after `ms`. */
   next(ms: number): Promise<void>;

@@ -6,7 +6,7 @@ import { type CommandResult, encodeCommand, type Member } from "../../core/state
 import { ClusterError } from "../cluster-error.ts";
 import { type SubmitPorts, submit } from "./submit.ts";
 
-export interface OwnCommands {
+interface OwnCommands {
   submit(t: string, p: unknown): Promise<CommandResult | undefined>;
   /** Reports the start of this process and its addresses to the cluster; repeats until the report is applied or refused. */
   reportStart(): Promise<void>;
@@ -14,7 +14,7 @@ export interface OwnCommands {
   startedAs(): number;
 }
 
-export interface OwnCommandsOptions {
+interface OwnCommandsOptions {
   readonly self: Member;
   readonly ports: SubmitPorts;
   readonly log: Log;

@@ -44,7 +44,7 @@ export interface StateWriter {
   flush(): Promise<void>;
 }
 
-export interface StateWriterOptions {
+interface StateWriterOptions {
   readonly store: StateStore;
   readonly standing: WrittenPosition;
   readonly onDrained: () => void;

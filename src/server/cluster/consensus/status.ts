@@ -9,7 +9,7 @@ import { logAheadOf } from "../time/clock-watch.ts";
 import type { ClusterStatus, MemberStatus } from "../types.ts";
 import { ELECTION_TICKS, TICK_MS } from "./ticker.ts";
 
-export interface StatusSources {
+interface StatusSources {
   readonly raft: RaftStatus;
   readonly log: LogStore;
   readonly clusterId: string | undefined;

@@ -49,7 +49,7 @@ export function createLeaderWait(now: () => number): { left(): number; found(): 
   };
 }
 
-export interface Submitted {
+interface Submitted {
   readonly index: number;
   /** `undefined` for an entry without a command. */
   readonly result: CommandResult | undefined;
@@ -147,6 +147,6 @@ function removed(): ClusterError {
   );
 }
 
-export function diskLow(): ClusterError {
+function diskLow(): ClusterError {
   return new ClusterError("disk_low", "the leader's disk is nearly full: free space on it; nothing was written");
 }

@@ -24,7 +24,7 @@ import {
 import { decodePayload, encodePayload, kindNumber, MAX_OUTSTANDING } from "./payload.ts";
 import type { ForwardClient, ForwardReply } from "./types.ts";
 
-export interface ForwardClientOptions {
+interface ForwardClientOptions {
   readonly identity: Identity;
   readonly self: Self;
   readonly timing?: Timing;

@@ -6,8 +6,8 @@
 import { encodeJson, KIND, readBytes, WireError } from "../wire/index.ts";
 import type { RequestKind } from "./types.ts";
 
-export const MAX_HEADER_BYTES = 64 * 1024;
-export const MAX_BODY_BYTES = 2 * 1024 * 1024;
+const MAX_HEADER_BYTES = 64 * 1024;
+const MAX_BODY_BYTES = 2 * 1024 * 1024;
 /** Maximum number of outstanding requests on one link. */
 export const MAX_OUTSTANDING = 1_024;
 

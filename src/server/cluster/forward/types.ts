@@ -58,7 +58,7 @@ export type ForwardReply =
   /** The request was sent but not answered, so it may have taken effect. */
   | { readonly kind: "unknown"; readonly message: string };
 
-export interface Outgoing {
+interface Outgoing {
   readonly kind: RequestKind;
   /** Header: any JSON value, at most 64 KiB as text. */
   readonly header: unknown;

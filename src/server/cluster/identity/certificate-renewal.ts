@@ -6,7 +6,7 @@ const RENEW_AFTER_MS = 30 * 24 * 60 * 60 * 1000;
 /** Interval of checks. A timer cannot wait for 30 days, and an interval does not count while a machine sleeps. */
 const LOOK_EVERY_MS = 60 * 60 * 1000;
 
-export interface RenewalOptions {
+interface RenewalOptions {
   /** Returns milliseconds since 1970. */
   readonly now: () => number;
   readonly onFailure: (error: unknown) => void;

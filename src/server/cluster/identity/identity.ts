@@ -38,7 +38,7 @@ export interface Face {
 }
 
 /** Refusal of a certificate that is trusted but not a peer's. Never carries text of the certificate. */
-export interface PeerRefusal {
+interface PeerRefusal {
   readonly kind: "refused";
   readonly reason: string;
 }

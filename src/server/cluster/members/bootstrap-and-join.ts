@@ -131,7 +131,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-export interface RejoinPorts extends AskIn {
+interface RejoinPorts extends AskIn {
   readonly addresses: readonly string[];
   readonly afterTicks: number;
   /** Returns whether this node knows a leader, or need not ask. */

@@ -12,7 +12,7 @@ import { type Network, NO_BODY } from "../network.ts";
 import type { Storage } from "../storage/index.ts";
 import { idsOf } from "./membership.ts";
 
-export interface RemovalPorts {
+interface RemovalPorts {
   readonly nodeId: string;
   readonly storage: Pick<Storage, "removedAt" | "setRemovedAt">;
   /** Whether this node asks for admission by itself (`cluster.join`). */
@@ -25,7 +25,7 @@ export interface RemovalPorts {
   onFault(error: unknown): void;
 }
 
-export interface Removal {
+interface Removal {
   /** Returns whether the node was removed and is not a member again. */
   isKnown(): boolean;
   /** Returns whether the removal is final: the node takes no part in consensus until it is restarted. */
@@ -103,7 +103,7 @@ const ASK_MS = 6_000;
 /** Maximum number of members asked in a round. They answer after a read that a leader confirms. */
 const MAX_ASKED = 16;
 
-export interface RemovalCheckPorts {
+interface RemovalCheckPorts {
   readonly nodeId: string;
   readonly storageId: string;
   ask: Network["ask"];

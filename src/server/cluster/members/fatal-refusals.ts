@@ -2,7 +2,7 @@
 
 import { forgot, StorageError } from "../storage-error.ts";
 
-export interface Refused {
+interface Refused {
   /** The data directory. */
   readonly path: string;
   /** Refusing peer. */

@@ -12,7 +12,7 @@ import { type Member, readMember, type State } from "../../core/state/index.ts";
 import type { Network } from "../network.ts";
 import { idsOf } from "./membership.ts";
 
-export interface MemberDirectoryOptions {
+interface MemberDirectoryOptions {
   readonly nodeId: string;
   readonly network: Network;
   state(): State;

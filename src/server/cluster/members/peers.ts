@@ -31,7 +31,7 @@ export interface Peers {
   onClock(peerId: string, reading: ClockReading): void;
 }
 
-export interface PeersOptions {
+interface PeersOptions {
   readonly path: string;
   readonly log: Log;
   readonly store: Pick<LogStore, "lastIndex">;

@@ -24,12 +24,12 @@ export interface Forgotten {
 }
 
 /** Acknowledgements of the member with this directory to the leader of `term`. */
-export interface Acknowledged {
+interface Acknowledged {
   readonly term: number;
   readonly index: number;
 }
 
-export interface RollbackDetector {
+interface RollbackDetector {
   /** Notes a member's safe index, which covers committed entries. */
   note(nodeId: string, storageId: string, safeIndex: number): void;
   /** Returns what the member has lost; `undefined` if nothing shows a loss. `acknowledged`: set if this node leads. */
@@ -42,7 +42,7 @@ export interface RollbackDetector {
 }
 
 /** Facts about a member's directory. */
-export interface Known {
+interface Known {
   readonly storageId: string;
   readonly safeIndex: number;
 }

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { GUARD, openDatabase, RAFT, StorageError } from "../storage/index.ts";
 import { codeOf, unwritable } from "../storage-error.ts";
 
-export interface DirectoryCopy {
+interface DirectoryCopy {
   /** Absolute path. */
   readonly path: string;
   remove(): Promise<void>;

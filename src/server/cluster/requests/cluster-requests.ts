@@ -15,9 +15,9 @@ import { type Asked, type NetworkReply, NO_BODY } from "../network.ts";
 export type Header = Readonly<Record<string, unknown>>;
 
 /** Requests that only the leader carries out. */
-export type LeaderKind = "prune" | "remove" | "transfer";
+type LeaderKind = "prune" | "remove" | "transfer";
 
-export interface RequestPorts {
+interface RequestPorts {
   readonly nodeId: string;
   recoveryEpoch(): number;
   /** Reads membership as confirmed by a leader. Rejects with a `ClusterError` if none confirms it. */

@@ -11,7 +11,7 @@ const CHECK_EVERY_TICKS = 1_200;
 const LEVEL_EVERY_TICKS = 20;
 const CHECK_EVERY_ENTRIES = 1_000;
 
-export interface LeaderTaskPorts {
+interface LeaderTaskPorts {
   leads(): boolean;
   applied(): number;
   digest(): string;

@@ -3,7 +3,7 @@
  * which there is no answer, and their number is limited.
  */
 
-export interface PeerQueries {
+interface PeerQueries {
   ask(question: unknown, timeoutMs: number): Promise<Uint8Array | undefined>;
   answered(id: number, body: Uint8Array | undefined): void;
 }

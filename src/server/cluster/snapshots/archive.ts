@@ -98,7 +98,7 @@ export interface ReadArchive {
 }
 
 /** State file that was written from an archive. */
-export interface WrittenState {
+interface WrittenState {
   /** Hex digest of the file. */
   readonly sha256: string;
   readonly size: number;
@@ -107,7 +107,7 @@ export interface WrittenState {
   readonly digest: string;
 }
 
-export type RowVisitor = (key: string, value: string) => void;
+type RowVisitor = (key: string, value: string) => void;
 
 /**
  * Reads and checks an archive, and writes its state to `statePath` without an fsync: all of it, or all except the rows that

@@ -17,7 +17,7 @@ const OTHER_SECRET =
   "Restore it where they are set, or run 'gateway snapshot restore -without-secrets', which restores all but what is " +
   "sealed and lists the names to seal again";
 
-export interface RestorePorts {
+interface RestorePorts {
   /** Returns the data directory. Throws if the node keeps its state in memory. */
   dataDir(): string;
   readonly write: Cluster["write"];

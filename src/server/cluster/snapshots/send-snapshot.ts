@@ -11,7 +11,7 @@ import type { Network } from "../network.ts";
 import type { Storage } from "../storage/index.ts";
 import type { Snapshots } from "./snapshot-schedule.ts";
 
-export interface SnapshotSenderOptions {
+interface SnapshotSenderOptions {
   readonly storage: Storage;
   readonly network: Network;
   readonly snapshots: Snapshots;

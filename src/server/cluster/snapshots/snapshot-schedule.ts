@@ -17,7 +17,7 @@ const TRAILING_ENTRIES = 10_240;
 /** Maximum number of entries kept for a member; one further behind gets a snapshot. */
 const MAX_KEPT_FOR_MEMBER = 100_000;
 
-export interface SnapshotPorts {
+interface SnapshotPorts {
   readonly storage: Storage;
   readonly writer: StateWriter;
   /** Returns the lowest index that a reachable member has; the highest number if there is none. */
@@ -107,7 +107,7 @@ export function savedSnapshot(record: SnapshotRecord, path: string, of: Snapshot
   return { info: { index, term, size }, path, sha256, meta: describeSnapshot(record, of) };
 }
 
-export interface SnapshotSurroundings {
+interface SnapshotSurroundings {
   readonly members: readonly Member[];
   readonly featureLevel: number;
   readonly clusterId: string | undefined;

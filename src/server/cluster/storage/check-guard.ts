@@ -11,7 +11,7 @@ import { equal } from "./load-log.ts";
 import type { Tail } from "./log-records.ts";
 import { voteText } from "./log-records.ts";
 
-export interface Guarded {
+interface Guarded {
   /** Name of the data directory in messages. */
   readonly path: string;
   readonly identity: GuardIdentity & { readonly recoveryEpoch: number };

@@ -47,7 +47,7 @@ const MAX_LOG_BYTES = 1024 * 1024;
 /** Messages by which LevelDB reports data that it skipped as unreadable (db_impl.cc, log_reader.cc). */
 const LOSS = /dropping \d|ignoring error|corruption/i;
 
-export interface OpenDatabase {
+interface OpenDatabase {
   /** Name of the data directory in messages. */
   readonly path: string;
   readonly location: string;

@@ -29,7 +29,7 @@ export function text(key: string, value: string): Operation {
   return { type: "put", key: Buffer.from(key), value: Buffer.from(value) };
 }
 
-export interface ExpectedIdentity {
+interface ExpectedIdentity {
   /** Name of the data directory in messages. */
   readonly path: string;
   /** Expected node id; `undefined` accepts any, for inspection. */
@@ -70,7 +70,7 @@ export async function readIdentity(level: Level, { path, nodeId }: ExpectedIdent
   return { ...identity, storageId, recoveryEpoch: Number(epoch) };
 }
 
-export interface ExpectedCluster {
+interface ExpectedCluster {
   readonly path: string;
   /** Expected cluster id; `undefined` if it is not checked. */
   readonly clusterId: string | undefined;
@@ -95,7 +95,7 @@ export function clusterChange(
   return [text("m/cluster", clusterId)];
 }
 
-export interface NewDatabase {
+interface NewDatabase {
   readonly path: string;
   readonly nodeId: string;
 }

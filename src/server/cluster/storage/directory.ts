@@ -63,7 +63,7 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-export interface Kept {
+interface Kept {
   readonly generation: number;
   /** File name of the newest snapshot, if it has a file. */
   readonly snapshot: string | undefined;

@@ -20,7 +20,7 @@ import { crc32 } from "node:zlib";
 import { codeOf } from "../storage-error.ts";
 import { readU64, writeU64 } from "./log-records.ts";
 
-export interface GuardFacts {
+interface GuardFacts {
   /** Number of the batch with these facts. */
   readonly sequence: number;
   readonly epoch: number;

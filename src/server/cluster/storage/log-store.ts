@@ -29,7 +29,7 @@ import type { LogStore, LogWrite, SnapshotRecord, StateStore, StorageIdentity } 
 /** Number of keys that one batch of a compaction deletes. Everything behind a batch waits for it. */
 const COMPACTION_SLICE = 4096;
 
-export interface LogStoreOptions {
+interface LogStoreOptions {
   /** Name of the data directory in messages. */
   readonly path: string;
   readonly identity: StorageIdentity;
@@ -51,7 +51,7 @@ export interface OpenLogStore extends LogStore {
   recover(change: Recovered): Promise<void>;
 }
 
-export interface Recovered {
+interface Recovered {
   readonly record: SnapshotRecord;
   readonly hardState: HardState;
   readonly generation: number;

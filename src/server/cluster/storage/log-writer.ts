@@ -28,7 +28,7 @@ export interface LogFacts {
 }
 
 /** Changes to write; absent fields stay. */
-export interface LogChange {
+interface LogChange {
   readonly base?: Position;
   readonly last?: Position;
   readonly hardState?: HardState;
@@ -42,7 +42,7 @@ export interface LogChange {
   readonly onWritten?: () => void;
 }
 
-export interface LogWriter {
+interface LogWriter {
   readonly facts: LogFacts;
   /**
    * Writes a change. Call it within `database.exclusive`. A batch of entries alone is acknowledged before the guard is durable.

@@ -81,7 +81,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   return openExisting({ ...options, path, shown: path, nodeId, warnings });
 }
 
-export interface ExistingStorage extends Pick<StorageOptions, "clusterId" | "previousClusterId" | "signal"> {
+interface ExistingStorage extends Pick<StorageOptions, "clusterId" | "previousClusterId" | "signal"> {
   /** Absolute path. */
   readonly path: string;
   /** Name in messages. */

@@ -17,7 +17,7 @@ const SLICE = 256;
 /** Number of bytes collected before a write. */
 const CHUNK_BYTES = 256 * 1024;
 
-export interface SnapshotFile {
+interface SnapshotFile {
   readonly rows: number;
   readonly digest: string;
   readonly size: number;

@@ -15,7 +15,7 @@ import { readRows, writeSnapshotFile } from "./snapshot-file.ts";
 import { decodeMarker, EMPTY_DIGEST, MARKER_KEY, type Marker, markerOperation, rowOperation } from "./state-rows.ts";
 import type { SnapshotRecord, StateBuild, StateStore } from "./types.ts";
 
-export interface StateLocation {
+interface StateLocation {
   /** Path of the data directory. */
   readonly path: string;
   /** Name of the data directory in messages. */

@@ -8,7 +8,7 @@ import type { RaftStatus } from "../../core/raft/index.ts";
 import { LOG_TIME_LEVEL, MAX_STAMP_LAG_MS } from "../../core/state/index.ts";
 import { type Clocks, MAX_LEADER_OFFSET_MS, TOLD_OFFSET_MS } from "./clocks.ts";
 
-export interface ClockWatchPorts {
+interface ClockWatchPorts {
   readonly nodeId: string;
   readonly clocks: Clocks;
   readonly log: Log;

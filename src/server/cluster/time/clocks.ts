@@ -8,7 +8,7 @@
 import type { ClockReading } from "../transport/index.ts";
 
 /** Offset from the median, in either direction, beyond which a node uses the median, in milliseconds. */
-export const MAX_LEAD_MS = 2_000;
+const MAX_LEAD_MS = 2_000;
 /** Offset from the median, in either direction, beyond which a node leaves leadership to others, in milliseconds. */
 export const MAX_LEADER_OFFSET_MS = 30_000;
 /** Offset above which a warning is logged, in milliseconds. */
@@ -30,7 +30,7 @@ const STEP_MS = 500;
 /** Duration after which a step of the clock is accepted if no other member can confirm it, in milliseconds. */
 const SETTLE_MS = 10_000;
 
-export interface ClockPorts {
+interface ClockPorts {
   /** Returns milliseconds since 1970 by the clock of this machine, which may be set. */
   wall(): number;
   /** Returns milliseconds of a clock that is never set. */

@@ -26,7 +26,7 @@ import {
 } from "../wire/index.ts";
 import type { PeerConnection } from "./types.ts";
 
-export interface OutboundOptions {
+interface OutboundOptions {
   readonly id: string;
   readonly raftAddr: string;
   readonly identity: Identity;

@@ -19,16 +19,15 @@ import {
 } from "./snapshot-frames.ts";
 import type { TransportOptions } from "./types.ts";
 
-export interface SnapshotReceiver {
+interface SnapshotReceiver {
   handlers(link: Link): LinkHandlers;
   /** Ends the current transfer and removes the bytes that it received. */
   close(): Promise<void>;
 }
 
-export type SnapshotReceiverOptions = Pick<
-  TransportOptions,
-  "snapshotPath" | "mayReceive" | "onSnapshotReceived" | "log"
-> & { readonly nodeId: string };
+type SnapshotReceiverOptions = Pick<TransportOptions, "snapshotPath" | "mayReceive" | "onSnapshotReceived" | "log"> & {
+  readonly nodeId: string;
+};
 
 interface Transfer {
   readonly link: Link;

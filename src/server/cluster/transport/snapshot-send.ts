@@ -26,7 +26,7 @@ export class SnapshotRefused extends Error {
   }
 }
 
-export interface SnapshotSending {
+interface SnapshotSending {
   readonly to: string;
   readonly raftAddr: string;
   readonly identity: Identity;

@@ -72,7 +72,7 @@ export function readBytes(source: Uint8Array): ByteReader {
   return reader;
 }
 
-export interface ByteWriter {
+interface ByteWriter {
   u8(value: number): void;
   u16(value: number): void;
   u32(value: number): void;

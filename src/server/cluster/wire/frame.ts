@@ -60,7 +60,7 @@ export const MAX_PAYLOAD = MAX_LENGTH - FIELDS;
 /** Number of bytes that a frame adds to its payload. */
 export const FRAME_OVERHEAD = HEAD;
 
-export interface FrameHead {
+interface FrameHead {
   readonly kind: number;
   readonly id?: number;
   readonly isLast?: boolean;
@@ -89,7 +89,7 @@ export function encodeJson(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value), "utf8");
 }
 
-export interface FrameDecoder {
+interface FrameDecoder {
   /**
    * Returns the frames that `chunk` completes. Throws `WireError`; the stream then has no more frames. Frames are read lazily, so
    * raising the limit at one applies to the next.

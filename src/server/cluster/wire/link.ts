@@ -49,7 +49,7 @@ export interface Link extends Wire {
   readonly peer: Peer;
 }
 
-export interface WireOptions {
+interface WireOptions {
   readonly socket: TLSSocket;
   readonly isDialler: boolean;
   readonly timing: Timing;

@@ -17,11 +17,11 @@ export type RivalLink = Pick<Wire, "probe" | "close"> & { readonly hello: Pick<S
 /**
  * Timeout of a probe, in milliseconds. A busy process answers within it; a dialing peer tries again after about half a second.
  */
-export const PROBE_MS = 2_000;
+const PROBE_MS = 2_000;
 /** Time for which an answer counts, in milliseconds. */
 const FRESH_MS = 10_000;
 
-export interface RivalsOptions {
+interface RivalsOptions {
   /**
    * Returns whether this node's decision about the id is final: it leads, or it follows that very node. Several nodes that each
    * know of another process could otherwise end both.

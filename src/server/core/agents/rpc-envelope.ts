@@ -29,7 +29,7 @@ export interface Envelope {
   readonly params: Placed | undefined;
 }
 
-export type EnvelopeReading =
+type EnvelopeReading =
   | { readonly kind: "envelope"; readonly envelope: Envelope }
   | { readonly kind: "refused"; readonly fault: RpcFault };
 

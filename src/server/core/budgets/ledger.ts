@@ -21,7 +21,7 @@ import { windowAt } from "./budget-windows.ts";
 /** Fraction of a chunk at which more units are requested, so that the answer arrives before the rest is spent. */
 export const LOW_WATERMARK = 1 / 4;
 /** Time after which a grant that could not be renewed is no longer spent; see `SILENT_MS` of the command. */
-export const LEASE_MS = 45_000;
+const LEASE_MS = 45_000;
 /** Number of windows for which the replicated usage keeps a window's rows after its end. */
 const KEPT_WINDOWS = 2;
 /** Time before the cluster drops a share's row at which the share is given up, since a report takes time to be committed. */

@@ -56,7 +56,7 @@ export interface ReportRow {
 }
 
 /** Facts about a share that only a lender receives. */
-export interface LoanFacts {
+interface LoanFacts {
   /** Units that no request of this process can need. */
   readonly spare: number;
   /** Units held by running requests, above their charges. */

@@ -41,7 +41,7 @@ export const WAIT_MS = 250;
  * Maximum wait while answers keep arriving and units are left, in milliseconds: the leader is then reachable, but grants a small
  * limit one or two units at a time, each with a commit.
  */
-export const MAX_WAIT_MS = 2_000;
+const MAX_WAIT_MS = 2_000;
 /** Maximum age of an answer that a refusal may rely on, in milliseconds. */
 const TOLD_MS = 500;
 /** Maximum number of waiting requests; further ones are refused as unavailable. */

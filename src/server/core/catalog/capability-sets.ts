@@ -26,7 +26,7 @@ const FLAGS = {
   RR: ["rerank"],
 } as const satisfies Readonly<Record<string, readonly Capability[]>>;
 
-export type Flag = keyof typeof FLAGS;
+type Flag = keyof typeof FLAGS;
 
 const STANDARD: readonly Capability[] = [
   "chat_completions",

@@ -123,7 +123,7 @@ const ordering =
     return order instanceof Fault ? order : holds(order);
   };
 
-export function index(container: Value, key: Value): Value | Fault {
+function index(container: Value, key: Value): Value | Fault {
   if (isList(container)) {
     const at = listIndex(key);
     if (at === undefined) return NO_OVERLOAD;
@@ -143,7 +143,7 @@ function listIndex(key: Value): number | undefined {
 }
 
 /** Returns the number of code points in a text. */
-export function textLength(text: string): number {
+function textLength(text: string): number {
   let pairs = 0;
   for (let at = 0; at < text.length - 1; at++) {
     const unit = text.charCodeAt(at);

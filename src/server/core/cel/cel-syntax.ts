@@ -17,9 +17,9 @@ import type { Complaint, Tree } from "./expression-tree.ts";
 export const MAX_SOURCE_LENGTH = 8192;
 
 /** Maximum depth of the tree. Every pass over a tree recurses, so this bounds the stack. */
-export const MAX_TREE_DEPTH = 200;
+const MAX_TREE_DEPTH = 200;
 
-export type Parsed =
+type Parsed =
   | { readonly kind: "tree"; readonly tree: Tree }
   | { readonly kind: "refused"; readonly complaint: Complaint };
 

@@ -88,7 +88,7 @@ export const MAX_UINT = 2n ** 64n - 1n;
 export const isList = (value: Value): value is List => Array.isArray(value);
 
 /** Returns whether the value is a JSON object: only objects without a class are. */
-export function isJson(value: Value): value is Json {
+function isJson(value: Value): value is Json {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;

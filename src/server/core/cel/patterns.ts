@@ -26,7 +26,7 @@ const CLASS_LENGTH = 100;
 /** Number of instructions per step, for each unit of a text, if the matcher cannot cache its states. */
 const INSTRUCTIONS_PER_UNIT = 16;
 
-export interface Pattern {
+interface Pattern {
   readonly expression: RE2JS;
   /** Cost in steps per UTF-16 unit of the text. */
   readonly unitCost: number;

@@ -38,7 +38,7 @@ export interface Mistake extends Complaint {
   readonly unknown?: string;
 }
 
-export interface Checked {
+interface Checked {
   readonly node: Node;
   readonly type: Type;
   readonly mistakes: readonly Mistake[];
@@ -169,7 +169,7 @@ function variable(name: string, at: number, checking: Checking): Node | undefine
 }
 
 /** Returns `a.b.c` if the tree consists of names only; otherwise `undefined`. */
-export function dottedName(tree: Tree): string | undefined {
+function dottedName(tree: Tree): string | undefined {
   if (tree.kind === "name") return tree.name;
   if (tree.kind !== "select") return undefined;
   const above = dottedName(tree.operand);

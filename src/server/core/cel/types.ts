@@ -5,17 +5,7 @@
  * A record is a type of this project: an object with declared fields, such as `key`. It has no literals.
  */
 
-export type Scalar =
-  | "bool"
-  | "int"
-  | "uint"
-  | "double"
-  | "string"
-  | "bytes"
-  | "null"
-  | "timestamp"
-  | "duration"
-  | "dyn";
+type Scalar = "bool" | "int" | "uint" | "double" | "string" | "bytes" | "null" | "timestamp" | "duration" | "dyn";
 
 export type Type =
   | { readonly kind: Scalar }

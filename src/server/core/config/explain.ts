@@ -22,7 +22,7 @@ export interface Finding {
   readonly isNotYet?: boolean;
 }
 
-export interface Explaining {
+interface Explaining {
   readonly written: ReadonlyMap<string, Written>;
   /** Returns an explanation of an unknown key, beyond that it is unknown. */
   readonly unknownKey?: (path: Path, key: string) => string | undefined;

@@ -11,7 +11,7 @@ import { type Read, readParsed } from "./read-document.ts";
 import type { References } from "./references/value-references.ts";
 import { parseTree, type Source, type Tree } from "./yaml/located-tree.ts";
 
-export interface GuardrailsReading {
+interface GuardrailsReading {
   /** True to keep access tokens of hubs. A machine that has the models in its cache does not need them. */
   readonly withTokens: boolean;
 }

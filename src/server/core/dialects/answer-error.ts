@@ -4,7 +4,7 @@
  */
 import { listOf, objectOf, parsedJson, stringOf, type Values } from "./json/json-values.ts";
 
-export interface AnswerError {
+interface AnswerError {
   /** HTTP status that the error would have had, 400 to 599. */
   readonly status: number;
 }

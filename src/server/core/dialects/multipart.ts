@@ -43,7 +43,7 @@ export function findField(bytes: Buffer, boundary: string, name: string): FormFi
 }
 
 /** Part of a form. Its content is at the byte offsets `start` to `end`. */
-export interface FormPart extends Part {
+interface FormPart extends Part {
   readonly start: number;
   readonly end: number;
 }

@@ -10,7 +10,7 @@
  * formats. `media`: in blocks with images, audio, video or files. `repeated`: at the top level of a response object. `errors`:
  * at the top level of an error.
  */
-export type Place =
+type Place =
   | "settings"
   | "messages"
   | "calls"
@@ -28,7 +28,7 @@ export type Place =
   | "subprotocols";
 
 /** Required form of a value; a value of another form is inspected. `any`: also everything below the member. */
-export type Form = "any" | "key" | "id" | "token" | "label" | "type" | "base64" | "sealed" | "media" | "address";
+type Form = "any" | "key" | "id" | "token" | "label" | "type" | "base64" | "sealed" | "media" | "address";
 
 export interface UninspectedRow {
   readonly place: Place;

@@ -55,7 +55,7 @@ export interface RehearsalFinding {
   readonly trace: RehearsalTrace | null;
 }
 
-export interface RehearsalTrace {
+interface RehearsalTrace {
   readonly pattern: string;
   readonly score_base: number;
   /** Result of the check; null if the value can be neither proven nor disproven. */

@@ -7,7 +7,7 @@
 import { type Document, isMap, isPair, isSeq, type Node, parseDocument, type YAMLMap, type YAMLSeq } from "yaml";
 import type { Path } from "../config/index.ts";
 
-export interface Entry {
+interface Entry {
   readonly value: unknown;
   /** Entry in block style, without indentation; each line ends with a newline. */
   readonly text: string;

@@ -24,7 +24,7 @@ export interface CompiledRule {
   readonly conditions: Readonly<Partial<Record<Hop, Expression>>>;
 }
 
-export type RuleOutcome =
+type RuleOutcome =
   | { readonly kind: "compiled"; readonly rule: CompiledRule }
   | { readonly kind: "refused"; readonly problems: readonly RuleProblem[] };
 

@@ -27,7 +27,7 @@ export interface Progress {
   readonly inflights: Inflights;
 }
 
-export interface WindowLimits {
+interface WindowLimits {
   readonly maxInflightMessages: number;
   readonly maxInflightBytes: number;
 }

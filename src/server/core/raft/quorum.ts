@@ -7,7 +7,7 @@
 
 import type { Configuration, NodeId } from "./types.ts";
 
-export type VoteResult = "won" | "lost" | "pending";
+type VoteResult = "won" | "lost" | "pending";
 
 /**
  * Returns the greatest index that a majority of `voters` has reached. Counts instead of sorting, since there are few voters and

@@ -11,7 +11,7 @@ import { Buffer } from "node:buffer";
 import type { NodeId } from "./types.ts";
 
 /** Maximum number of pending reads. Callers batch their reads, so this many mean that no quorum answers. */
-export const MAX_PENDING_READS = 1_024;
+const MAX_PENDING_READS = 1_024;
 const ROUND_BYTES = 8;
 const TWO_TO_32 = 2 ** 32;
 

@@ -6,7 +6,7 @@
 import { FACT, type RecordedRequest } from "./recorded-request.ts";
 
 /** Stages in the order in which a request passes them. */
-export const STAGES = ["caller", "profile", "body", "routing", "rules", "channel", "budget", "guardrails"] as const;
+const STAGES = ["caller", "profile", "body", "routing", "rules", "channel", "budget", "guardrails"] as const;
 export type Stage = (typeof STAGES)[number];
 
 export interface Refusal {
@@ -26,7 +26,7 @@ export interface Unknown {
   readonly decidedBy?: readonly string[];
 }
 
-export interface Passed {
+interface Passed {
   readonly kind: "passed";
 }
 

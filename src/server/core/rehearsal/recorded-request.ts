@@ -7,7 +7,7 @@ export const TRAFFIC = ["none", "llm", "mcp", "a2a", "websocket"] as const;
 export type Traffic = (typeof TRAFFIC)[number];
 
 export const DIALECTS = ["", "compat", "messages"] as const;
-export type RecordedDialect = (typeof DIALECTS)[number];
+type RecordedDialect = (typeof DIALECTS)[number];
 
 /** Facts of a request, as bits. */
 export const FACT = {

@@ -16,7 +16,7 @@ import { digits, rowFormat } from "./row-format.ts";
 import type { Command, CommandResult } from "./types.ts";
 
 const WINDOW = 1_024;
-export const IDEMPOTENCY_MS = 24 * 3_600_000;
+const IDEMPOTENCY_MS = 24 * 3_600_000;
 /**
  * Maximum length of a stored result. A longer one is remembered as done, without its value: only a report of many budgets has
  * one, and the answer to its next report repeats everything.
@@ -34,8 +34,8 @@ const head = object({
   used: integer(),
 });
 export const sessionHeads = rowFormat(head);
-export const sessionKey = (client: string): string => `sess/${client}`;
-export const sessionResultKey = (client: string, seq: number): string => `sess/${client}/${seqDigits(seq)}`;
+const sessionKey = (client: string): string => `sess/${client}`;
+const sessionResultKey = (client: string, seq: number): string => `sess/${client}/${seqDigits(seq)}`;
 
 /** Result as stored in a row: `{"ok": value}` or `{"no": code}`. The text of a refusal is not part of the state. */
 const storedResult: Parser<Readonly<Record<string, unknown>>> = shaped(
@@ -59,7 +59,7 @@ function unpack(stored: Readonly<Record<string, unknown>>): CommandResult {
 
 const idempotencyRow = object({ until: integer(), digest: text(/^[\x21-\x7e]+$/, 128), result: storedResult });
 export const idempotencyRows = rowFormat(idempotencyRow);
-export const idempotencyKey = (k: string): string => `idem/${hash("sha256", k, "hex")}`;
+const idempotencyKey = (k: string): string => `idem/${hash("sha256", k, "hex")}`;
 
 /** Returns the earlier answer; `undefined` for a new command. */
 export function remembered(draft: Draft, { c, s }: Command): CommandResult | undefined {

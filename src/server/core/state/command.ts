@@ -42,7 +42,7 @@ export interface CommandRule {
 }
 
 /** Rule of a command, together with the only function that creates the command. */
-export interface Defined<P> extends CommandRule {
+interface Defined<P> extends CommandRule {
   make(fields: P): NamedCommand;
 }
 

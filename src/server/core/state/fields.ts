@@ -36,7 +36,7 @@ export function shapeOf(parser: Parser<unknown>): Shape {
 
 type Fields = Readonly<Record<string, Parser<unknown>>>;
 type OptionalName<F extends Fields> = { [K in keyof F]: undefined extends ReturnType<F[K]> ? K : never }[keyof F];
-export type Parsed<F extends Fields> = {
+type Parsed<F extends Fields> = {
   readonly [K in Exclude<keyof F, OptionalName<F>>]: ReturnType<F[K]>;
 } & {
   readonly [K in OptionalName<F>]?: Exclude<ReturnType<F[K]>, undefined>;

@@ -7,7 +7,7 @@ const MAX_CHUNK = 512;
 /** Minimum length of a list; a shorter one is joined with its neighbor, so that removals do not leave many short lists. */
 const MIN_CHUNK = 96;
 
-export interface OrderedKeys {
+interface OrderedKeys {
   /** Adds a text that is not in the set. */
   add(key: string): void;
   delete(key: string): void;

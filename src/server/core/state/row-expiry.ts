@@ -69,7 +69,7 @@ function forgetBelow(draft: Draft, key: string, next: string): void {
   draft.put(key, sessionHeads.write({ ...sessionHeads.read(value), low }));
 }
 
-export interface ExpiryIndex {
+interface ExpiryIndex {
   /** Updates the index. Call it for every changed row, with its new value. */
   changed(key: string, value: string | undefined): void;
   /** Removes rows due at `now`, touching at most about `budget` rows. */

@@ -5,7 +5,7 @@
 
 import { hash } from "node:crypto";
 
-export interface RowDigest {
+interface RowDigest {
   /** Adds a row, or removes it again: XOR is its own inverse. */
   toggle(key: string, value: string): void;
   /** Returns the digest as 32 hex digits. */

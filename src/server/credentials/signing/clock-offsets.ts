@@ -25,7 +25,7 @@ export interface ClockOffsets {
   accepted(host: string): void;
 }
 
-export interface ClockOffsetsOptions {
+interface ClockOffsetsOptions {
   /** Returns milliseconds since 1970. */
   readonly now: () => number;
   readonly changed: (host: string, offsetMs: number) => void;

@@ -12,7 +12,7 @@ import type { PlatformKeys } from "./platform-keys.ts";
 import { createSigner, hashOf } from "./signing.ts";
 import type { SigningKeys } from "./sigv4.ts";
 
-export interface SigningPorts {
+interface SigningPorts {
   /** Keys that the platform provides; `undefined` for static keys. */
   readonly platform: Renewed<PlatformKeys> | undefined;
   readonly offsets: ClockOffsets;

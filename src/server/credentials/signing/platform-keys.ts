@@ -43,7 +43,7 @@ export class ChainFailure extends GatewayError {
   }
 }
 
-export interface ChainOptions {
+interface ChainOptions {
   /** Name of the entry in `credentials`. */
   readonly name: string;
   /** Region of the signed requests. The token service is called there, unless the environment sets another. */

@@ -17,7 +17,7 @@ export function signingService(configured: string | undefined, preset: string, h
   return OWN_SERVICES.has(label) ? label : DEFAULT_SERVICE;
 }
 
-export type RegionFound =
+type RegionFound =
   | { readonly kind: "region"; readonly region: string }
   | { readonly kind: "refused"; readonly message: string };
 

@@ -50,7 +50,7 @@ interface Second {
 }
 
 /** Signs requests. Caches the key of a day and the texts of a second. */
-export interface Signer {
+interface Signer {
   /** Returns all headers of the request. `atMs`: milliseconds since 1970, by the verifier's clock. */
   sign(request: Outgoing, keys: SigningKeys, atMs: number, payloadHash: string): readonly string[];
 }

@@ -22,14 +22,14 @@ export interface SigningScope {
 export type SignedHeader = readonly [name: string, value: string];
 
 /** Headers that are signed. */
-export interface CanonicalHeaders {
+interface CanonicalHeaders {
   /** Names in order, joined with `;`. */
   readonly names: string;
   /** `name:value`, each with its end of line. */
   readonly lines: string;
 }
 
-export interface ToSign {
+interface ToSign {
   readonly method: string;
   /** Path and query. */
   readonly target: string;

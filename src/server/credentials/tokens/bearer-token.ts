@@ -10,7 +10,7 @@ export interface BearerToken {
   readonly judge: PresentedJudge;
 }
 
-export interface BearerUse {
+interface BearerUse {
   /** Discards a token that the upstream refused. Returns false if no other is available now. */
   drop(it: BearerToken): boolean;
   repeated(): void;

@@ -35,7 +35,7 @@ export class TokenUnavailable extends GatewayError {
   }
 }
 
-export interface ClientCredentialsOptions {
+interface ClientCredentialsOptions {
   readonly dialler: TokenDialler;
   readonly request: RequestShared;
   /** Returns milliseconds since 1970. */

@@ -9,13 +9,13 @@ import { FifoMap } from "../../../base/index.ts";
 const MAX_TOKENS = 10_000;
 const MAX_OF_CALLER = 100;
 
-export interface Kept<Value> {
+interface Kept<Value> {
   readonly value: Value;
   readonly until: number;
   readonly principal: string;
 }
 
-export interface ExchangedTokens<Value> {
+interface ExchangedTokens<Value> {
   /** Returns the value for a caller's token. `key`: digest of the token. */
   find(key: string, now: number): Value | undefined;
   keep(key: string, kept: Kept<Value>): void;

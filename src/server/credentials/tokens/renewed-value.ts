@@ -32,7 +32,7 @@ export interface Fetched<Value> {
   readonly isOwn: boolean;
 }
 
-export interface RenewedOptions<Value> {
+interface RenewedOptions<Value> {
   /** Fetches a value. Rejects with the error for callers. */
   readonly fetch: () => Promise<Fetched<Value>>;
   /** Returns the pause that a failure asks for, in milliseconds; `undefined` if it asks for none. */

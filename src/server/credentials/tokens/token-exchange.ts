@@ -51,7 +51,7 @@ const ISSUED_TYPES: ReadonlySet<string> = new Set([
   "urn:ietf:params:oauth:token-type:jwt",
 ]);
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   readonly findEndpoint: FindTokenEndpoint;
   readonly request: RequestShared;
   readonly proxies: ForwardProxies;

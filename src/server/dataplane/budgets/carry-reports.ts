@@ -18,7 +18,7 @@ const REPORT_LIMIT_MS = 2_000;
 const LAST_LIMIT_MS = 1_000;
 const PAUSE_MS = 100;
 
-export interface ReportCarrier {
+interface ReportCarrier {
   /**
    * Must be called after each change of the ledger. Urgent rows are sent together with everything added in this turn of the
    * event loop.

@@ -30,7 +30,7 @@ const ASK_LIMIT_MS = 1_000;
  */
 const RECALL_LIMIT_MS = 300;
 
-export interface Lender {
+interface Lender {
   open(recall: Recall): BorrowingProcess;
   /** Must be called when the ledger has changed, and at every tick. */
   proceed(): void;

@@ -2,7 +2,7 @@
 import { type Counter, type Instruments, LATENCY_BOUNDS_SECONDS } from "../../../base/index.ts";
 import type { BudgetRefusal, LedgerCounts } from "../../core/budgets/index.ts";
 
-export type CarriedReport = "answered" | "refused" | "lost";
+type CarriedReport = "answered" | "refused" | "lost";
 
 export interface BudgetMetrics {
   charged(budget: string, units: number): void;

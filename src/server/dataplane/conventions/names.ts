@@ -3,7 +3,7 @@
  * closed lists or the configuration, so they are safe in spans and labels.
  */
 
-export interface Operation {
+interface Operation {
   /** Value of `gen_ai.operation.name`. */
   readonly name: string;
   /** Value of `gen_ai.output.type`; `undefined` if it depends on the request, which is not parsed for it. */

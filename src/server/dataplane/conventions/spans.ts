@@ -101,7 +101,7 @@ export function usageAttributes(usage: Omit<Usage, "totalTokens"> | undefined): 
   };
 }
 
-export interface Told {
+interface Told {
   readonly reasons: readonly string[];
   readonly model: string | undefined;
 }
@@ -111,7 +111,7 @@ export const toldAttributes = (told: Told | undefined): SpanAttributes => ({
   ...(told?.model !== undefined && { "gen_ai.response.model": told.model }),
 });
 
-export interface ServedRequest {
+interface ServedRequest {
   readonly labels: ConventionLabels;
   readonly streams: boolean;
   readonly usage: Usage | undefined;

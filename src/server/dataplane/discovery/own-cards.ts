@@ -21,7 +21,7 @@ export interface OwnCards {
   keepOnly(agents: readonly Fronted[]): void;
 }
 
-export interface OwnCardsOptions {
+interface OwnCardsOptions {
   readonly origins: Pick<Origins, "pool">;
   readonly presenter: Pick<Presenter, "present">;
   /** Returns the time of the monotonic clock, in milliseconds. */

@@ -14,7 +14,7 @@ import { CARD_CACHE_CONTROL, CARD_KEYS_PATH } from "./card-document.ts";
 const PROTECTED_RESOURCE = "/.well-known/oauth-protected-resource";
 const OF_SERVER = `${PROTECTED_RESOURCE}/mcp/`;
 
-export interface WellKnown {
+interface WellKnown {
   /** Route label in metrics. */
   readonly route: string;
   readonly document: OwnDocument;

@@ -15,7 +15,7 @@ import type { DecidedRequest } from "./decided-request.ts";
 import type { Standing } from "./effective-profile.ts";
 import { settleInspection } from "./guardrails.ts";
 
-export interface InspectedWhat {
+interface InspectedWhat {
   readonly exchange: Exchange;
   readonly standing: Standing;
   readonly request: DecidedRequest;
@@ -28,7 +28,7 @@ export interface InspectedWhat {
  */
 export type BesideVerdict = Promise<GatewayError | undefined> | undefined;
 
-export interface Inspected {
+interface Inspected {
   /** New texts by segment; `undefined` if nothing is rewritten. */
   readonly changes: readonly (string | undefined)[] | undefined;
   /**

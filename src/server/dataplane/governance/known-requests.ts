@@ -17,7 +17,7 @@ export interface RequestNames {
   readonly upstreamModel: string | undefined;
 }
 
-export interface KnownRequest extends RequestNames {
+interface KnownRequest extends RequestNames {
   /** Verdict of the access rules; `undefined` before the first request. */
   verdict: Verdict | undefined;
   /** Label of the model with which `averaged` was built. */

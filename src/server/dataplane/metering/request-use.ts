@@ -8,7 +8,7 @@ import type { Standing } from "../governance/effective-profile.ts";
 import type { Account, UsedOf } from "./types.ts";
 import type { UsageLedger } from "./used.ts";
 
-export interface UseOf {
+interface UseOf {
   readonly hop: Use["hop"];
   /** Provider, MCP server or agent of the first attempt. */
   readonly provider: string;

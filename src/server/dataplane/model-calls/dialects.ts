@@ -77,5 +77,5 @@ function textOf(content: unknown): string | undefined {
 const countOf = (value: unknown): number | undefined =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 
-export const noAnswer = (): GatewayError =>
+const noAnswer = (): GatewayError =>
   new GatewayError("upstream_incomplete", "its provider answered what is no answer of a model");

@@ -10,7 +10,7 @@ export interface Gathered extends Downstream {
   readonly close: () => void;
 }
 
-export interface GatherOptions {
+interface GatherOptions {
   readonly maxBytes: number;
   readonly meter: AnswerMeter;
   /** Memory account of the received bytes. The caller releases them. */

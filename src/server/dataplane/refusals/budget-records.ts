@@ -9,7 +9,7 @@ import type { Refusal } from "./refusals.ts";
 const EVERY_MS = 60_000;
 
 /** The part of the audit trail that is used here. */
-export interface Decisions {
+interface Decisions {
   /** Throws if the record cannot be written. */
   decided(record: {
     readonly event: "access.decision";

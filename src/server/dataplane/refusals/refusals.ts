@@ -11,7 +11,7 @@ import { nameOf } from "../caller-label.ts";
 import { Tally } from "./tally.ts";
 
 /** Maximum number of rows for individual callers. Each takes less than 1 KiB. */
-export const MAX_ROWS = 1_000;
+const MAX_ROWS = 1_000;
 /** Maximum number of rows for combined callers. Beyond it they are combined by code alone. */
 const MAX_OTHERS = 200;
 /** Maximum number of unknown key ids that are listed by id, because a client may invent any number of them. */

@@ -16,7 +16,7 @@ const OWN_ID = /^(?:resp|msg|rs|fc|ctc)_(gw([0-9a-f]{6})[0-9a-f]{24})(?:_\d{1,6}
 /** Part of every generated id that hardly occurs in other text. */
 export const OWN_MARK = "_gw";
 
-export interface OwnId {
+interface OwnId {
   /** Random part that a response and all of its items share. */
   readonly seed: string;
   /** Tag of the node that generated the id. */

@@ -6,7 +6,7 @@
  */
 import { FifoMap } from "../../../base/index.ts";
 
-export interface ItemMemory {
+interface ItemMemory {
   /** Remembers an item. `item`: JSON text. */
   remember(caller: string, id: string, item: string): void;
   /** Returns an item as JSON text, or `undefined` if it is not remembered. */
@@ -16,7 +16,7 @@ export interface ItemMemory {
   bytes(): number;
 }
 
-export interface ItemMemoryOptions {
+interface ItemMemoryOptions {
   /** Size of the memory in bytes; 0 disables it. */
   readonly maxBytes: number;
   /** Returns the time of a monotonic clock, in milliseconds. */

@@ -8,7 +8,7 @@ import { OWN_MARK, readOwnId } from "./ids.ts";
 const MARK = Buffer.from(OWN_MARK);
 
 /** Maximum number of references in a request. No real client sends as many. */
-export const MAX_REFERENCES = 1_024;
+const MAX_REFERENCES = 1_024;
 
 /** Returns false if the body certainly contains no generated id. */
 export function mayRefer(body: Buffer): boolean {

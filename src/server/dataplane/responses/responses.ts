@@ -5,7 +5,7 @@ import { createItemMemory } from "./item-memory.ts";
 import { createSeals, type SealKey, type Seals, sealKeysOf } from "./seals.ts";
 
 /** Question that one node asks another about the items of a caller. */
-export type ItemQuestion =
+type ItemQuestion =
   | { readonly kind: "items"; readonly caller: string; readonly ids: readonly string[] }
   | { readonly kind: "forget"; readonly caller: string; readonly id: string };
 
@@ -23,9 +23,9 @@ export interface Responses {
   answer(question: unknown): Buffer | undefined;
 }
 
-export type Recalled = ReadonlyMap<string, string>;
+type Recalled = ReadonlyMap<string, string>;
 
-export interface ResponsesOptions {
+interface ResponsesOptions {
   readonly nodeId: string;
   /** Keys of the deployment, the current one first; `undefined` if it has none. */
   readonly keys: readonly SealKey[] | undefined;

@@ -13,7 +13,7 @@ export interface SealKey {
   readonly key: Uint8Array;
 }
 
-export interface SealKeys {
+interface SealKeys {
   readonly current: SealKey;
   /** Current key and the keys that it replaced. */
   readonly all: readonly SealKey[];

@@ -6,7 +6,7 @@ import { run } from "./run.ts";
 import type { Scanning } from "./scan-texts.ts";
 import type { Member, RunLater } from "./types.ts";
 
-export interface Background {
+interface Background {
   /** Maximum number of messages that are scanned at the same time. */
   readonly maxInFlight: number;
   readonly timeoutMs: number;

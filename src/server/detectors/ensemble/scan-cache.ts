@@ -10,13 +10,13 @@ import { createHmac, hash, randomBytes } from "node:crypto";
 import type { Detector, Finding, Scanned, Segment } from "../../core/guardrails/index.ts";
 
 /** Maximum length of a cached text in UTF-16 units; a longer one is scanned each time. */
-export const MAX_REMEMBERED = 256 << 10;
+const MAX_REMEMBERED = 256 << 10;
 
 /**
  * Maximum number of findings of a cached text, which limits an entry to about 30 KB. A text with more is scanned each
  * time.
  */
-export const MOST_FINDINGS_REMEMBERED = 256;
+const MOST_FINDINGS_REMEMBERED = 256;
 
 const SEPARATOR = "\0";
 

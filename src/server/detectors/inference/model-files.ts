@@ -20,7 +20,7 @@ export interface ModelFiles extends TextFiles {
   readonly graph: string;
 }
 
-export interface FileProblem {
+interface FileProblem {
   readonly key: string;
   readonly message: string;
 }

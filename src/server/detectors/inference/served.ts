@@ -8,14 +8,14 @@ import { addressOf, type Endpoint, headerPairs, headerProblems } from "../wire/i
 import type { ServedGraph } from "./session/protocol.ts";
 import type { AskServer } from "./session/served/server-calls.ts";
 
-export type InferenceServer = NonNullable<NonNullable<DetectorConfig["nlp"]>["remote"]>;
+type InferenceServer = NonNullable<NonNullable<DetectorConfig["nlp"]>["remote"]>;
 
 /** Maximum delay of a timer, in milliseconds. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 const MAX_READY_BYTES = 64 << 10;
 
-export interface ServedProblem {
+interface ServedProblem {
   /** Path below `remote`. */
   readonly path: readonly string[];
   readonly message: string;

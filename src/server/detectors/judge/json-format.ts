@@ -116,7 +116,7 @@ function givenIn(members: Members, shape: (typeof SHAPES)[number], labels: reado
   });
 }
 
-export function labelOf(said: unknown, labels: readonly string[]): string {
+function labelOf(said: unknown, labels: readonly string[]): string {
   const name = typeof said === "string" ? said.trim().toUpperCase() : undefined;
   const label = labels.find((one) => one.toUpperCase() === name);
   if (label === undefined) throw wrong("names a label that is not configured");

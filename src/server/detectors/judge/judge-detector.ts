@@ -31,7 +31,7 @@ interface JudgeProblem {
   readonly message: string;
 }
 
-export type BuiltJudge =
+type BuiltJudge =
   | {
       readonly kind: "detector";
       readonly detector: Detector;
@@ -40,7 +40,7 @@ export type BuiltJudge =
     }
   | { readonly kind: "refused"; readonly problems: readonly JudgeProblem[] };
 
-export interface JudgeOptions {
+interface JudgeOptions {
   readonly callModel: CallModel;
   /** Whether the provider has a channel of the compat dialect; `undefined` if this is not known here. */
   readonly speaksCompat: boolean | undefined;

@@ -15,7 +15,7 @@ export interface PiiProblem {
   readonly message: string;
 }
 
-export type CompiledPii =
+type CompiledPii =
   | {
       readonly kind: "compiled";
       readonly recognizers: readonly Recognizer[];

@@ -9,7 +9,7 @@ import { LiveProgram } from "./live-program.ts";
 import type { Search } from "./match-search.ts";
 
 /** Maximum number of instructions, which limits the time for each character of a text. */
-export const MOST_INSTRUCTIONS = 4000;
+const MOST_INSTRUCTIONS = 4000;
 
 /** Compiles an expression. Throws on invalid RE2 syntax, and on a program of more than `MOST_INSTRUCTIONS`. */
 export function compileLinear(regex: string, isCaseSensitive: boolean): RE2JS {

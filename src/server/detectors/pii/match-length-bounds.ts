@@ -17,7 +17,7 @@ const ANY: readonly Range[] = [[0, 0x10ffff]];
 
 type Range = readonly [first: number, last: number];
 
-export interface Extent {
+interface Extent {
   readonly ranges: readonly Range[];
   readonly maxBytes: number;
   readonly prefix: string;
@@ -59,7 +59,7 @@ function has(ranges: readonly Range[], codePoint: number): boolean {
   return ranges.some(([first, last]) => codePoint >= first && codePoint <= last);
 }
 
-export function extentOf(pattern: Pattern): Extent {
+function extentOf(pattern: Pattern): Extent {
   if (pattern.kind === "search") return extentOfExpression(pattern.within, false);
   if (pattern.kind === "text") return extentOfExpression(pattern.regex, pattern.isCaseSensitive === true);
   const letters: readonly Range[] = pattern.shapes.some((shape) => /[Lx]/.test(shape))

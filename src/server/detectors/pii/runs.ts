@@ -7,7 +7,7 @@ import { type Leaf, LONGEST_GROUP, type ShapeNode, type ShapeTree } from "./shap
 import type { Proof } from "./types.ts";
 
 /** Callback for a match of a rule's pattern, proven or not. For one rule, start and proof, the last call is the longest. */
-export type Found = (rule: number, start: number, end: number, proof: Proof) => void;
+type Found = (rule: number, start: number, end: number, proof: Proof) => void;
 
 const DIGIT = 1;
 const LETTER = 2;

@@ -22,7 +22,7 @@ export interface AnswerTerms {
 
 /** Form of a type's name. Other names are refused, because parts of the text could leak through them. */
 const ENTITY_TYPE = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
-export const MOST_TYPES = 512;
+const MOST_TYPES = 512;
 
 interface Result {
   readonly label: string;

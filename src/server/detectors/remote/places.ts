@@ -4,7 +4,7 @@
  */
 
 /** Units of offsets. `chars` are code points, `bytes` are UTF-8 bytes. */
-export const OFFSET_UNITS = ["chars", "bytes", "utf16"] as const;
+const OFFSET_UNITS = ["chars", "bytes", "utf16"] as const;
 export type OffsetUnit = (typeof OFFSET_UNITS)[number];
 
 export const isOffsetUnit = (value: unknown): value is OffsetUnit =>

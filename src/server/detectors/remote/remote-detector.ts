@@ -19,7 +19,7 @@ interface RemoteProblem {
   readonly message: string;
 }
 
-export type BuiltRemoteDetector =
+type BuiltRemoteDetector =
   | {
       readonly kind: "detector";
       readonly detector: Detector;

@@ -19,7 +19,7 @@ const OWN: ReadonlySet<string> = new Set([
   "inference-header-content-length",
 ]);
 
-export interface HeaderProblem {
+interface HeaderProblem {
   readonly name: string;
   readonly message: string;
 }

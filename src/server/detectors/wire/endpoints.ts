@@ -35,7 +35,7 @@ export interface Ask {
   readonly maxBytes: number;
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Dispatcher.ResponseData["headers"];
   /** Body; empty unless the answer is a success, since a server's error message may repeat its input. */
@@ -57,7 +57,7 @@ export interface Endpoints {
   readonly keep: (origins: ReadonlySet<string>) => void;
 }
 
-export interface EndpointsOptions {
+interface EndpointsOptions {
   readonly idleMs?: number;
   /** Additional trusted roots in PEM; for tests. */
   readonly ca?: string;

@@ -59,7 +59,7 @@ export interface BegunAnswer {
   readonly read: (ports: AnswerPorts, hold: AnswerTerms["hold"]) => AnswerInspection;
 }
 
-export interface AnswerPorts {
+interface AnswerPorts {
   readonly told: (news: ResponseNews) => void;
   /** Called when the inspection was busy and has caught up. */
   readonly idle: () => void;

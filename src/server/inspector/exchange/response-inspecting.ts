@@ -21,7 +21,7 @@ export interface ResponseSide {
 }
 
 /** Terms of the inspection. `peer`: mode of the filter, if it reported one. */
-export interface ResponseSideTerms {
+interface ResponseSideTerms {
   readonly mode: "streamed" | "duplex";
   readonly peer: PeerMode | undefined;
   readonly begin: (response: HeaderList) => HeadChanges | undefined;

@@ -29,7 +29,7 @@ export interface LockTimes {
 
 export const LOCK_TIMES = { pollMs: POLL_MS, deadAfterMs: DEAD_AFTER_MS, longestMs: LONGEST_WAIT_MS };
 
-export interface Lock {
+interface Lock {
   release(): Promise<void>;
 }
 

@@ -31,7 +31,7 @@ export interface Source {
   readonly commit: string | undefined;
 }
 
-export interface Bytes {
+interface Bytes {
   readonly signal: AbortSignal;
   /** Called with the progress in bytes since the last call; negative when a download restarts. */
   readonly onBytes: (bytes: number) => void;

@@ -34,7 +34,7 @@ export interface TransportOptions {
 
 export const TRANSPORT_LIMITS = { connectMs: 10_000, headersMs: 30_000, silenceMs: 60_000 };
 
-export interface Ask {
+interface Ask {
   readonly url: URL;
   /** Bearer token, sent only to the origin of `url`. */
   readonly token?: string | undefined;
@@ -134,12 +134,10 @@ function isPrivate(hostname: string): boolean {
   return isPrivateAddress(bare) ?? (bare === "localhost" || bare.endsWith(".localhost"));
 }
 
-export const isLoopback = (hostname: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-
 /** Returns origin and path of a URL, without the parts that may hold a secret. */
 export const place = ({ origin, pathname }: URL): string => (origin + pathname).slice(0, 300);
 
-export async function discard(body: Answer["body"]): Promise<void> {
+async function discard(body: Answer["body"]): Promise<void> {
   await body.dump({ limit: MAX_DISCARDED_BYTES }).catch(() => undefined);
 }
 

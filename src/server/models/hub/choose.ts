@@ -11,7 +11,7 @@ export const DEFAULT_ENDPOINT = "https://huggingface.co";
  * Paths where a graph is looked for, in this order. A quantized variant is never chosen automatically, since its scores
  * differ.
  */
-export const USUAL_GRAPHS = ["onnx/model.onnx", "model.onnx"] as const;
+const USUAL_GRAPHS = ["onnx/model.onnx", "model.onnx"] as const;
 
 export type HubDeclaration = NonNullable<ModelDeclaration["hub"]>;
 

@@ -13,7 +13,7 @@ const MAX_ANSWER_BYTES = 10 << 20;
 const MAX_ENTRIES = 20_000;
 const MAX_PAGES = 100;
 
-export interface Hub {
+interface Hub {
   readonly transport: Transport;
   readonly waiting: Waiting;
   /** Address of the hub without a trailing slash; may have a path. */

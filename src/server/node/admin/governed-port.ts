@@ -45,7 +45,7 @@ export interface LedgerView {
   buckets(): Iterable<string>;
 }
 
-export interface GovernedOptions {
+interface GovernedOptions {
   readonly configuration: Pick<Configuration, "running" | "onChange">;
   readonly view: StateView;
   /** Id of this node. */
@@ -55,7 +55,7 @@ export interface GovernedOptions {
 }
 
 /** Requests that this node's data plane refused because a budget had no units left. */
-export interface RefusedBuckets {
+interface RefusedBuckets {
   /** Returns the number of refusals in the last minute. */
   ofBucket(bucket: string): number;
   /** Called at most once a second when a number may have changed. Returns a function that removes the listener. */

@@ -52,7 +52,7 @@ export async function accessOf(nodeFile: NodeFile, path: string, log: Log): Prom
   return policy.access;
 }
 
-export interface AdminPlaneOptions {
+interface AdminPlaneOptions {
   readonly nodeFile: NodeFile;
   /** Path of the node file. */
   readonly path: string;

@@ -24,7 +24,7 @@ export interface SealingHere {
   readonly sealed: SealedSecrets;
 }
 
-export interface SecretsOptions {
+interface SecretsOptions {
   readonly cluster: Cluster;
   /** `undefined` on a node without a cluster secret, which has no key to seal with. */
   readonly here: SealingHere | undefined;

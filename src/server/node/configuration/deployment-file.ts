@@ -52,7 +52,7 @@ export type FileOutcome =
       readonly lacking: readonly string[];
     };
 
-export interface DeploymentFileOptions {
+interface DeploymentFileOptions {
   readonly cluster: Cluster;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -66,7 +66,7 @@ export interface DeploymentFileOptions {
   isPrepared(text: string): boolean;
 }
 
-export interface DeploymentFile {
+interface DeploymentFile {
   /**
    * Applies the document. Rejects with a `ClusterError` if the cluster cannot take it, and with `conflict` if there is no file.
    */

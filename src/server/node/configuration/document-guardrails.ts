@@ -46,7 +46,7 @@ interface Refused {
   readonly problems: readonly string[];
 }
 
-export type Tokens = { readonly kind: "read"; readonly needs: readonly ModelNeed[] } | Refused;
+type Tokens = { readonly kind: "read"; readonly needs: readonly ModelNeed[] } | Refused;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

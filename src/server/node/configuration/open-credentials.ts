@@ -2,7 +2,7 @@
 import type { Snapshot } from "../../snapshot/index.ts";
 
 /** Returns names such as `provider p`; empty with `auth`. */
-export function openToAnybody({ governance, providers, fronted }: Snapshot): readonly string[] {
+function openToAnybody({ governance, providers, fronted }: Snapshot): readonly string[] {
   if (governance.auth !== undefined) return [];
   return [
     ...providers

@@ -6,13 +6,13 @@ import type { Snapshot } from "../../snapshot/index.ts";
 import { PUBLIC_DIRECTORY } from "../tls/acme-settings.ts";
 import type { Configuration } from "./configuration-types.ts";
 
-export interface ProxiedUpstream {
+interface ProxiedUpstream {
   readonly upstream: string;
   /** Address of the proxy, without credentials. */
   readonly proxy: string;
 }
 
-export interface UpstreamSources {
+interface UpstreamSources {
   readonly nodeFile: NodeFile;
   readonly snapshot: Snapshot | undefined;
   readonly document: Deployment | undefined;

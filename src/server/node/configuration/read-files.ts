@@ -67,7 +67,7 @@ export function beside(file: string, path: string): string {
   return isAbsolute(path) ? path : resolve(dirname(file), path);
 }
 
-export type Expansion =
+type Expansion =
   | { readonly kind: "files"; readonly paths: readonly string[] }
   | { readonly kind: "problem"; readonly message: string };
 

@@ -5,11 +5,9 @@ import { type Cluster, putBlob, type WriteOptions } from "../../cluster/index.ts
  * Bytes of UTF-8 above which a text is split into parts. A command is limited to 1 MiB of JSON, and JSON doubles a text of
  * quotes and line ends.
  */
-export const MAX_INLINE_BYTES = 384 * 1024;
+const MAX_INLINE_BYTES = 384 * 1024;
 
-export type SourceContent =
-  | { readonly text: string }
-  | { readonly blob: { readonly sha256: string; readonly parts: number } };
+type SourceContent = { readonly text: string } | { readonly blob: { readonly sha256: string; readonly parts: number } };
 
 export async function contentOf(
   cluster: Pick<Cluster, "write">,

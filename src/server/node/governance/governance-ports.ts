@@ -13,7 +13,7 @@ import type { Tokens } from "./token-verifiers.ts";
 import { usageReports } from "./usage-reports.ts";
 import { openKeyStore } from "./virtual-keys.ts";
 
-export interface GoverningOptions {
+interface GoverningOptions {
   readonly cluster: Cluster;
   readonly removal: Pick<RemovalGate, "isClosed" | "onChange">;
   readonly tokens: Tokens;

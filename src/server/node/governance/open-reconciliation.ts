@@ -26,7 +26,7 @@ const MAX_REPORT_BYTES = 8 << 20;
 const DAY_MS = 86_400_000;
 const LEDGER = "rec/";
 
-export interface ReconcilingOptions {
+interface ReconcilingOptions {
   readonly cluster: Cluster;
   readonly trail: Pick<AuditTrail, "append">;
   readonly configuration: Pick<Configuration, "running" | "onChange">;

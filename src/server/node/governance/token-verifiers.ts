@@ -19,7 +19,7 @@ export interface Tokens {
   trust(nodeFile: NodeFile): void;
 }
 
-export interface TokensOptions {
+interface TokensOptions {
   readonly nodeFile: NodeFile;
   /** Path of the node file. */
   readonly path: string;

@@ -19,7 +19,7 @@ interface Page {
   readonly next: number | undefined;
 }
 
-export interface Gathered {
+interface Gathered {
   readonly nodes: RehearsalQuestion["nodes"];
   readonly unanswered: readonly string[];
   readonly disabled: readonly string[];

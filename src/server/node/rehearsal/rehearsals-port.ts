@@ -24,7 +24,7 @@ import { gatherRecords, pageOf } from "./gather-records.ts";
 import { judgeApart } from "./judge-in-thread.ts";
 import type { RehearsalQuestion } from "./protocol.ts";
 
-export interface RehearsalOptions {
+interface RehearsalOptions {
   readonly configuration: Configuration;
   readonly cluster: Pick<Cluster, "status" | "askMember" | "view">;
   /** `undefined` if this node keeps no records. */

@@ -40,7 +40,7 @@ function dnsProviderOf(dns: Dns, { env, nameServers }: AcmeSurroundings): DnsPro
   return rfc2136Provider({ server: dns.server ?? "", key, nameServers, now });
 }
 
-export interface AcmeSurroundings {
+interface AcmeSurroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Name servers to query instead of the system's; empty means the system's. */
   readonly nameServers: readonly string[];
@@ -62,7 +62,7 @@ export function acmeSettingsOf({ tls }: NodeFile, surroundings: AcmeSurroundings
   };
 }
 
-export interface AcmeNodeOptions {
+interface AcmeNodeOptions {
   readonly settings: AcmeSettings;
   readonly cluster: Cluster;
   /** `undefined` on a node without a cluster secret. */

@@ -58,7 +58,7 @@ export async function openCertificateFiles(
   }
 }
 
-export interface DataListenerTlsOptions extends Surroundings {
+interface DataListenerTlsOptions extends Surroundings {
   readonly certificates: Certificates;
   /** Secret of the deployment: every node can resume the TLS sessions of all. `undefined` if it has none. */
   readonly secret: Uint8Array | undefined;

@@ -8,7 +8,7 @@ import { openSuspensions } from "../governance/suspension-rows.ts";
 import { openTokens, type Tokens } from "../governance/token-verifiers.ts";
 import { openKeyStore } from "../governance/virtual-keys.ts";
 
-export interface GovernedOptions {
+interface GovernedOptions {
   readonly channel: Channel;
   readonly node: NodeStateSource;
   readonly clock: Clock;

@@ -29,7 +29,7 @@ export interface CrossingInputs {
 }
 
 /** Secrets that record the lookups, whose results are then sent. */
-export interface RecordedSecrets extends Pick<Secrets, "secret" | "file"> {
+interface RecordedSecrets extends Pick<Secrets, "secret" | "file"> {
   readonly secrets: ReadonlyMap<string, Lookup>;
   readonly files: ReadonlyMap<string, Lookup>;
 }

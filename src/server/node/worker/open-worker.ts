@@ -35,7 +35,7 @@ import type { WorkerSettings } from "./worker-settings.ts";
 
 const NATIVE_CALLS_MS = 5_000;
 
-export interface WorkerOptions {
+interface WorkerOptions {
   readonly channel: Channel;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;

@@ -16,7 +16,7 @@ import {
   sendUse,
 } from "../../workers/index.ts";
 
-export interface PortsOptions {
+interface PortsOptions {
   readonly channel: Channel;
   /** Channel to the node's intake of audit records. */
   readonly records: Channel;
@@ -28,7 +28,7 @@ export interface PortsOptions {
   readonly log: Log;
 }
 
-export interface PortsToNode {
+interface PortsToNode {
   readonly sinks: Required<Pick<Ports, "statistics" | "refusals">> &
     Pick<Ports, "decisions"> & {
       readonly finished: FinishedSink;

@@ -21,14 +21,14 @@ export interface Prepare {
   readonly inputs: CrossingInputs;
 }
 
-export interface Snapshots {
+interface Snapshots {
   current(): Snapshot | undefined;
   /** Resolves with the first snapshot. */
   readonly first: Promise<Snapshot>;
   onTaken(listener: (snapshot: Snapshot) => void): void;
 }
 
-export interface SnapshotsOptions {
+interface SnapshotsOptions {
   readonly channel: Channel;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly instruments: Instruments;

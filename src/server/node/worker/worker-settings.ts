@@ -34,7 +34,7 @@ export interface WorkerSettings {
   readonly otherListeners: readonly string[];
 }
 
-export const MAX_WORKERS = 64;
+const MAX_WORKERS = 64;
 
 /** Maximum of `auto`: further workers gain too little for their memory. */
 const MAX_AUTO = 8;

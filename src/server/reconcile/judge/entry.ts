@@ -28,7 +28,7 @@ export interface Entry {
   readonly judged: Judged | undefined;
 }
 
-export interface Judged {
+interface Judged {
   /** Time of this result, in milliseconds since 1970. A later judgement with the same result keeps it. */
   readonly at: number;
   readonly unmeasured: number;
@@ -37,7 +37,7 @@ export interface Judged {
   readonly by: string;
 }
 
-export interface JudgedClass extends Compared {
+interface JudgedClass extends Compared {
   readonly breach: boolean;
   /** True if the breach is recorded in the audit trail. */
   readonly told: boolean;

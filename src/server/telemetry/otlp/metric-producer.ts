@@ -13,7 +13,7 @@ import type { HistogramSeries, Instruments, Reading } from "../../../base/index.
 
 type Point<Value> = metrics.DataPoint<Value>;
 
-export interface ProducerOptions {
+interface ProducerOptions {
   readonly instruments: Instruments;
   /** Updates the values that are read from the system. */
   readonly sample: () => void;

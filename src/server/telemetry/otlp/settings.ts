@@ -9,7 +9,7 @@
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export type Protocol = "grpc" | "http/json" | "http/protobuf";
+type Protocol = "grpc" | "http/json" | "http/protobuf";
 
 export type Destination = { readonly kind: "otlp"; readonly protocol: Protocol } | { readonly kind: "console" };
 
@@ -35,7 +35,7 @@ export interface OtlpSettings {
   readonly propagates: boolean;
 }
 
-export interface Asked {
+interface Asked {
   /** Settings; `undefined` if nothing is exported. */
   readonly settings: OtlpSettings | undefined;
   /** Sentences for the operator. They contain no values of variables, except known names. */

@@ -29,13 +29,13 @@ import type {
 } from "../../../base/index.ts";
 import { carryContext, traceparentOf } from "./trace-context.ts";
 
-export interface StartedRequest {
+interface StartedRequest {
   readonly method: string;
   readonly scheme: "http" | "https";
   readonly traceparent: string | undefined;
 }
 
-export interface EndedRequest {
+interface EndedRequest {
   readonly labels: { readonly route: string; readonly provider: string; readonly model: string };
   readonly status: number;
   /** Code of the refusal, or empty. */
@@ -47,7 +47,7 @@ export interface EndedRequest {
 }
 
 /** Request that another proxy routes. */
-export interface StartedExchange {
+interface StartedExchange {
   /** Method as the client wrote it. */
   readonly method: string;
   readonly traceparent: string | undefined;
@@ -57,7 +57,7 @@ export interface StartedExchange {
   readonly peer: string;
 }
 
-export interface ExchangeSpan extends QuestionTracer {
+interface ExchangeSpan extends QuestionTracer {
   inspection(direction: "request" | "response"): InspectionSpan;
   /** Ends the span. `refused`: `undefined` if the request was not refused. */
   end(refused: { readonly code: string; readonly status: number } | undefined): void;
@@ -70,7 +70,7 @@ export interface Tracing {
   questionAt(place: QuestionPlace): AttemptTracer;
 }
 
-export interface EndedInspection {
+interface EndedInspection {
   readonly outcome: "allow" | "redact" | "deny" | "error" | "abandoned";
   /** Code of the error; set for the outcome `error`. */
   readonly code?: string | undefined;
@@ -79,12 +79,12 @@ export interface EndedInspection {
   readonly failed: readonly string[];
 }
 
-export interface RequestSpan extends AttemptTracer, QuestionTracer {
+interface RequestSpan extends AttemptTracer, QuestionTracer {
   inspection(direction: "request" | "response"): InspectionSpan;
   end(ended: EndedRequest): void;
 }
 
-export interface InspectionSpan {
+interface InspectionSpan {
   end(ended: EndedInspection): void;
 }
 

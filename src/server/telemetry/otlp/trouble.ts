@@ -30,7 +30,7 @@ export interface Trouble {
 const QUIET_MS = 60_000;
 const MAX_COMPLAINT_LENGTH = 500;
 
-export interface TroubleOptions {
+interface TroubleOptions {
   readonly instruments: Instruments;
   readonly log: Log;
   /** Returns the time in milliseconds since 1970. */

@@ -10,7 +10,7 @@ import { AttemptFailed } from "./attempt-failed.ts";
 import { remoteText } from "./bounded-text.ts";
 import type { ChallengeType } from "./certificate-record.ts";
 
-export interface AuthorityOptions {
+interface AuthorityOptions {
   /** URL of the directory. */
   readonly directory: string;
   /** PEM of trusted roots; `undefined` for those that this system trusts. */
@@ -23,7 +23,7 @@ export interface AuthorityOptions {
   readonly now: () => number;
 }
 
-export type OrderStatus = "pending" | "ready" | "processing" | "valid" | "invalid";
+type OrderStatus = "pending" | "ready" | "processing" | "valid" | "invalid";
 
 export interface OrderState {
   readonly url: string;

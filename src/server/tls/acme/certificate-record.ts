@@ -75,7 +75,7 @@ export interface TxtRecord {
   readonly value: string;
 }
 
-export interface Failure {
+interface Failure {
   readonly reason: FailureReason;
   readonly message: string;
   readonly at: number;

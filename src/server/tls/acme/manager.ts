@@ -12,7 +12,7 @@ import { type Hands, perform } from "./perform.ts";
 import type { CertificateStore, Held } from "./ports.ts";
 import { DAY } from "./renewal-time.ts";
 
-export interface ManagerOptions {
+interface ManagerOptions {
   readonly store: CertificateStore;
   readonly hands: Hands;
   readonly wanted: Wanted;
@@ -27,7 +27,7 @@ export interface ManagerOptions {
   readonly onTrouble: (message: string, error: unknown) => void;
 }
 
-export interface Manager {
+interface Manager {
   close(): Promise<void>;
 }
 

@@ -25,7 +25,7 @@ export interface Outgoing {
 }
 
 /** Proxy to which the requests of a connection are sent, in absolute form. */
-export interface Forwarding {
+interface Forwarding {
   readonly proxy: ForwardProxy;
   /** Origin of the requests, in the form `scheme://host[:port]`. */
   readonly origin: string;

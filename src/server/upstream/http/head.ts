@@ -5,7 +5,7 @@
 import { malformed } from "./types.ts";
 
 /** End of the body: after a number of bytes, after the last chunk, or with the connection. */
-export type Framing = number | "chunked" | "close";
+type Framing = number | "chunked" | "close";
 
 export interface AnswerHead {
   readonly status: number;

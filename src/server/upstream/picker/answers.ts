@@ -4,12 +4,12 @@
  */
 import { type HeaderMutation__Output, type ProcessingResponse__Output, textIn } from "../../ext-proc/index.ts";
 
-export const DESTINATION = "x-gateway-destination-endpoint";
+const DESTINATION = "x-gateway-destination-endpoint";
 
 /** Maximum number of picked endpoints. A fallback list is short; thousands of endpoints carry no information. */
 const MOST_PICKED = 64;
 
-export type Destination =
+type Destination =
   /** Endpoints in the order of preference, as `address:port`. */
   | { readonly kind: "endpoints"; readonly endpoints: readonly string[] }
   | { readonly kind: "none" }

@@ -48,7 +48,7 @@ export interface Question {
 
 export type FailedPick = "late" | "unreachable" | "violation" | "refused";
 
-export type Pick =
+type Pick =
   | { readonly kind: "picked"; readonly endpoints: readonly string[]; readonly model: string | undefined }
   | { readonly kind: "answered"; readonly answer: PickerAnswer }
   | { readonly kind: "failed"; readonly why: FailedPick };

@@ -11,7 +11,7 @@ import { type WatchedName, watchName } from "./watched-name.ts";
 /** Maximum number of members. Further addresses are ignored. */
 const MOST_MEMBERS = 4_096;
 
-export interface MemberSetOptions {
+interface MemberSetOptions {
   readonly provider: string;
   /** Name of the subset; empty for the whole pool. */
   readonly subset: string;

@@ -17,7 +17,7 @@ const LONGEST_REST_MS = 30_000;
  * Connect timeout of pool members, in milliseconds. An operator's own servers are near, so a slower one is down and another is
  * tried.
  */
-export const MEMBER_CONNECT_MS = 2_000;
+const MEMBER_CONNECT_MS = 2_000;
 
 export type MemberState = "ok" | "failing" | "idle" | "draining";
 
@@ -29,7 +29,7 @@ export interface ConnectFailure {
   readonly at: number;
 }
 
-export interface MemberOptions {
+interface MemberOptions {
   /** Origin of the pool in the form `scheme://host[:port]`: the name in TLS and `host`. */
   readonly origin: string;
   readonly address: string;

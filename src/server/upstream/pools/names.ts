@@ -27,7 +27,7 @@ export interface Names {
   look(host: string): Promise<NameAnswer>;
 }
 
-export interface NamesOptions {
+interface NamesOptions {
   /** Name servers as `address` or `address:port`, in the order of queries; empty for the system's. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;

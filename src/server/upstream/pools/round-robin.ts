@@ -28,7 +28,7 @@ export class RoundRobin {
 }
 
 /** Choice of a picker. */
-export interface Chosen extends Pick<Route, "model" | "watch"> {
+interface Chosen extends Pick<Route, "model" | "watch"> {
   /** Members that are tried before the others, in this order. */
   readonly preferred: readonly Member[];
   /** Whether no other server is tried. */

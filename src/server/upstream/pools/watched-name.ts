@@ -21,7 +21,7 @@ const LONGEST_RETRY_MS = 30_000;
  */
 const NOTHING_BELIEVED_AFTER_MS = 30_000;
 
-export interface WatchedNameOptions {
+interface WatchedNameOptions {
   readonly names: Names;
   /** Returns the monotonic time in milliseconds. */
   readonly now: () => number;

@@ -18,7 +18,7 @@ interface ClusterState {
 
 type Outcome = Awaited<ReturnType<UsageReports["report"]>>;
 
-export interface BorrowedOptions {
+interface BorrowedOptions {
   readonly channel: Channel;
   readonly clock: Clock;
   readonly instruments: Instruments;

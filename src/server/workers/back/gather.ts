@@ -7,7 +7,7 @@ import type { Channel } from "../channel/index.ts";
  */
 const EVERY_MS = 20;
 
-export interface Gathered<Item> {
+interface Gathered<Item> {
   /** Returns the item of this key, to which the caller adds. */
   at(key: string, make: () => Item): Item;
 }

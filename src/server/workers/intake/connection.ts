@@ -15,7 +15,7 @@ const AGAIN_MS = 20;
 const GROUP_MS = 10;
 const GROUP_RECORDS = 256;
 
-export interface TakeOptions {
+interface TakeOptions {
   readonly queue: AuditQueue;
   /** Number of workers that share the queue. */
   readonly workers: number;

@@ -22,7 +22,7 @@ export interface Intake {
   close(): Promise<void>;
 }
 
-export interface OpenIntakeOptions {
+interface OpenIntakeOptions {
   readonly trail: Pick<AuditTrail, "openFeed">;
   /** Number of workers that share the queue. */
   readonly workers: number;

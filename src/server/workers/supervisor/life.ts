@@ -12,7 +12,7 @@ export interface LifeBounds {
   readonly busyMs: number;
 }
 
-export interface Life {
+interface Life {
   /** Records a sign of life. */
   heard(): void;
   end(): void;
@@ -34,7 +34,7 @@ export function processorTime(pid: number): number | undefined {
   }
 }
 
-export interface LifeOptions {
+interface LifeOptions {
   readonly everyMs: number;
   readonly bounds: () => LifeBounds;
   readonly used: () => number | undefined;

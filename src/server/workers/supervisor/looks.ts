@@ -4,7 +4,7 @@
  * check.
  */
 
-export interface Looks {
+interface Looks {
   /** Records a sign of life, and restarts the count. */
   heard(): void;
   end(): void;

@@ -13,7 +13,7 @@ const LOOK_MS = 1_000;
 const STARTING: LifeBounds = { looks: 30, busyMs: 300_000 };
 const SERVING: LifeBounds = { looks: 10, busyMs: 10_000 };
 
-export interface WorkerProcess {
+interface WorkerProcess {
   readonly program: URL;
   readonly number: number;
   readonly version: string;

@@ -9,7 +9,7 @@ import type { ConsoleEndpoint } from "../../../../src/console/model/ports.ts";
 import { listenLocally } from "../../../e2e/support/ports.ts";
 import { atEnd, type Owner } from "../../../e2e/support/wait.ts";
 
-export interface Asked {
+interface Asked {
   /** Below `/admin/v1`, with its query. */
   readonly path: string;
   /** Milliseconds, monotonic. */
@@ -82,7 +82,7 @@ export function answer(response: ServerResponse, body: unknown, status = 200): v
 export const refuse = (response: ServerResponse, status: number, code: string): void =>
   answer(response, { error: { code, message: `it is ${code}` } }, status);
 
-export interface StatusFacts {
+interface StatusFacts {
   readonly node?: string;
   readonly leader?: string | null;
   readonly term?: number;
@@ -128,7 +128,7 @@ export const key = (at: number, lastUsedAt: string | null = null) => ({
 });
 
 /** Lists as a gateway serves them: an answer to a read with an index is held back until the list has passed it. */
-export interface Lists {
+interface Lists {
   readonly handler: Handler;
   set(table: TableName, items: readonly unknown[]): void;
   status: ReturnType<typeof status>;

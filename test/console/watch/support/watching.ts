@@ -14,7 +14,7 @@ export interface Watching extends Watch {
   becomes(kind: Link["state"]["kind"], limitMs?: number): Promise<Link["state"]>;
 }
 
-export type Options = Partial<Pick<WatchOptions, "metricsUrl" | "scrape" | "documents" | "pace" | "signal">>;
+type Options = Partial<Pick<WatchOptions, "metricsUrl" | "scrape" | "documents" | "pace" | "signal">>;
 
 const noScrape = (): Promise<never> => Promise.reject(new Error("no page"));
 

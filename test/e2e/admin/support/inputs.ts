@@ -13,7 +13,7 @@ import {
 import { provider } from "../../config/support/nodes.ts";
 import type { Sending } from "./send.ts";
 
-export interface Input {
+interface Input {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;

@@ -7,7 +7,7 @@ import { type End, type Program, runProgram } from "../../support/gateway.ts";
 import type { OidcServer } from "../../support/oidc.ts";
 import { eventually, type Owner } from "../../support/wait.ts";
 
-export interface Ran extends End {
+interface Ran extends End {
   readonly stdout: string;
   readonly stderr: string;
 }

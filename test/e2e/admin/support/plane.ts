@@ -10,7 +10,7 @@ import type { DoorAddress } from "./send.ts";
 
 type Env = Readonly<Record<string, string>>;
 
-export interface PlaneOptions {
+interface PlaneOptions {
   /** URL of the issuer; undefined: none, and the network door is the loopback's. */
   readonly issuer?: string;
   /** Text of the policy. */
@@ -79,7 +79,7 @@ export async function planeOf(node: TestNode, { deployment, env }: PlaneOptions 
 }
 
 /** The name of the source that a plane without a deployment document begins with. */
-export const BASE_SOURCE = "base";
+const BASE_SOURCE = "base";
 
 async function configure(node: TestNode): Promise<void> {
   await led(node);

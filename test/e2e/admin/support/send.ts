@@ -23,7 +23,7 @@ export interface Received {
   readonly text: string;
 }
 
-export interface Refused {
+interface Refused {
   readonly code: string;
   readonly message: string;
   readonly details: Readonly<Record<string, unknown>>;

@@ -16,7 +16,7 @@ export function recordsIn(output: string): readonly SeenRecord[] {
   return output.split("\n").flatMap((line) => (line.startsWith('{"audit":1,') ? [JSON.parse(line) as SeenRecord] : []));
 }
 
-export interface Verdict extends End {
+interface Verdict extends End {
   readonly text: string;
 }
 

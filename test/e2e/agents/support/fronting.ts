@@ -19,7 +19,7 @@ export const GUARDRAILS: Document = {
   rules: [{ name: "cards", action: "redact", select: 'a.type == "pii/CREDIT_CARD"' }],
 };
 
-export interface Fronting {
+interface Fronting {
   readonly gateway: Gateway;
   /** For the header of this name. */
   readonly authorization: string;

@@ -23,7 +23,7 @@ export function namesRm({ body }: Recorded): boolean {
   return isRm || /"name"\s*:\s*"rm"/.test(body.toString());
 }
 
-export type Random = () => number;
+type Random = () => number;
 
 /** Bytes inserted and left out, names written twice or otherwise, another frame. */
 export function mutated(body: Buffer, random: Random): Buffer {

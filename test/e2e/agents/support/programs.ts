@@ -44,7 +44,7 @@ export async function tellAll(
   );
 }
 
-export interface RunOptions {
+interface RunOptions {
   readonly cwd?: string | undefined;
   readonly limitMs?: number;
   /** Whether it fails is told elsewhere. */

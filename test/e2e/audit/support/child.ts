@@ -10,7 +10,7 @@ import type { ChildJob } from "./append-child.ts";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 
-export interface ChildProgram {
+interface ChildProgram {
   start(job: ChildJob, crashAt?: string): ChildProcess;
 }
 
@@ -46,7 +46,7 @@ export async function compileChild(folder: string): Promise<ChildProgram> {
   };
 }
 
-export interface Ended {
+interface Ended {
   readonly status: number | null;
   readonly signal: string | null;
   readonly stderr: string;

@@ -13,7 +13,7 @@ import { type Judgement, judge } from "./judge.ts";
 /** From the start of the process: before it has opened the trail, while it does, and well into its records. */
 const LAST_KILL_MS = 800;
 
-export interface KillOptions {
+interface KillOptions {
   readonly folder: string;
   readonly rounds: number;
   readonly seed: number;

@@ -66,7 +66,7 @@ export interface TestCluster {
   close(): Promise<void>;
 }
 
-export interface ClusterOptions {
+interface ClusterOptions {
   readonly ids: readonly string[];
   /** Beyond the list of peers. */
   readonly settings?: Partial<Settings>;

@@ -5,12 +5,12 @@
 import { open, readdir, rm, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 
-export type Damage = (dataDir: string) => Promise<string | undefined>;
+type Damage = (dataDir: string) => Promise<string | undefined>;
 
 const LOG_FOLDER = "raft";
 
 /** LevelDB opens a database with such a MANIFEST, and parts of it are gone. */
-export const shortManifest: Damage = async (dataDir) => {
+const shortManifest: Damage = async (dataDir) => {
   const path = await newest(join(dataDir, LOG_FOLDER), /^MANIFEST-/);
   if (path === undefined || !(await hasTables(join(dataDir, LOG_FOLDER)))) return undefined;
   const { size } = await stat(path);
@@ -19,13 +19,13 @@ export const shortManifest: Damage = async (dataDir) => {
 };
 
 /** In the middle of the largest table of the log, where its records are. */
-export const flippedTableByte: Damage = async (dataDir) => {
+const flippedTableByte: Damage = async (dataDir) => {
   const path = await largest(join(dataDir, LOG_FOLDER), /\.(ldb|sst)$/);
   return path === undefined ? undefined : await flip(path);
 };
 
 /** The same in the rows of the state. */
-export const flippedStateByte: Damage = async (dataDir) => {
+const flippedStateByte: Damage = async (dataDir) => {
   const folder = (await readdir(dataDir)).find((name) => /^state-\d+$/.test(name));
   if (folder === undefined) return undefined;
   const path = await largest(join(dataDir, folder), /\.(ldb|sst)$/);
@@ -33,14 +33,14 @@ export const flippedStateByte: Damage = async (dataDir) => {
 };
 
 /** LevelDB opens a database without it, and what was in it is gone. */
-export const deletedWriteAheadLog: Damage = async (dataDir) => {
+const deletedWriteAheadLog: Damage = async (dataDir) => {
   const path = await largest(join(dataDir, LOG_FOLDER), /^\d+\.log$/);
   if (path === undefined) return undefined;
   await rm(path);
   return `${path} is deleted`;
 };
 
-export const cutWriteAheadLog: Damage = async (dataDir) => {
+const cutWriteAheadLog: Damage = async (dataDir) => {
   const path = await largest(join(dataDir, LOG_FOLDER), /^\d+\.log$/);
   if (path === undefined) return undefined;
   const { size } = await stat(path);
@@ -48,17 +48,17 @@ export const cutWriteAheadLog: Damage = async (dataDir) => {
   return `${path} is cut in half`;
 };
 
-export const deletedLogDatabase: Damage = async (dataDir) => {
+const deletedLogDatabase: Damage = async (dataDir) => {
   await rm(join(dataDir, LOG_FOLDER), { recursive: true });
   return `${LOG_FOLDER} is deleted`;
 };
 
-export const deletedGuard: Damage = async (dataDir) => {
+const deletedGuard: Damage = async (dataDir) => {
   await rm(join(dataDir, "raft-guard"));
   return "raft-guard is deleted";
 };
 
-export const deletedCurrent: Damage = async (dataDir) => {
+const deletedCurrent: Damage = async (dataDir) => {
   await rm(join(dataDir, LOG_FOLDER, "CURRENT"));
   return "CURRENT is deleted";
 };

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-export const canTellDiallers = process.platform === "linux";
+const canTellDiallers = process.platform === "linux";
 
 /** `remotePort` is that of the dialling end. Undefined: none of them, or it is gone. */
 export function diallerOf(remotePort: number, localPort: number, pids: Iterable<number>): number | undefined {

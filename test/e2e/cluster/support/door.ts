@@ -12,7 +12,7 @@ export type Outcome<Value> =
 /** Name to value. */
 export type Contents = ReadonlyMap<string, number>;
 
-export interface MemberStanding {
+interface MemberStanding {
   readonly id: string;
   readonly voter: boolean;
 }

@@ -247,7 +247,7 @@ const recover: Fault = async (scene) => {
   return `${survivor.id} recovered alone; ${old.id} refused with its old log; both came back blank`;
 };
 
-export async function lastOf(node: TestNode): Promise<{ readonly term: number; readonly index: number }> {
+async function lastOf(node: TestNode): Promise<{ readonly term: number; readonly index: number }> {
   const { status, stdout, stderr } = await runVerb([
     "cluster",
     "recover",
@@ -261,7 +261,7 @@ export async function lastOf(node: TestNode): Promise<{ readonly term: number; r
   return { term: read("last term"), index: read("last index") };
 }
 
-export async function recoverOn(node: TestNode): Promise<void> {
+async function recoverOn(node: TestNode): Promise<void> {
   const { status, stderr } = await runVerb([
     ...["cluster", "recover", "-data-dir", node.dataDir, "-node-id", node.id],
     ...["-keep", node.id, "-confirm"],

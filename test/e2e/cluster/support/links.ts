@@ -10,7 +10,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { diallerOf } from "./dialler.ts";
 
-export type LinkState =
+type LinkState =
   | { readonly kind: "open" }
   /** Every piece arrives this much later. */
   | { readonly kind: "slow"; readonly delayMs: number }
@@ -19,7 +19,7 @@ export type LinkState =
   /** Connections are broken, new ones too. */
   | { readonly kind: "cut" };
 
-export const OPEN: LinkState = { kind: "open" };
+const OPEN: LinkState = { kind: "open" };
 
 export interface Links {
   /** Opens a proxy before a port of the node `to`; resolves with the proxy's port. */

@@ -5,7 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { atEnd, type Owner } from "../../support/wait.ts";
 
-export interface Namespaces {
+interface Namespaces {
   addressOf(id: string): string;
   /** What a command is to begin with, to run where the node is. */
   prefixOf(id: string): readonly string[];

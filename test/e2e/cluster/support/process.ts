@@ -23,7 +23,7 @@ process.once("exit", () => {
   for (const child of alive) child.kill("SIGKILL");
 });
 
-export interface Launch {
+interface Launch {
   /** The executable, and what it is given. */
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;

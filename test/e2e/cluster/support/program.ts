@@ -14,7 +14,7 @@ export function buildProgram(): void {
   isBuilt = true;
 }
 
-export interface VerbEnd {
+interface VerbEnd {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;

@@ -23,7 +23,7 @@ export interface RoundReport {
   readonly seconds: number;
 }
 
-export interface RoundsOptions {
+interface RoundsOptions {
   readonly seed: number;
   readonly rounds: number;
   /** Names of faults; all if left out. Each comes once before any comes twice. */

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export type Begin =
+type Begin =
   | { readonly kind: "bootstrap" }
   /** Of these nodes, this one included. */
   | { readonly kind: "peers"; readonly ids: readonly string[] }
@@ -48,7 +48,7 @@ export interface Addresses {
   readonly forward: string;
 }
 
-export interface Placed {
+interface Placed {
   readonly id: string;
   /** The node's own folder. */
   readonly folder: string;
@@ -57,7 +57,7 @@ export interface Placed {
   addressesOf(id: string): Addresses;
 }
 
-export interface Command {
+interface Command {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly socketPath: string;

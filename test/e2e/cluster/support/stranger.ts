@@ -36,7 +36,7 @@ export async function sendBytes(address: string, bytes: Uint8Array): Promise<num
   return answered;
 }
 
-export interface Caller {
+interface Caller {
   readonly secret: string;
   readonly nodeId: string;
   /** Changes to a hello that would be welcome. */
@@ -44,7 +44,7 @@ export interface Caller {
   readonly purpose: "raft" | "forward";
 }
 
-export interface Met {
+interface Met {
   /** Of the refusal, if one was told. */
   readonly refusal: string | undefined;
   readonly isWelcome: boolean;

@@ -32,7 +32,7 @@ export interface Workload {
   readonly registers: readonly string[];
 }
 
-export interface WorkloadOptions {
+interface WorkloadOptions {
   readonly cluster: TestCluster;
   readonly random: Random;
   /** Makes the names of this run its own. */

@@ -42,7 +42,7 @@ export interface TestNode {
   output(): string;
 }
 
-export interface NodesOptions {
+interface NodesOptions {
   readonly ids?: readonly string[];
   /** Undefined: the deployment arrives through the admin API. */
   readonly deployment?: Document | string | undefined;

@@ -9,7 +9,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { TestTerminal } from "../../../console/support/terminal.ts";
 import { atEnd, type Owner } from "../../support/wait.ts";
 
-export interface RestWatch {
+interface RestWatch {
   /** Of the program. */
   readonly env: Readonly<Record<string, string>>;
   /** Resolves once the screen is what the program has to say to all that was typed, or it has ended. */

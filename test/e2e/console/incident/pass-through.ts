@@ -14,7 +14,7 @@ export interface PassedRequest {
   readonly headers: ReadonlyMap<string, string>;
 }
 
-export interface PassThrough {
+interface PassThrough {
   /** `http://127.0.0.1:port` */
   readonly url: string;
   readonly requests: readonly PassedRequest[];

@@ -150,7 +150,7 @@ export async function backendOf({ node }: Member, name: string): Promise<Backend
 }
 
 /** `kind:name` of what is suspended now, as this node has it. */
-export async function suspendedAt({ node }: Member): Promise<readonly string[]> {
+async function suspendedAt({ node }: Member): Promise<readonly string[]> {
   const { items } = await node.client.call("list_suspensions");
   return items.filter(({ status }) => status === "active").map(({ kind, name }) => `${kind}:${name}`);
 }
@@ -166,7 +166,7 @@ export async function areSuspended(members: readonly Member[], ...wanted: readon
   }
 }
 
-export interface ConsoleOptions {
+interface ConsoleOptions {
   readonly urls: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly columns?: number;
@@ -195,7 +195,7 @@ export async function openConsole(owner: Owner, options: ConsoleOptions): Promis
   return Object.assign(terminal, { dir, shows: (expected: string | RegExp) => shows(terminal, expected) });
 }
 
-export async function shows(terminal: TestTerminal, expected: string | RegExp): Promise<void> {
+async function shows(terminal: TestTerminal, expected: string | RegExp): Promise<void> {
   const isSo = (): boolean =>
     typeof expected === "string" ? terminal.screen().includes(expected) : expected.test(terminal.screen());
   try {

@@ -13,7 +13,7 @@ import { createMonkey, type MonkeyEvent, type MonkeyOptions } from "./monkey.ts"
 import { isWrite, type PassedRequest, passThrough } from "./pass-through.ts";
 import { type ConsoleUnderTest, openConsole } from "./scene.ts";
 
-export const NAMES = ["search-prod", "chat-prod", "batch-nightly", "PROVIDER_KEY", "default"];
+const NAMES = ["search-prod", "chat-prod", "batch-nightly", "PROVIDER_KEY", "default"];
 const [SEARCH, CHAT, BATCH] = NAMES;
 
 /** Texts of operators and of their tools, as bad as the admin API takes them. Controls are taken in metadata alone. */
@@ -66,11 +66,11 @@ export async function startLeantOn(owner: Owner): Promise<number> {
   return network.port;
 }
 
-export interface LeanOptions extends Omit<MonkeyOptions, "names"> {
+interface LeanOptions extends Omit<MonkeyOptions, "names"> {
   readonly events: number;
 }
 
-export interface Leant {
+interface Leant {
   readonly requests: number;
   readonly writes: readonly PassedRequest[];
   /** Of them, those whose request was on the screen, letter by letter. */

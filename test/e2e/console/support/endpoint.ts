@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { atEnd, type Owner } from "../../support/wait.ts";
 import { homeOf } from "./scene.ts";
 
-export interface Passed {
+interface Passed {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
@@ -24,7 +24,7 @@ export type RuledAnswer =
   /** Nothing until the other side gives up. */
   | { readonly kind: "silent" };
 
-export interface EndpointUnderTest {
+interface EndpointUnderTest {
   /** Path of its socket. */
   readonly socket: string;
   readonly requests: readonly Passed[];

@@ -32,7 +32,7 @@ export interface Scene {
   failAgain(): Promise<void>;
 }
 
-export interface SceneOptions {
+interface SceneOptions {
   /** Keys of the node file. */
   readonly changes?: Document;
   /** Of the provider that fails. */
@@ -107,7 +107,7 @@ export async function startScene(
   return { node, gateway, socket: join(node.dir, "admin.sock"), fail, failAgain };
 }
 
-export interface ConsoleOptions {
+interface ConsoleOptions {
   readonly socket: string;
   /** Beside `-socket`. */
   readonly args?: readonly string[];

@@ -5,7 +5,7 @@ import { VIEWS } from "../../../../src/console/views/all.ts";
 import { faultsOf, wordsOf } from "./frame.ts";
 import { KEYS, PROMPT, PROVIDERS, type SeenConsole } from "./scene.ts";
 
-export interface ViewUnderTest {
+interface ViewUnderTest {
   readonly id: string;
   readonly title: string;
   /** What `:` takes to go there. */

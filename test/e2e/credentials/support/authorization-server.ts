@@ -27,16 +27,16 @@ export const GATEWAY = "https://gateway.example.com";
 /** What the tokens are for that are issued here. */
 export const TOOLS = "https://tools.example.com";
 
-export type Outage = "up" | "refuses" | "hangs" | "503" | "garbage";
+type Outage = "up" | "refuses" | "hangs" | "503" | "garbage";
 
-export interface Asked {
+interface Asked {
   readonly grant: string;
   readonly client: string;
   /** `sub` of the token that was exchanged. */
   readonly subject: string | undefined;
 }
 
-export interface AuthorizationServer {
+interface AuthorizationServer {
   readonly issuer: string;
   readonly tokenUrl: string;
   /** Tokens that were given. */
@@ -55,7 +55,7 @@ export interface AuthorizationServer {
   readonly keys: JSONWebKeySet;
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   /** Client id to its secret. */
   readonly clients: Readonly<Record<string, string>>;
 }

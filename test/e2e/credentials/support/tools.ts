@@ -7,7 +7,7 @@ import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from "jose";
 import { listenLocally } from "../../support/ports.ts";
 import { atEnd, type Owner } from "../../support/wait.ts";
 
-export interface Seen {
+interface Seen {
   readonly token: string;
   /** `sub` of the token; of one by client credentials, the client's id. */
   readonly subject: string;
@@ -16,7 +16,7 @@ export interface Seen {
   readonly status: number;
 }
 
-export interface Tools {
+interface Tools {
   readonly url: string;
   readonly seen: Seen[];
   /** Tokens that are good no more. */
@@ -25,7 +25,7 @@ export interface Tools {
   refuses: number;
 }
 
-export interface ToolsOptions {
+interface ToolsOptions {
   readonly keys: JSONWebKeySet;
   readonly issuer: string;
   readonly audience: string;

@@ -38,7 +38,7 @@ async function playAt(channel, scenarios) {
 }
 
 /** What a program may decide by. */
-export function failureOf(error) {
+function failureOf(error) {
   const { name, status, statusCode, code, isRetryable, finishReason, cause } = error;
   const message = String(error.message).replace(/request[ -]id:? ?\S+/gi, "");
   const isShown = cause instanceof Error && name !== cause.name;

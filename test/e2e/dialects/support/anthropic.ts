@@ -14,7 +14,7 @@ export type MessageParams = Omit<MessageCreateParamsNonStreaming, "model" | "str
   readonly max_tokens?: number;
 };
 
-export interface MessageCall {
+interface MessageCall {
   readonly form: Form;
   readonly model: string;
   readonly params: MessageParams;

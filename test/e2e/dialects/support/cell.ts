@@ -42,7 +42,7 @@ interface Common {
 }
 
 /** A client that is not named here has no words for the feature. */
-export interface AskedFeature extends Common {
+interface AskedFeature extends Common {
   readonly asks: Partial<Asks>;
   /** What the provider must be sent, by its dialect. */
   readonly sent?: Readonly<Partial<Record<Dialect, unknown>>>;
@@ -50,7 +50,7 @@ export interface AskedFeature extends Common {
 }
 
 /** One that ends otherwise than with an answer. */
-export interface RunFeature extends Common {
+interface RunFeature extends Common {
   readonly run: (cell: Cell) => Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export type Outcome =
 export const modelOf = ({ model = "sim-small" }: Common): string => model;
 
 /** The dialect that each client speaks. */
-export const SPOKEN = { openai: "compat", anthropic: "messages" } as const satisfies Record<ClientName, Dialect>;
+const SPOKEN = { openai: "compat", anthropic: "messages" } as const satisfies Record<ClientName, Dialect>;
 
 export interface Place {
   readonly client: ClientName;
@@ -139,7 +139,7 @@ function capabilityIn(message: string, param: unknown): string {
   return /\(([a-z_]+)\) (?:is|are) not taken by /.exec(message)?.[1] ?? param;
 }
 
-export interface CellOptions extends Place {
+interface CellOptions extends Place {
   readonly form: Form;
   readonly provider: string;
   readonly model: string;

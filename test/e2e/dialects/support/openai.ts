@@ -35,7 +35,7 @@ interface Assembled {
   readonly usage: unknown;
 }
 
-export interface ChatCall {
+interface ChatCall {
   readonly form: Form;
   readonly model: string;
   readonly params: ChatParams;

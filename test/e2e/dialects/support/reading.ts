@@ -9,7 +9,7 @@ export const STREAMED = ["raw", "helper"] as const;
 export const JSON_TYPE = ["Content-Type: application/json"];
 
 /** Asks the provider of a dialect, which then answers by `script`. */
-export type ReadFrom = (upstream: Dialect, form: Form, script: Script) => Promise<Read>;
+type ReadFrom = (upstream: Dialect, form: Form, script: Script) => Promise<Read>;
 
 export function readerOf(hostile: Hostile): ReadFrom {
   return (upstream, form, script) => {

@@ -39,7 +39,7 @@ const MODELS = [
   ...[400, 401, 404, 413, 422, 429, 500, 503, 529],
 ].map((name) => `sim-${name}`);
 
-export interface Responding extends Governed {
+interface Responding extends Governed {
   /** A caller's. */
   readonly key: string;
 }

@@ -15,7 +15,7 @@ import type { Owner } from "../../support/wait.ts";
 export const UPSTREAMS = ["compat", "messages"] as const satisfies readonly Dialect[];
 
 /** What a provider of one surface is called in the catalog, and what it claims; undefined claims all of its dialect. */
-export interface SurfaceOptions {
+interface SurfaceOptions {
   readonly name: string;
   readonly dialect: Dialect;
   readonly url: string;

@@ -24,9 +24,9 @@ import { tellByOpenai } from "./openai.ts";
 import type { Form } from "./told.ts";
 
 export const TEXT = "Grüße, 世界 🌍!";
-export const INPUT = { city: "Zürich", depth: { n: 1 } };
+const INPUT = { city: "Zürich", depth: { n: 1 } };
 
-export interface Sound {
+interface Sound {
   readonly whole: object;
   /** The data of each event, in order; the compat dialect's last one is no JSON. */
   readonly events: readonly object[];
@@ -106,7 +106,7 @@ export const SOUND: Readonly<Record<Dialect, Sound>> = {
 };
 
 /** An event as its provider frames it. */
-export function framed(dialect: Dialect, event: object): string {
+function framed(dialect: Dialect, event: object): string {
   const name = dialect === "messages" ? `event: ${Object(event)["type"]}\n` : "";
   return `${name}data: ${JSON.stringify(event)}\n\n`;
 }
@@ -158,7 +158,7 @@ export type Read =
 
 export const SOUND_READ = { text: TEXT, calls: [["look", INPUT]] };
 
-export interface Asked {
+interface Asked {
   /** The dialect of the provider; the client speaks the other. */
   readonly upstream: Dialect;
   readonly form: Form;

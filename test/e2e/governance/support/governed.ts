@@ -22,7 +22,7 @@ export interface GovernedNode {
   readonly gateway: Gateway;
 }
 
-export interface GovernedOptions {
+interface GovernedOptions {
   readonly ids?: readonly string[];
   /** Keys of the deployment document beside `auth` and the provider `sim`, which they may replace. */
   readonly deployment?: Document | ((simulator: Simulator) => Document);
@@ -77,7 +77,7 @@ export interface Said {
   readonly code: string | undefined;
 }
 
-export interface Asked {
+interface Asked {
   readonly key?: string | undefined;
   readonly path?: string;
   readonly method?: string;

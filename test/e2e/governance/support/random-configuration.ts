@@ -3,7 +3,7 @@ import type { Simulator } from "../../../../src/simulator/index.ts";
 import type { Document } from "../../support/config.ts";
 import { simProvider } from "./governed.ts";
 
-export interface Random {
+interface Random {
   /** From 0 to below `limit`. */
   below(limit: number): number;
   one<Item>(items: readonly Item[]): Item;
@@ -125,7 +125,7 @@ export function randomConfiguration(at: Random, simulator: Simulator, urls: Urls
   };
 }
 
-export interface Urls {
+interface Urls {
   readonly tools: string;
   readonly agent: string;
 }

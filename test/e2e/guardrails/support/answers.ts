@@ -105,7 +105,7 @@ export function pausing(first: readonly string[], rest: readonly string[]) {
 }
 
 /** What a client puts together, by choice or block. */
-export interface Heard {
+interface Heard {
   readonly content: string;
   readonly thinking: string;
   readonly arguments: string;

@@ -19,7 +19,7 @@ export const SSN = "536-90-4399";
 export const CARD = "4111 1111 1111 1111";
 export const ADDRESS = "203.0.113.77";
 const IBAN = "DE89 3704 0044 0532 0130 00";
-export const CANARIES = [MAIL, IBAN, IBAN.replaceAll(" ", ""), SSN, CARD, ADDRESS];
+const CANARIES = [MAIL, IBAN, IBAN.replaceAll(" ", ""), SSN, CARD, ADDRESS];
 export const MAX_BODY_BYTES = 20_000;
 export const JSON_TYPE = ["Content-Type: application/json"];
 
@@ -55,7 +55,7 @@ const HOLDING = {
   response: { max_body_bytes: 2_000, on_oversize: "deny" },
 };
 
-export interface Inspected extends Pick<Governed, "node" | "gateway"> {
+interface Inspected extends Pick<Governed, "node" | "gateway"> {
   readonly upstream: Upstream;
   readonly key: string;
   /** Another, with `stream.policy: buffer`, that knows nobody. */

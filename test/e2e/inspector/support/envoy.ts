@@ -13,7 +13,7 @@ import { atEnd, eventually, type Owner } from "../../support/wait.ts";
 /** Until it has read its configuration, on a machine under load. */
 const START_MS = 60_000;
 
-export interface Proxy {
+interface Proxy {
   /** `http://host:port` */
   readonly url: string;
   /** Counters of the filter, by the last part of their names. */
@@ -22,7 +22,7 @@ export interface Proxy {
   readonly kill: () => Promise<void>;
 }
 
-export interface ProxyOptions {
+interface ProxyOptions {
   readonly inspector: string;
   readonly upstream: string;
   readonly allowsFailure?: boolean;
@@ -102,7 +102,7 @@ export async function runEnvoy(
   return kill;
 }
 
-export interface Recording {
+interface Recording {
   /** `host:port` */
   readonly address: string;
   /** All that ever reached it, also of requests that broke off. */
@@ -114,10 +114,7 @@ export interface Recording {
 }
 
 /** Of an answer that is asked for in `x-held`: what comes at once, and what comes when it is released. */
-export const HELD_ANSWER = [
-  '{"choices":[{"message":{"content":"one ada@example.com ',
-  'two eve@example.com "}}]}',
-] as const;
+const HELD_ANSWER = ['{"choices":[{"message":{"content":"one ada@example.com ', 'two eve@example.com "}}]}'] as const;
 
 /** Answers 200 to whatever is whole. */
 export async function recordingUpstream(owner: Owner): Promise<Recording> {

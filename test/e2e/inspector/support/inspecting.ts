@@ -34,7 +34,7 @@ export function writeInspector(owner: Owner, deployment: Document, { changes, ex
   return writeFiles(owner, deployment, { ...KEEPS_NOTHING, extproc: listen, ...changes });
 }
 
-export interface InspectingGateway extends Gateway {
+interface InspectingGateway extends Gateway {
   readonly files: Files;
   /** `host:port` of the inspector. */
   readonly inspector: string;

@@ -9,7 +9,7 @@ import { within } from "../../support/wait.ts";
 
 const { ExternalProcessor } = await loadExtProc();
 
-export interface Talk {
+interface Talk {
   readonly say: (message: ProcessingRequest) => void;
   /** The next answer; undefined: the stream is over. */
   readonly heard: () => Promise<ProcessingResponse__Output | undefined>;
@@ -18,7 +18,7 @@ export interface Talk {
   readonly ended: Promise<number>;
 }
 
-export interface Filter {
+interface Filter {
   readonly talk: () => Talk;
   readonly close: () => void;
 }

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import draft7 from "ajv";
 import { peer } from "../../../peers/index.ts";
 
-export interface CycloneDx {
+interface CycloneDx {
   /** Why the schema is not available, for `{ skip }` of a test. */
   readonly missing: string | false;
   /** Returns what is wrong with a document; nothing for a valid one. */

@@ -14,7 +14,7 @@ export const ROOT = resolve(import.meta.dirname, "../../../..");
 const LIMIT_MS = 120_000;
 const run = promisify(execFile);
 
-export interface Tarball {
+interface Tarball {
   readonly path: string;
   readonly bytes: number;
   /** Why it lacks native libraries of other platforms, such as for lack of a network. */
@@ -43,7 +43,7 @@ export async function packTarball(owner: Owner): Promise<Tarball> {
   return { path: join(dir, packed.filename), bytes: packed.size, lacksPlatforms };
 }
 
-export interface Installed {
+interface Installed {
   readonly prefix: string;
   /** Folder of the package. */
   readonly root: string;
@@ -52,7 +52,7 @@ export interface Installed {
   readonly installMs: number;
 }
 
-export interface InstallOptions {
+interface InstallOptions {
   /** Script of the npm to use; left out, that of the system. */
   readonly npm?: string;
   /** User and group to install as. */

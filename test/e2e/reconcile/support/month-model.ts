@@ -35,7 +35,7 @@ export interface Knobs {
   readonly lacking: readonly string[];
   readonly adjust: readonly Adjustment[];
 }
-export interface Adjustment {
+interface Adjustment {
   readonly type: Type;
   readonly day: string;
   readonly counter: "input" | "cached" | "written" | "output";

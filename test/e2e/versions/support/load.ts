@@ -9,7 +9,7 @@ import type { TestCluster, TestNode } from "../../cluster/support/cluster.ts";
 import { listenLocally } from "../../support/ports.ts";
 import { atEnd, type Owner } from "../../support/wait.ts";
 
-export const SOURCE = "main";
+const SOURCE = "main";
 const BUDGET = "all";
 const LIMIT_MS = 10_000;
 const PACE_MS = 10;
@@ -92,7 +92,7 @@ export const mintKey = (node: TestNode): Promise<string> =>
     return key ?? "";
   });
 
-export interface Load {
+interface Load {
   readonly served: number;
   readonly refusedConnects: number;
   /** Asked of a node that had just started, while an election took longer than the second that a charge waits for one. */
@@ -104,7 +104,7 @@ export interface Load {
   stop(): Promise<void>;
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly cluster: TestCluster;
   readonly provider: string;
   readonly key: string;

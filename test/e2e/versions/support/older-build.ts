@@ -144,7 +144,7 @@ function patching(tree: string, { path, from, to }: Patch): Plugin {
   };
 }
 
-export function patched(text: string, { path, from, to }: Patch): string {
+function patched(text: string, { path, from, to }: Patch): string {
   if (text.split(from).length !== 2) throw new Error(`${path} does not have this once: ${from}`);
   return text.replace(from, () => to);
 }

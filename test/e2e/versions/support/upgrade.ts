@@ -16,7 +16,7 @@ export interface Step {
   readonly program: string;
 }
 
-export interface Upgrade {
+interface Upgrade {
   /** `bin/gateway` that all begin with. */
   readonly older: string;
   readonly seed: number;
@@ -26,7 +26,7 @@ export interface Upgrade {
   readonly onStep?: (cluster: TestCluster, step: Step) => Promise<void>;
 }
 
-export interface Upgraded {
+interface Upgraded {
   readonly cluster: TestCluster;
   readonly facts: ArchiveFacts;
   readonly served: number;

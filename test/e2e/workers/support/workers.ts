@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import type { Gateway } from "../../support/gateway.ts";
 import { eventually } from "../../support/wait.ts";
 
-export interface WorkerSeen {
+interface WorkerSeen {
   readonly worker: number;
   readonly pid: number;
 }

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Backends } from "../../../../src/server/admin/index.ts";
 import { FAILED } from "./memory-backends.ts";
 
-export interface BackendsUnderTest {
+interface BackendsUnderTest {
   readonly backends: Backends;
   /** Providers of these names, in this order. */
   configure(...names: readonly string[]): void;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Governed } from "../../../../src/server/admin/index.ts";
 
-export interface GovernedUnderTest {
+interface GovernedUnderTest {
   readonly governed: Governed;
   /** Profiles, issuers and shared budgets of these names, in this order. */
   configure(named: {

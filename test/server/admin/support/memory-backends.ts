@@ -27,7 +27,7 @@ export const FAILED = {
   error_code: null,
 } as const;
 
-export const backend = (name: string, over: Partial<Row> = {}): Row => ({
+const backend = (name: string, over: Partial<Row> = {}): Row => ({
   name,
   dialect: "compat",
   state: "idle",

@@ -16,7 +16,7 @@ export interface MemoryGoverned {
   spend(budget: string, units: number): void;
 }
 
-export const bucket = (budget: string, used: number): BudgetRecord => ({
+const bucket = (budget: string, used: number): BudgetRecord => ({
   budget,
   bucket: "shared",
   key: null,

@@ -23,14 +23,14 @@ import { createMemorySecrets } from "./memory-secrets.ts";
 import { createMemorySources, type MemorySources } from "./memory-sources.ts";
 import { assertAnswerTo } from "./openapi-answers.ts";
 
-export interface RawAnswer {
+interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
   json<T = { readonly error: { readonly code: string; readonly message: string; readonly details?: unknown } }>(): T;
 }
 
-export interface OpenAdmin {
+interface OpenAdmin {
   readonly path: string;
   readonly directory: string;
   readonly door: AdminSocket;

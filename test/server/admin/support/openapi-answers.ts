@@ -11,7 +11,7 @@ import { parseDuration } from "../../../../src/base/index.ts";
 type Node = Readonly<Record<string, unknown>>;
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-export const DOCUMENT = openApiDocument({ version: "1.2.3" });
+const DOCUMENT = openApiDocument({ version: "1.2.3" });
 
 const ROOT = "https://gateway.example/openapi.json";
 

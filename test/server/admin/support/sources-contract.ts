@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SourceOutcome, Sources } from "../../../../src/server/admin/index.ts";
 
-export interface SourcesUnderTest {
+interface SourcesUnderTest {
   readonly sources: Sources;
   /** A document that compiles, another one, and one that does not. */
   readonly documents: { readonly sound: string; readonly other: string; readonly broken: string };

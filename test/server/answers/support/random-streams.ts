@@ -1,7 +1,7 @@
 /** Random streams of answers in all forms, with what providers and proxies do to them. */
 import type { Dialect } from "../../../../src/server/core/dialects/index.ts";
 
-export type Random = () => number;
+type Random = () => number;
 
 /** Mulberry32. */
 export function randomOf(seed: number): Random {

@@ -35,13 +35,13 @@ export function place(owner: Owner): Place {
   return { folder, dir: join(folder, "audit"), fd, text: () => readFileSync(output, "utf8") };
 }
 
-export interface Logged {
+interface Logged {
   readonly level: LogLevel;
   readonly message: string;
   readonly fields: LogFields;
 }
 
-export interface OpenTrail {
+interface OpenTrail {
   readonly trail: AuditTrail;
   readonly instruments: Instruments;
   readonly logged: readonly Logged[];

@@ -13,7 +13,7 @@ import {
   type TokenVerifier,
 } from "../../../../src/server/auth/index.ts";
 
-export interface MemoryKeys extends KeyStore {
+interface MemoryKeys extends KeyStore {
   /** Mints a key and stores it; the text is what a client sends. */
   mint(changes?: Partial<StoredKey>): { readonly text: string; readonly stored: StoredKey };
   put(stored: StoredKey): void;
@@ -59,7 +59,7 @@ export function bearer(text: string): Presented {
   return presented({ authorization: `Bearer ${text}` });
 }
 
-export interface Asked {
+interface Asked {
   readonly rules?: AuthRules;
   readonly server?: string;
 }

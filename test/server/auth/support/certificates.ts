@@ -8,7 +8,7 @@ x509.cryptoProvider.set(webcrypto);
 
 const ECDSA = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
-export interface TestCertificates {
+interface TestCertificates {
   /** PEM. */
   readonly authority: string;
   readonly server: { readonly key: string; readonly cert: string };

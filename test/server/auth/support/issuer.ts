@@ -80,7 +80,7 @@ export interface TestIssuer extends AsyncDisposable {
 export const DISCOVERY_PATH = "/.well-known/openid-configuration";
 export const KEYS_PATH = "/keys";
 
-export interface TestIssuerOptions {
+interface TestIssuerOptions {
   readonly keys?: readonly TestKey[];
   readonly tls?: { readonly key: string; readonly cert: string };
   readonly port?: number;

@@ -4,7 +4,7 @@ import { CompactSign } from "jose";
 import { goodClaims, startIssuer, type TestIssuer, type TestKey, testKey } from "./issuer.ts";
 import { type TestVerifier, testVerifier } from "./verify.ts";
 
-export interface Trusted {
+interface Trusted {
   readonly rsa: TestKey;
   readonly ec: TestKey;
   readonly issuer: TestIssuer;

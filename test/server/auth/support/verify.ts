@@ -19,7 +19,7 @@ export interface TestVerifier extends AsyncDisposable {
   outcome(token: string): Promise<string>;
 }
 
-export interface TestVerifierOptions {
+interface TestVerifierOptions {
   readonly log?: Log;
   readonly metrics?: TokenMetrics;
   readonly fetchLimitMs?: number;
@@ -41,7 +41,7 @@ export function testVerifier(issuers: readonly IssuerOptions[], options: TestVer
   };
 }
 
-export interface RecordedLog extends Log {
+interface RecordedLog extends Log {
   readonly lines: readonly { readonly level: string; readonly text: string }[];
 }
 

@@ -17,7 +17,7 @@ import { selfOf } from "../wire/selves.ts";
 
 export type Script = (request: ForwardRequest, signal: AbortSignal) => Promise<ForwardAnswer> | ForwardAnswer;
 
-export interface TestServer {
+interface TestServer {
   readonly server: ForwardServer;
   readonly address: string;
   readonly log: MemoryLog;

@@ -10,7 +10,7 @@ x509.cryptoProvider.set(webcrypto);
 
 const ED25519 = { name: "Ed25519" };
 
-export interface Forgery {
+interface Forgery {
   readonly names: readonly { readonly type: "url" | "dns"; readonly value: string }[];
   readonly isAuthority?: boolean;
 }

@@ -8,7 +8,7 @@ import type { Entry } from "../../../../src/server/core/raft/index.ts";
 import { encodeConfChange } from "../../../../src/server/core/raft/index.ts";
 import { createState, encodeCommand, encodeProposal, type Member } from "../../../../src/server/core/state/index.ts";
 
-export const member = (id: string): Member => ({
+const member = (id: string): Member => ({
   id,
   storage: "",
   raft_addr: `${id}:7000`,

@@ -12,7 +12,7 @@ import { keyCommand } from "./machine-bench.ts";
 import { type LogLine, memoryLog, until } from "./outcome.ts";
 
 export const BY = { iss: "local", sub: "unix:0" } as const;
-export const SECRET = "a secret of the tests, long enough";
+const SECRET = "a secret of the tests, long enough";
 
 export const options = (more: Partial<WriteOptions> = {}): WriteOptions => ({ by: BY, timeoutMs: 20_000, ...more });
 
@@ -22,7 +22,7 @@ export interface TestNode extends Cluster {
 }
 
 /** Ports that nobody listens on now. */
-export function freePorts(count: number): Promise<readonly number[]> {
+function freePorts(count: number): Promise<readonly number[]> {
   return Promise.all(Array.from({ length: count }, () => freePort()));
 }
 

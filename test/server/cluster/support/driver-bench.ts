@@ -46,7 +46,7 @@ export interface DriverBench {
 }
 
 /** What a callback was called with, in order: exactly once is for the test to see. */
-export type Outcome<Value> = Value[];
+type Outcome<Value> = Value[];
 
 export const THREE = configuration("a", "b", "c");
 

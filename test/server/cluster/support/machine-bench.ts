@@ -32,7 +32,7 @@ export interface MachineBench {
   apply(command: NamedCommand): Promise<Entry>;
 }
 
-export const START = 1_700_000_000_000;
+const START = 1_700_000_000_000;
 
 export async function openFor(t: TestContext, dir: string, nodeId = "a"): Promise<Storage> {
   const storage = await openStorage({ dir, nodeId });
@@ -45,7 +45,7 @@ export function keyCommand(name: string, metadata: Readonly<Record<string, strin
   return commands.keyCreate({ id, name, profile: null, metadata, digest: "ab".repeat(32), expires_in_ms: null });
 }
 
-export function proposal(command: NamedCommand, sequence: number): Uint8Array {
+function proposal(command: NamedCommand, sequence: number): Uint8Array {
   const by = { iss: "local", sub: "unix:0" };
   return encodeProposal(
     START + sequence,

@@ -111,7 +111,7 @@ export function messageOf(from: string, to: string, over: Partial<Message> = {})
   };
 }
 
-export interface TestSnapshot {
+interface TestSnapshot {
   readonly path: string;
   readonly bytes: Buffer;
   readonly record: SnapshotRecord;

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { parseAddress } from "../../../../src/base/index.ts";
 import { atEnd, type Owner } from "../../../e2e/support/wait.ts";
 
-export interface Relay {
+interface Relay {
   readonly address: string;
   /** Breaks the connection once so many bytes have gone to the far side; undefined for never. */
   cutAfter(bytes: number | undefined): void;

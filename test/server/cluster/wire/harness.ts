@@ -12,7 +12,7 @@ import { identityOf } from "../identity/made.ts";
 import { type MemoryLog, memoryLog } from "./memory-log.ts";
 import { selfOf } from "./selves.ts";
 
-export interface TestListener {
+interface TestListener {
   readonly listener: LinkListener;
   readonly links: readonly InboundLink[];
   readonly frames: readonly Frame[];

@@ -2,7 +2,7 @@
 
 import type { Timing } from "../../../../src/server/cluster/wire/index.ts";
 
-export interface ManualTiming extends Timing {
+interface ManualTiming extends Timing {
   /** Runs what falls due, in its order. */
   advance(ms: number): void;
   /** The delays that have been asked for, ever. */

@@ -26,7 +26,7 @@ import {
   encodeProposal,
 } from "../../../../src/server/core/state/index.ts";
 
-export interface Sample {
+interface Sample {
   /** Left out for a format that is read and written no more. */
   write?(): Uint8Array;
   read(bytes: Buffer): unknown;

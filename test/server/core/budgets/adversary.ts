@@ -43,7 +43,7 @@ export interface Attack {
   readonly output: number;
 }
 
-export interface Damage {
+interface Damage {
   readonly charged: number;
   readonly admitted: number;
   readonly refused: number;

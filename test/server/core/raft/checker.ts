@@ -10,7 +10,7 @@ import assert from "node:assert/strict";
 import type { Entry, Message, NodeId } from "../../../../src/server/core/raft/index.ts";
 import type { Node } from "./node.ts";
 
-export interface Checker {
+interface Checker {
   /** After every event on a node. */
   look(node: Node): void;
   append(node: Node, entries: readonly Entry[]): void;

@@ -131,7 +131,7 @@ function messageOf(cluster: ScriptCluster, words: Words): Message {
 
 const everyone = (cluster: ScriptCluster, { ids }: Words) => (ids.length > 0 ? ids : [...cluster.nodes.keys()]);
 
-export const COMMANDS: Readonly<Record<string, Command>> = {
+const COMMANDS: Readonly<Record<string, Command>> = {
   nodes(cluster, words) {
     cluster.clear();
     const learners = numbers(words.options.get("learners"));

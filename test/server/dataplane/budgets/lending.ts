@@ -15,7 +15,7 @@ import {
 import type { Cluster } from "../../core/budgets/cluster.ts";
 import { openNode, type TestNode } from "./support.ts";
 
-export interface Borrower {
+interface Borrower {
   readonly budgets: OpenBudgets;
   /** Charged above what requests had reserved. */
   excess(): number;

@@ -41,7 +41,7 @@ export interface Plan {
   readonly crashes: number;
 }
 
-export interface Outcome {
+interface Outcome {
   readonly charged: number;
   /** Charged above what requests had reserved. */
   readonly excess: number;

@@ -25,7 +25,7 @@ import {
 } from "../../../../src/server/dataplane/budgets/index.ts";
 import { BUCKET, type Cluster, createCluster, MINUTE } from "../../core/budgets/cluster.ts";
 
-export interface Posted {
+interface Posted {
   readonly report: UsageReport;
   readonly signal: AbortSignal;
   /** Applies it, and tells the node what came of it. */
@@ -186,7 +186,7 @@ export const ruleOf = (limit: number, more: Partial<BudgetRule> = {}): BudgetRul
   ...more,
 });
 
-export const AT = { model: "m", backend: "p" } as const;
+const AT = { model: "m", backend: "p" } as const;
 
 /** A request whose cost is bounded by these units, all of them output. */
 export const spendingOf = (rule: BudgetRule, units: number, more: Partial<Spending> = {}): Spending => ({
@@ -211,7 +211,7 @@ export const tokens = (output: number, input = 0): Usage => ({
 });
 
 /** A charge, or the code of the refusal, as soon as it is known. */
-export type Decision<Held = Charge> = Held | GatewayError | undefined;
+type Decision<Held = Charge> = Held | GatewayError | undefined;
 
 /** What comes of a reservation; `now` is undefined while it waits. */
 export interface Asked<Held> {

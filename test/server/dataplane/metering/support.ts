@@ -12,7 +12,7 @@ import { ask, flatOf, heldOf, openNode, ruleOf, spendingOf, type TestNode } from
 
 export const RESERVED = 500;
 
-export interface Metered {
+interface Metered {
   readonly node: TestNode;
   readonly meter: Meter;
   /** Undefined where nobody pays. */
@@ -27,7 +27,7 @@ export interface Metered {
   readonly warnings: readonly Readonly<Record<string, unknown>>[];
 }
 
-export interface MeteredOptions {
+interface MeteredOptions {
   readonly route?: Pick<Route, "name" | "usage">;
   readonly pays?: boolean;
   /** What nobody can tell holds one unit. */

@@ -12,7 +12,7 @@ import { createCluster } from "../../core/budgets/cluster.ts";
 const NODE = "n1";
 const ENDS = ["settle", "unused", "doubt", "abort", "release"] as const satisfies readonly (keyof Charge)[];
 
-export interface CountedBudgets {
+interface CountedBudgets {
   readonly budgets: Budgets;
   /** Charges that were handed out and not ended. */
   open(): number;

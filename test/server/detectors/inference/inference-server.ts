@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 
-export interface Tensor {
+interface Tensor {
   readonly name: string;
   readonly datatype: string;
   readonly shape: readonly number[];
@@ -20,7 +20,7 @@ export interface Inferred {
   readonly output: Tensor;
 }
 
-export interface ServerAsked {
+interface ServerAsked {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
@@ -189,12 +189,7 @@ function json(response: ServerResponse, status: number, value: object): void {
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
 }
 
-export function send(
-  response: ServerResponse,
-  { id, isBinary, output }: Inferred,
-  model: string,
-  version: string,
-): void {
+function send(response: ServerResponse, { id, isBinary, output }: Inferred, model: string, version: string): void {
   const { data, ...told } = output;
   const bytes = isBinary ? bytesOf(data) : undefined;
   const own =

@@ -22,7 +22,7 @@ const tokenizers = await peer("tokenizers");
 /** For `{ skip: missing }`. */
 export const missing = runtime.missing || tokenizers.missing;
 
-export const libraries: object = missing
+const libraries: object = missing
   ? {}
   : { library: dirname(dirname(runtime.path)), tokenizer_library: dirname(tokenizers.path) };
 

@@ -16,7 +16,7 @@ export const DATA =
     : pathToFileURL(`${folder}/`);
 
 /** Places in UTF-8 bytes. */
-export interface Span {
+interface Span {
   readonly start: number;
   readonly end: number;
   readonly type: string;
@@ -60,7 +60,7 @@ export function findingsIn(detector: Detector, text: string): readonly Scored[] 
   });
 }
 
-export interface Figures {
+interface Figures {
   readonly precision: number;
   readonly recall: number;
   readonly f1: number;

@@ -9,7 +9,7 @@ import type {
 
 export const MAX_BODY_BYTES = 1_000_000;
 
-export interface Told {
+interface Told {
   /** `news`: what the inspection of a response says while it is given what arrived. */
   readonly arrive: (arrival: Arrival, news?: readonly ResponseNews[]) => readonly string[];
   readonly tell: (news: ResponseNews) => readonly string[];
@@ -89,7 +89,7 @@ const droppedIn = (drops: readonly string[] = []): string => (drops.length === 0
 
 const shown = (bytes: Buffer): string => (bytes.length > 40 ? `${bytes.length} bytes` : JSON.stringify(String(bytes)));
 
-export function inWords(step: Step): string {
+function inWords(step: Step): string {
   switch (step.do) {
     case "inspect":
       return `inspect ${shown(step.request.body)}`;

@@ -37,7 +37,7 @@ export interface AgentgatewayOptions {
   readonly failsOpen?: boolean;
 }
 
-export interface Agentgateway {
+interface Agentgateway {
   readonly port: number;
   /** All that its filter was told, in order. */
   readonly told: ProcessingResponse__Output[];

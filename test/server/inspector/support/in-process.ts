@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 
-export interface Served {
+interface Served {
   readonly port: number;
   /** Most that was ever resident, in bytes. */
   readonly peakBytes: () => number;

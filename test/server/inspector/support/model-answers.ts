@@ -5,7 +5,7 @@ import type { Answer } from "../answering.ts";
 export const CARD = "4111 1111 1111 1111";
 export const ADDRESS = "ada@example.org";
 
-export const SAYS = { allow: "hello", redact: `card ${CARD} it is`, deny: `write to ${ADDRESS} now` } as const;
+const SAYS = { allow: "hello", redact: `card ${CARD} it is`, deny: `write to ${ADDRESS} now` } as const;
 export type Says = keyof typeof SAYS;
 
 const JSON_TYPE = { "content-type": "application/json" };

@@ -4,7 +4,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings
 
 const PATH = "/envoy.service.ext_proc.v3.ExternalProcessor/Process";
 
-export interface RawPeer {
+interface RawPeer {
   readonly session: ClientHttp2Session;
   readonly open: (headers?: Readonly<Record<string, string | readonly string[]>>) => ClientHttp2Stream;
   readonly close: () => void;

@@ -1,6 +1,6 @@
 /** ONNX graphs as bytes, as small as a walk over their fields needs them: they are not run. Numbers of fields: onnx.proto. */
 
-export function varint(value: number): Buffer {
+function varint(value: number): Buffer {
   const bytes: number[] = [];
   let rest = value;
   for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
@@ -8,7 +8,7 @@ export function varint(value: number): Buffer {
 }
 
 /** A field that has a length: a text, bytes, or a message. */
-export function field(number: number, content: Buffer | string): Buffer {
+function field(number: number, content: Buffer | string): Buffer {
   const bytes = Buffer.from(content);
   return Buffer.concat([varint(number * 8 + 2), varint(bytes.length), bytes]);
 }
@@ -17,7 +17,7 @@ const number = (at: number, value: number): Buffer => Buffer.concat([varint(at *
 
 const entry = (key: string, value: string): Buffer => field(13, Buffer.concat([field(1, key), field(2, value)]));
 
-export const externalTensor = (location: string): Buffer =>
+const externalTensor = (location: string): Buffer =>
   Buffer.concat([
     number(1, 32),
     field(8, "emb"),
@@ -36,5 +36,5 @@ export function graphBytes(locations: readonly string[] = [], bytes = 1_000): Bu
   return modelOf(Buffer.concat([node, ...tensors, field(2, "g")]));
 }
 
-export const modelOf = (graph: Buffer): Buffer =>
+const modelOf = (graph: Buffer): Buffer =>
   Buffer.concat([number(1, 8), field(2, "t"), field(7, graph), field(8, number(2, 17))]);

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export interface Seen {
+interface Seen {
   readonly host: "hub" | "content";
   readonly path: string;
   readonly authorization: string | undefined;
@@ -14,9 +14,9 @@ export interface Seen {
   readonly encoding: string | undefined;
 }
 
-export type Fault = (seen: Seen, answer: ServerResponse, request: IncomingMessage) => boolean;
+type Fault = (seen: Seen, answer: ServerResponse, request: IncomingMessage) => boolean;
 
-export interface Repository {
+interface Repository {
   /** By commit, then by path. */
   readonly commits: Map<string, ReadonlyMap<string, Buffer>>;
   readonly branches: Map<string, string>;
@@ -41,7 +41,7 @@ export interface Hub {
 
 export const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-export const gitBlob = (bytes: Uint8Array): string =>
+const gitBlob = (bytes: Uint8Array): string =>
   createHash("sha1").update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
 
 const isLarge = (path: string): boolean => /\.onnx(_data\w*)?$/.test(path);

@@ -37,7 +37,7 @@ export async function hubOf(t: Pick<TestContext, "after">): Promise<Hub> {
   return hub;
 }
 
-export interface TestStore {
+interface TestStore {
   readonly store: ReturnType<typeof openModelStore>;
   /** Milliseconds, of each wait that was asked for. */
   readonly waits: number[];

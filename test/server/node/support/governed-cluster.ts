@@ -49,7 +49,7 @@ export interface Spender {
   restart(): void;
 }
 
-export interface GovernedCluster {
+interface GovernedCluster {
   readonly at: Bench;
   readonly view: ReturnType<typeof createView>["view"];
   run(command: NamedCommand): unknown;

@@ -8,14 +8,14 @@ import { gunzipSync } from "node:zlib";
 import { listenLocally } from "../../../e2e/support/ports.ts";
 import { atEnd, type Owner } from "../../../e2e/support/wait.ts";
 
-export interface Posted {
+interface Posted {
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** With its content encoding taken off. */
   readonly body: Buffer;
 }
 
-export type Attributes = Readonly<Record<string, unknown>>;
+type Attributes = Readonly<Record<string, unknown>>;
 
 export interface SeenSpan {
   readonly name: string;
@@ -29,7 +29,7 @@ export interface SeenSpan {
   readonly status: number;
 }
 
-export interface SeenRecord {
+interface SeenRecord {
   readonly scope: string;
   readonly body: unknown;
   readonly severity: string;
@@ -44,7 +44,7 @@ export interface SeenMetric {
   readonly points: readonly SeenPoint[];
 }
 
-export interface SeenPoint {
+interface SeenPoint {
   readonly attributes: Attributes;
   readonly value: number | undefined;
   readonly counts: readonly number[];

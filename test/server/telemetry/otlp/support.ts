@@ -3,7 +3,7 @@ import { createInstruments, createLogger, createLogTee, type Instruments } from 
 import { type Otlp, openOtlp } from "../../../../src/server/telemetry/index.ts";
 import { atEnd, type Owner } from "../../../e2e/support/wait.ts";
 
-export interface Opened {
+interface Opened {
   readonly otlp: Otlp;
   readonly instruments: Instruments;
   readonly log: ReturnType<typeof createLogger>;

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { type Channel, openChannel } from "../../../../src/server/workers/index.ts";
 
-export interface Peer extends AsyncDisposable {
+interface Peer extends AsyncDisposable {
   readonly child: ChildProcess;
   readonly channel: Channel;
   readonly broken: readonly Error[];

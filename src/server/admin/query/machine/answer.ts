@@ -10,7 +10,7 @@ const MAX_LENGTH = 64 * 1024 * 1024;
 /** Length of one part, which the other thread receives and sends at once. */
 const PART_LENGTH = 128 * 1024;
 
-export interface Answer {
+interface Answer {
   readonly columns: Plan["outputs"];
   /** Rows as JSON text, a line each, with the separators between them. Throws over the bound. */
   readonly parts: Iterator<string>;

@@ -10,8 +10,8 @@ import { AGGREGATES, OPERATIONS } from "../plan.ts";
 import { type EngineAggregate, engineName } from "./aggregates.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
-export type Parameters = Readonly<Record<string, unknown>>;
-export type Compiled = (parameters: Parameters) => readonly Row[];
+type Parameters = Readonly<Record<string, unknown>>;
+type Compiled = (parameters: Parameters) => readonly Row[];
 
 type EngineFunction = (...args: readonly never[]) => unknown;
 
@@ -40,7 +40,7 @@ interface Select {
 }
 
 /** Engine functions that are not operations of a plan: counting of rows, keys, conditions and sub-queries. */
-export const ENGINE_FUNCTIONS = [
+const ENGINE_FUNCTIONS = [
   "TRUE",
   "ROW",
   "KEY",

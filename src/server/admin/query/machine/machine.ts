@@ -17,7 +17,7 @@ import { isAmong, openOperations, truth } from "./values.ts";
 /** Maximum number of cached results of one sub-query; each is small. */
 const MAX_KEPT = 10_000;
 
-export interface Machine {
+interface Machine {
   /** Runs a plan. `tables` are the rows of the plan's tables, with columns in its order. `now` is in RFC 3339. */
   run(plan: Plan, tables: readonly (readonly Row[])[], now: string): readonly Row[];
   /** Returns a filter for use before `run`: whether a condition over one column of source 0 may be true for a value of it. */

@@ -11,7 +11,7 @@ export interface Statement {
 }
 
 /** Returns the parameter that represents a sub-query. */
-export type SubQueries = (query: Extract<Expr, { kind: "query" }>) => unknown;
+type SubQueries = (query: Extract<Expr, { kind: "query" }>) => unknown;
 
 interface Writer {
   readonly parameters: Record<string, unknown>;

@@ -10,7 +10,7 @@ import { decodeHeaderValue } from "./header-values.ts";
 export const MCP_VERSION = "2026-07-28";
 
 export const HEADER_MISMATCH = -32020;
-export const UNSUPPORTED_VERSION = -32022;
+const UNSUPPORTED_VERSION = -32022;
 
 /** Version that older revisions assume if the version header is missing. */
 const OLDEST_VERSION = "2025-03-26";

@@ -10,7 +10,7 @@ interface Source {
   readonly date: string;
 }
 
-export const SOURCES = {
+const SOURCES = {
   AOAI: { what: "docs.anthropic.com, OpenAI SDK compatibility", date: "" },
   ASDK: { what: "npm @anthropic-ai/sdk 1.11.0 and its cloud packages", date: "2026-11-19" },
   AVER: { what: "platform.claude.com/docs/en/api/versioning", date: "" },

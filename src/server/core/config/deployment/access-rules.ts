@@ -61,6 +61,6 @@ const accessRule = object(
   },
 );
 
-export type AccessRule = TypeOf<typeof accessRule>;
+type AccessRule = TypeOf<typeof accessRule>;
 
 export const accessRules = (description: string): Schema<readonly AccessRule[]> => list(description, accessRule);

@@ -125,7 +125,7 @@ const tokenExchange = object(
   },
 );
 
-export const CREDENTIAL_KINDS = ["api_key", "cloudsig", "oauth", "token_exchange"] as const;
+const CREDENTIAL_KINDS = ["api_key", "cloudsig", "oauth", "token_exchange"] as const;
 
 const credential = object(
   "One named credential of exactly one kind: `api_key`, `cloudsig`, `oauth` or `token_exchange`.",

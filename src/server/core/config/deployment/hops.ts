@@ -13,7 +13,6 @@ import {
   orEmpty,
   required,
   secret,
-  type TypeOf,
   text,
   verbatimSecret,
   withDefault,
@@ -180,6 +179,3 @@ export const a2aCards = object(
   },
   { examples: [{ signing_keys: ["${secret:CARD_SIGNING_KEY}"] }] },
 );
-
-export type McpServer = TypeOf<typeof mcp>[number];
-export type A2aAgent = TypeOf<typeof a2a>[number];

@@ -19,7 +19,7 @@ import {
 const MAX_NAME_LENGTH = 128;
 
 /** Limits of names that are used unchanged in headers, metric labels and paths: visible ASCII without the slash. */
-export const PATH_NAME = {
+const PATH_NAME = {
   pattern: "^[!-.0-~]+$",
   maxLength: MAX_NAME_LENGTH,
   examples: ["team-a"],

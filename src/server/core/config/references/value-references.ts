@@ -46,7 +46,7 @@ export interface ReferenceRules {
 
 type Scheme = "env" | "secret" | "file";
 
-export interface Expanded {
+interface Expanded {
   /** New value that the caller may change; refused parts are `null`. */
   readonly value: unknown;
   /** Same as `value`, with references as written. It shares no object with `value`. */

@@ -96,7 +96,7 @@ export const example = <T>(schema: Schema<T>, ...values: readonly unknown[]): Sc
   json: { ...schema.json, examples: values },
 });
 
-export interface ObjectRules {
+interface ObjectRules {
   /** Groups of keys of which at most one may be present. */
   readonly exclusive?: readonly (readonly string[])[];
   /** Groups of keys of which exactly one must be present. */

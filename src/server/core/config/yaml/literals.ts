@@ -11,7 +11,7 @@ import type { JsonSchema } from "../schema/schema.ts";
 import { schemaBelow } from "../schema/schema-below.ts";
 import type { Tree } from "./located-tree.ts";
 
-export interface Literal {
+interface Literal {
   readonly path: Path;
   readonly isRefused: boolean;
   /** True if the text also contains a reference. */

@@ -41,7 +41,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /** Parts of an event that vary between similar events. */
-export interface Varying {
+interface Varying {
   readonly text: Placed;
   /** Position of the outermost object's `obfuscation`, if it is a string. */
   readonly padding: Placed | undefined;

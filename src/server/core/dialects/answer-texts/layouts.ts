@@ -14,7 +14,7 @@ export interface Layout {
   readonly ends: readonly string[];
 }
 
-export interface Walk {
+interface Walk {
   readonly node: Placed;
   readonly path: string;
   /**

@@ -12,7 +12,7 @@ export interface Template {
   frame?: { readonly event: string; readonly before: string; readonly after: string } | undefined;
 }
 
-export interface FrameNumbers {
+interface FrameNumbers {
   /** Sequence number of the frame; only streams of `responses` have one. */
   readonly sequence: number | undefined;
   /** Serial number among all inserted frames, from 1. */

@@ -59,11 +59,11 @@ const KNOWN: ReadonlySet<string> = new Set([
 const BYTE_ORDER_MARK = "\ufeff";
 
 /** Returns whether the members of the route's answers are known. */
-export function readingOf(routeName: string): Reading {
+function readingOf(routeName: string): Reading {
   return KNOWN.has(routeName) ? "known" : "every";
 }
 
-export function answerText(text: string): AnswerText {
+function answerText(text: string): AnswerText {
   return { kind: "output", text, ref: "", turn: 0, isReadOnly: false };
 }
 

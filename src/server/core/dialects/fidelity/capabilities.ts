@@ -13,7 +13,7 @@ import type { Dialect } from "../routes/routes.ts";
  * `carried`, but losing it never refuses the request. `emulated`: translated in a way that needs no claim of the channel.
  * `lost`: there is no equivalent.
  */
-export type Crossing = "carried" | "optional" | "emulated" | "lost";
+type Crossing = "carried" | "optional" | "emulated" | "lost";
 
 /** Direction of a translation: form of the request, and form that the channel is sent. */
 export type Way = "chat>messages" | "messages>chat" | "responses>messages" | "responses>chat";
@@ -21,7 +21,7 @@ export type Way = "chat>messages" | "messages>chat" | "responses>messages" | "re
 /** Crossing for each direction in which the capability can be used. */
 type Crossings = Readonly<Partial<Record<Way, Crossing>>>;
 
-export interface CapabilityRule {
+interface CapabilityRule {
   readonly class: "hard" | "soft";
   readonly crossings: Crossings;
   /** Dialects whose channels can have the capability. */
@@ -69,7 +69,7 @@ function responses(...[toMessages, toChat]: readonly [] | readonly [Crossing, Cr
     : { "responses>messages": toMessages, "responses>chat": toChat };
 }
 
-export const CAPABILITIES = {
+const CAPABILITIES = {
   tools: hard(both("carried", "carried", "carried")),
   tool_choice: hard(both("carried", "carried", "carried")),
   allowed_tools: hard(compat("emulated", "emulated", "emulated")),

@@ -30,7 +30,7 @@ export const NO_USES: Uses = { capabilities: new Set(), untranslatable: new Map(
 
 const NONE: readonly Loss[] = [];
 
-export interface LosingChannel {
+interface LosingChannel {
   /** Claims of the channel; `undefined` if it claims everything that its dialect can express. */
   readonly caps: ReadonlySet<string> | undefined;
 }

@@ -14,7 +14,7 @@ export interface LossRefusal {
   readonly param: string;
 }
 
-export interface LosingRequest {
+interface LosingRequest {
   readonly form: Form;
   /** Form that the channel would be sent. */
   readonly to: Form;

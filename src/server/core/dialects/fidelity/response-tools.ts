@@ -19,7 +19,7 @@ export interface OwnTool {
 }
 
 /** Tool that belongs to a provider. */
-export interface ForeignTool {
+interface ForeignTool {
   /** Capability that a channel needs for this tool; `undefined` if the type is unknown. */
   readonly capability: Capability | undefined;
   readonly place: string;
@@ -53,7 +53,7 @@ const FOREIGN: ReadonlyMap<string, Capability> = new Map([
 ]);
 
 /** Returns the capability for a tool of the type, or `undefined` if the type is unknown. */
-export function foreignTool(type: unknown): Capability | undefined {
+function foreignTool(type: unknown): Capability | undefined {
   if (typeof type !== "string") return undefined;
   if (/^web_search(?:_|$)/u.test(type)) return "web_search";
   return /^computer(?:_|$)/u.test(type) ? "builtin_tools" : FOREIGN.get(type);
@@ -108,7 +108,7 @@ function sortTools(list: unknown, at: string, namespace: string | undefined, sor
 }
 
 /** Tool choice of a request, resolved to its tools. */
-export interface Choice {
+interface Choice {
   readonly mode: "auto" | "none" | "required";
   /** Tool that must be called; `mode` is then `required`. */
   readonly named: OwnTool | undefined;

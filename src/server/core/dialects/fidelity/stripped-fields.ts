@@ -9,7 +9,7 @@ import { isCapability } from "./capabilities.ts";
 import type { Loss } from "./losses.ts";
 import { placesOf, usesOf } from "./uses/uses.ts";
 
-export interface StrippedRequest {
+interface StrippedRequest {
   readonly form: Form;
   /** Form that the channel is sent. */
   readonly to: Form;

@@ -30,7 +30,7 @@ export interface StringNode {
   readonly end: number;
 }
 
-export interface ListNode {
+interface ListNode {
   readonly kind: "list";
   readonly items: readonly Node[];
 }
@@ -41,7 +41,7 @@ export interface ObjectNode {
   readonly members: readonly TreeMember[];
 }
 
-export interface TreeMember {
+interface TreeMember {
   readonly name: string;
   readonly value: Node;
   /** Whether another member of that name follows, which most readers use instead. */

@@ -1,6 +1,6 @@
 /** Detects UTF-16 text, which most readers of files and some readers of bodies recognize whatever the declared charset. */
 
-export interface Utf16Text {
+interface Utf16Text {
   readonly text: string;
   /** Encodes a text as the bytes were encoded. */
   readonly encode: (text: string) => Buffer;

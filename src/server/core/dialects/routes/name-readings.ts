@@ -27,7 +27,7 @@ export function decoded(text: string): string {
   return Buffer.from(plain, "latin1").toString("utf8");
 }
 
-export interface Parameter {
+interface Parameter {
   readonly value: string;
   /** True if every reader accepts the parameter and gives it the same meaning. */
   readonly isPlain: boolean;

@@ -5,7 +5,7 @@
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-export type Iso7064System = "11-2" | "37-2" | "97-10" | "37-36";
+type Iso7064System = "11-2" | "37-2" | "97-10" | "37-36";
 
 interface Pure {
   readonly modulus: number;

@@ -15,7 +15,7 @@ const MAX_VALUE_LENGTH = 8192;
 
 export type AllowList = (value: string) => boolean;
 
-export interface CompiledAllowList {
+interface CompiledAllowList {
   /** Compiled list; `undefined` if nothing is allowed. */
   readonly allows: AllowList | undefined;
   readonly problems: readonly GuardrailProblem[];

@@ -18,7 +18,7 @@ export interface Refining {
   readonly issued: Issued | undefined;
 }
 
-export interface Refined {
+interface Refined {
   /** Candidates by segment, ascending by start. */
   readonly candidates: readonly (readonly Candidate[])[];
   readonly shadow: readonly Annotation[];

@@ -11,7 +11,7 @@ export interface Claim {
 }
 
 /** Claim with the part of its place that it rewrites. */
-export interface Cut extends Claim {
+interface Cut extends Claim {
   readonly start: number;
   readonly end: number;
 }
@@ -42,7 +42,7 @@ export function cuts(claims: readonly Claim[]): readonly Cut[] {
   return kept;
 }
 
-export interface Rewritten {
+interface Rewritten {
   readonly rewrite: Rewrite;
   readonly lackingDomain: number;
 }

@@ -29,7 +29,7 @@ export interface Member {
   readonly isVerdict: boolean;
 }
 
-export interface Sorted {
+interface Sorted {
   /** Findings by segment. */
   readonly inline: readonly Candidate[][];
   readonly shadow: readonly Annotation[];

@@ -23,7 +23,7 @@ export interface CompiledRule {
   readonly failsOpen: boolean;
 }
 
-export type RuleOutcome =
+type RuleOutcome =
   | { readonly kind: "compiled"; readonly rule: CompiledRule }
   | { readonly kind: "refused"; readonly problems: readonly GuardrailProblem[] };
 

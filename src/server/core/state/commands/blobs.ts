@@ -22,8 +22,8 @@ export const blobHeads = rowFormat(head);
 const base64Part = base64((MAX_PART_BYTES / 3) * 4 + 8);
 export const blobParts = rowFormat(base64Part);
 
-export const blobRowKey = (sha256: string): string => `blob/${sha256}`;
-export const blobPartKey = (sha256: string, part: number): string => `blob/${sha256}/${digits(part, 5)}`;
+const blobRowKey = (sha256: string): string => `blob/${sha256}`;
+const blobPartKey = (sha256: string, part: number): string => `blob/${sha256}/${digits(part, 5)}`;
 
 export const blobReference = object({ sha256: sha256Hex, parts: integer(1, MAX_PARTS) });
 export type BlobReference = ReturnType<typeof blobReference>;

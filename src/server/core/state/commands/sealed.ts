@@ -16,7 +16,7 @@ const nonce = text(/^[A-Za-z0-9+/]{16}$/, 16);
 export const sealed = object({ dk: dataKeyId, n: nonce, ct: base64(262_144) });
 export type Sealed = ReturnType<typeof sealed>;
 
-export const wrap = object({ kek: text(/^[a-z]+:[0-9a-f]{8,64}$/, 80), n: nonce, ct: base64(1_024) });
+const wrap = object({ kek: text(/^[a-z]+:[0-9a-f]{8,64}$/, 80), n: nonce, ct: base64(1_024) });
 export const wraps = listOf(wrap, 16, 1);
 
 const ring = object({

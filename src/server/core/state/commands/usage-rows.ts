@@ -8,9 +8,9 @@ import { integer, label, object, optional } from "../fields.ts";
 import { digits, keyPart, rowFormat } from "../row-format.ts";
 
 /** Maximum of a count: keeps every sum a safe integer, and is never reached by a budget. */
-export const MAX_UNITS = 1_000_000_000_000;
+const MAX_UNITS = 1_000_000_000_000;
 /** Maximum length of a window: ten years. */
-export const MAX_WINDOW_MS = 315_576_000_000;
+const MAX_WINDOW_MS = 315_576_000_000;
 
 /** Number of windows for which rows are kept after the end of their window, so that late settlements are counted. */
 const KEPT_WINDOWS = 2;

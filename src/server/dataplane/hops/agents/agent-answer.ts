@@ -15,7 +15,7 @@ import type { Exchange } from "../../exchange.ts";
 import { type AgentCall, nounOf } from "./agent-call.ts";
 import { kept, OVERSIZE, ofLength, repeats, textOf, undecodable } from "./answer-wire.ts";
 
-export interface AnswerTerms {
+interface AnswerTerms {
   readonly exchange: Pick<Exchange, "holding" | "cutOff" | "bearsCredential">;
   /** Receiver of the answer: the exchange, or a stage in front of it. */
   readonly to: Downstream;

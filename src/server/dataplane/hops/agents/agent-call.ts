@@ -62,7 +62,7 @@ export const hasArguments = ({ fronted, method }: AgentCall): boolean =>
   fronted.kind === "a2a" || method === "tools/call";
 
 /** Reads the messages of an answer, each of which is one JSON text. */
-export interface AnswerReading {
+interface AnswerReading {
   readonly texts: (message: string) => AgentTexts | undefined;
   /** Returns whether the message belongs to an unsupported protocol revision. */
   readonly isOld: (message: string, status: number) => boolean;
@@ -72,7 +72,7 @@ export interface AnswerReading {
   readonly whatIsOld: string;
 }
 
-export type CallReading =
+type CallReading =
   | { readonly kind: "call"; readonly call: AgentCall }
   /** The call is answered with 202, and nothing is forwarded. */
   | { readonly kind: "dropped" }

@@ -15,7 +15,7 @@ import type { Standing } from "../../governance/effective-profile.ts";
 import { type BesideVerdict, inspectSegments } from "../../governance/inspecting.ts";
 import { type AgentCall, type CallTexts, hasArguments } from "./agent-call.ts";
 
-export interface InspectingCall {
+interface InspectingCall {
   readonly exchange: Exchange;
   readonly standing: Standing;
   readonly decided: DecidedRequest;

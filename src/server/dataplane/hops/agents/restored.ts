@@ -7,7 +7,7 @@ import type { Restorer } from "../../../snapshot/index.ts";
 import { type AgentCall, type CallTexts, hasArguments } from "./agent-call.ts";
 import type { InspectedCall } from "./inspect-call.ts";
 
-export interface SentCall {
+interface SentCall {
   /** Rewritten call; `undefined` if the call is sent unchanged. */
   readonly rewritten: ReturnType<CallTexts["rewrite"]> | undefined;
   /** Number of restored values by type. */

@@ -45,7 +45,7 @@ import type { AgentPlace } from "./place.ts";
 import { sentCall } from "./restored.ts";
 import { forgetLists, keepList, keptList } from "./tool-lists.ts";
 
-export interface ServedCall {
+interface ServedCall {
   readonly exchange: Exchange;
   readonly place: AgentPlace;
   readonly standing: Standing;

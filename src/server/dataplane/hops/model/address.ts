@@ -20,7 +20,7 @@ import type { Routed, Snapshot } from "../../../snapshot/index.ts";
 import { holdValues, RequestContent } from "./request-content.ts";
 
 /** Location of the model's name in the request, needed to replace an alias. */
-export type ModelSpot =
+type ModelSpot =
   | { readonly kind: "none" }
   | { readonly kind: "json"; readonly member: Member }
   | { readonly kind: "form"; readonly start: number; readonly end: number }
@@ -71,7 +71,7 @@ export interface Place {
   readonly query: string;
 }
 
-export interface Payload {
+interface Payload {
   readonly contentType: string;
   /** Body as the client sent it. */
   readonly original: Buffer;

@@ -174,7 +174,7 @@ function admittedTo(
 }
 
 /** Model named by a request or by an event of a session; `undefined` without one. */
-export interface NamedModel {
+interface NamedModel {
   readonly model: string | undefined;
   readonly upstreamModel: string | undefined;
 }

@@ -12,7 +12,7 @@ import { settleAnswer } from "../../governance/guardrails.ts";
 import type { InspectionSpan } from "../../tracing.ts";
 import type { Target } from "./address.ts";
 
-export interface Recording {
+interface Recording {
   readonly target: Target;
   readonly standing: Standing;
   readonly sinks: GuardrailSinks;

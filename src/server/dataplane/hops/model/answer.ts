@@ -23,7 +23,7 @@ const MAX_REWRITTEN_BYTES = 32 << 20;
 /** Processing mode. `over`: nothing more is sent to the client. */
 type Mode = "pass" | "events" | "whole" | "over";
 
-export interface Rewrites {
+interface Rewrites {
   readonly edits: AnswerEdits | undefined;
   /** Extends a whole JSON body after the edits. */
   readonly extend: ((body: Buffer) => Buffer) | undefined;

@@ -24,7 +24,7 @@ import type { Profile } from "../../../snapshot/index.ts";
 import type { Provider, UpstreamChannel } from "../../../upstream/index.ts";
 import type { Target } from "./address.ts";
 
-export interface ChosenChannel {
+interface ChosenChannel {
   readonly channel: UpstreamChannel;
   /** Route by which the channel serves the request after translation; `undefined` if the request is sent in its own form. */
   readonly counterpart: Counterpart | undefined;

@@ -1,7 +1,7 @@
 /** Runs work on an answer that may be asynchronous. The provider must wait meanwhile. */
 import type { Later } from "../../../core/guardrails/index.ts";
 
-export interface DrivingPorts {
+interface DrivingPorts {
   /** Called when some work is done and its result can be sent. */
   readonly out: () => void;
   readonly fail: (error: unknown) => void;

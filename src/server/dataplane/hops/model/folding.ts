@@ -25,7 +25,7 @@ const FORMS: ReadonlyMap<string, FoldedForm> = new Map([
 /** Returns the form of whole answers on a route, or `undefined` if its streams are not folded. */
 export const foldedForm = ({ name }: Pick<Route, "name">): FoldedForm | undefined => FORMS.get(name);
 
-export interface FoldingOptions {
+interface FoldingOptions {
   readonly form: FoldedForm;
   /** Memory account of the answer. */
   readonly holding: Holding;

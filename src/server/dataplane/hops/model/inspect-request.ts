@@ -21,7 +21,7 @@ import type { Standing } from "../../governance/effective-profile.ts";
 import { type BesideVerdict, inspectSegments } from "../../governance/inspecting.ts";
 import { address, type Target } from "./address.ts";
 
-export interface Inspecting {
+interface Inspecting {
   readonly snapshot: Snapshot;
   readonly exchange: Exchange;
   readonly standing: Standing;
@@ -29,7 +29,7 @@ export interface Inspecting {
   readonly sinks: GuardrailSinks;
 }
 
-export interface InspectedRequest {
+interface InspectedRequest {
   /** Target to serve: the original one, or a new one if texts were rewritten. */
   readonly target: Target;
   /** Inspection state. The answer uses the same placeholder numbers. */

@@ -11,12 +11,12 @@ import type { Standing } from "../../governance/effective-profile.ts";
 import type { Suspensions } from "../../ports.ts";
 import type { Place } from "./address.ts";
 
-export interface ListedModel {
+interface ListedModel {
   readonly id: string;
   readonly provider: string;
 }
 
-export interface ListChange {
+interface ListChange {
   readonly listed: readonly ListedModel[];
   /** Returns whether a model is allowed; `undefined` if every model is. */
   readonly allows: ((model: string) => boolean) | undefined;

@@ -19,7 +19,7 @@ import type { Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
 import { NO_THREAD, SEALED_THINKING, UNSIGNED_THINKING } from "./choose-channel.ts";
 
-export interface Prepared {
+interface Prepared {
   readonly request: UpstreamRequest;
   /** Whether the answer must be readable. No content encoding is requested then. */
   readonly reads: boolean;
@@ -33,7 +33,7 @@ export interface ClientRequest {
   readonly connection: string | undefined;
 }
 
-export interface AnswerReader {
+interface AnswerReader {
   /** Whether the answer must be readable for a reason other than its edits, such as a models list or metering. */
   readonly reads: boolean;
   /** Whether guardrails inspect the answer, which must also be complete then. */

@@ -11,7 +11,7 @@ const MAX_VALUES = 1_000_000;
 /** Memory that an empty object takes in the engine, including its slot in the parent, in bytes. */
 const VALUE_BYTES = 64;
 
-export interface RequestText {
+interface RequestText {
   /** JSON object that `scanObject` has accepted. */
   readonly plain: Buffer;
   /** Results of the scan. */

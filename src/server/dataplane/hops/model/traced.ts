@@ -17,7 +17,7 @@ import type { Meter } from "../../metering/index.ts";
 import type { Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
 
-export interface Traced {
+interface Traced {
   readonly exchange: Pick<Exchange, "span" | "labels" | "told">;
   readonly target: Pick<Target, "label" | "model" | "route" | "streams">;
 }

@@ -34,7 +34,7 @@ const NO_BODY = Buffer.alloc(0);
 const NOTHING: readonly Loss[] = [];
 
 /** Provider, channel and route that a translated request is sent to. */
-export interface Recipient {
+interface Recipient {
   readonly provider: Provider;
   readonly channel: UpstreamChannel;
   readonly counterpart: Counterpart;
@@ -42,7 +42,7 @@ export interface Recipient {
   readonly model: string | undefined;
 }
 
-export interface MadeCall {
+interface MadeCall {
   readonly call: TranslatedCall;
   /** Losses that were only found while translating. */
   readonly alsoLost: readonly Loss[];

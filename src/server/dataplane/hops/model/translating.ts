@@ -44,7 +44,7 @@ const BLANK_LINE = Buffer.from("\n\n");
 const NOTHING = "";
 const NO_BYTES = Buffer.alloc(0);
 
-export interface Translating {
+interface Translating {
   /** Dialect of the client. */
   readonly dialect: Dialect;
   readonly reading: AnswerReading;

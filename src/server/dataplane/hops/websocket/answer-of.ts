@@ -4,7 +4,7 @@
  */
 import { RESPONSE_ENDS, scanObject, stringValue } from "../../../core/dialects/index.ts";
 
-export interface EventPlace {
+interface EventPlace {
   /** Name of the answer; `undefined` for an event that belongs to no answer. */
   readonly answer: string | undefined;
   /** Whether this is the last event of the answer. */

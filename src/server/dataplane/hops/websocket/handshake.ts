@@ -145,7 +145,7 @@ function connectionLines(status: number, headers: readonly string[]): readonly s
   return ["connection: close, upgrade", `upgrade: ${isOfVersion ? "websocket" : "HTTP/1.1"}`];
 }
 
-export interface ClientWatch {
+interface ClientWatch {
   /** Stops watching. Leaves the socket paused and returns the data that the client has sent so far. */
   stop(): Buffer;
 }
@@ -201,7 +201,7 @@ export type Dialled =
   | { readonly kind: "refused"; readonly status: number; readonly headers: readonly string[]; readonly body: Buffer }
   | { readonly kind: "abandoned" };
 
-export interface DialOptions {
+interface DialOptions {
   /** Timeout of the whole handshake, including the body of a refusal. */
   readonly handshakeMs: number;
   readonly maxMessageBytes: number;

@@ -14,19 +14,19 @@ import { type InspectedSession, inspectClient, noteModel } from "./inspect-clien
 import { inspectUpstream, type UpstreamInspection } from "./inspect-upstream.ts";
 import type { Frame, Passing, TunnelInspector } from "./types.ts";
 
-export interface SessionGuarding extends Omit<InspectedSession, "occasion" | "asked"> {
+interface SessionGuarding extends Omit<InspectedSession, "occasion" | "asked"> {
   /** Returns the guard in force, or `undefined` if nothing is inspected. */
   readonly guard: () => Guard | undefined;
   /** Span of the session; `undefined` if traces are not exported. */
   readonly span: RequestSpan | undefined;
 }
 
-export interface SessionInspector extends TunnelInspector {
+interface SessionInspector extends TunnelInspector {
   /** Must be called when the session has ended. */
   readonly close: () => void;
 }
 
-export interface SessionInspection {
+interface SessionInspection {
   readonly inspector: SessionInspector;
   /**
    * Inspects the headers and query of the handshake. Returns the value of `x-gateway-guardrails`, empty if no rule acted.

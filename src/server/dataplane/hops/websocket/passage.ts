@@ -4,7 +4,7 @@
  */
 import type { Frame, Passing, RefusedMessage, TunnelAccount } from "./types.ts";
 
-export interface PassagePorts {
+interface PassagePorts {
   readonly inspect: (message: Frame) => Passing | Promise<Passing>;
   /** Returns the messages that the inspector still holds back. */
   readonly end: () => Passing | Promise<Passing>;

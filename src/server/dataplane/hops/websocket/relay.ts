@@ -27,13 +27,13 @@ import type {
   TunnelObserver,
 } from "./types.ts";
 
-export interface RelayLimits {
+interface RelayLimits {
   readonly highWaterBytes: number;
   readonly idleMs: number;
   readonly stallMs: number;
 }
 
-export interface RelayOptions {
+interface RelayOptions {
   readonly client: Joined;
   readonly upstream: Joined;
   readonly limits: RelayLimits;
@@ -49,7 +49,7 @@ export interface RelayOptions {
 }
 
 /** Paused WebSocket and its connection. */
-export interface Joined {
+interface Joined {
   readonly websocket: WebSocket;
   readonly transport: Duplex;
 }

@@ -5,7 +5,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Frame } from "./types.ts";
 
-export type SessionMessage =
+type SessionMessage =
   | { readonly kind: "text" }
   /** Data that is not text in any encoding. */
   | { readonly kind: "sound" }

@@ -40,7 +40,7 @@ export {
 } from "./handshake.ts";
 export type { TunnelClosing, TunnelObserver } from "./types.ts";
 
-export interface TunnelLimits {
+interface TunnelLimits {
   /** Timeout from dialing to the upstream's 101, or to the end of its refusal. */
   readonly handshakeMs: number;
   /** Maximum size of a message including all its fragments; a longer one closes both sides with 1009. */
@@ -55,7 +55,7 @@ export interface TunnelLimits {
   readonly closeMs: number;
 }
 
-export const TUNNEL_LIMITS: TunnelLimits = {
+const TUNNEL_LIMITS: TunnelLimits = {
   handshakeMs: 15_000,
   // Audio and images are base64-encoded in one JSON message; providers limit it to 15 to 50 MB.
   maxMessageBytes: 64 * 1024 * 1024,
@@ -69,7 +69,7 @@ export const TUNNEL_LIMITS: TunnelLimits = {
   closeMs: 5_000,
 };
 
-export interface HandshakeObserver {
+interface HandshakeObserver {
   /** Called when the upstream is dialed; not called for a request that is refused before. */
   begun(): void;
   /** Receives the upstream's own status: 101 for a session. */

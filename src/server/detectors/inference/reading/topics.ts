@@ -21,7 +21,7 @@ export interface TopicsSpec {
   readonly floor: number;
 }
 
-export type Pooling = "mean" | "cls";
+type Pooling = "mean" | "cls";
 
 /** Returns a vector of unit length, or a zero vector if the output is zero. */
 export function vectorOf({ data, at, rows, width, used }: Output, pooling: Pooling): Float64Array {
@@ -38,7 +38,7 @@ export function vectorOf({ data, at, rows, width, used }: Output, pooling: Pooli
 }
 
 /** Vectors of the windows of each example; long examples have several. */
-export interface Embedded {
+interface Embedded {
   readonly topics: readonly (readonly Float64Array[])[];
   readonly background: readonly Float64Array[];
 }
@@ -53,14 +53,14 @@ function nearest(vector: Float64Array, examples: readonly Float64Array[]): numbe
   return best;
 }
 
-export interface Lead {
+interface Lead {
   /** Index of the nearest topic. */
   readonly topic: number;
   /** Score from 0 to 1: above one half only if the topic is nearer than the other topics and ordinary traffic. */
   readonly score: number;
 }
 
-export function leadOf(vector: Float64Array, { topics, background }: Embedded, temperature: number): Lead {
+function leadOf(vector: Float64Array, { topics, background }: Embedded, temperature: number): Lead {
   let [best, topic, second] = [Number.NEGATIVE_INFINITY, 0, Number.NEGATIVE_INFINITY];
   topics.forEach((examples, at) => {
     const score = nearest(vector, examples);

@@ -5,7 +5,7 @@ import type { SessionSpec } from "./protocol.ts";
 /** Minimum interval between two lines about the same model, in milliseconds. */
 const INTERVAL_MS = 60_000;
 
-export interface EndedProcess {
+interface EndedProcess {
   readonly spec: SessionSpec;
   /** Signal or exit status, or the limit that the process exceeded. */
   readonly reason: string;

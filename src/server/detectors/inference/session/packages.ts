@@ -10,10 +10,10 @@ import { installCommand, type OptionalPackageName } from "../../../../base/index
 import type { Encoder } from "../text/text-tokens.ts";
 import type { Tensor } from "./graph-shapes.ts";
 
-export type PackageName = Exclude<OptionalPackageName, "re2">;
+type PackageName = Exclude<OptionalPackageName, "re2">;
 
 /** Path for `require`, or the reason why the package is missing. */
-export type Located =
+type Located =
   | { readonly kind: "found"; readonly path: string }
   | { readonly kind: "absent"; readonly message: string };
 
@@ -78,7 +78,7 @@ export interface Runtime {
 }
 
 /** Methods of a tokenizer in addition to the encoding. */
-export interface LoadedTokenizer extends Encoder {
+interface LoadedTokenizer extends Encoder {
   /** Turns off a setting of tokenizer files that would truncate texts. */
   disableTruncation(): void;
   disablePadding(): void;

@@ -4,7 +4,7 @@ import { DetectorError } from "../../../core/guardrails/index.ts";
 import type { Calling, Failure, SessionWorker, ToSession } from "./protocol.ts";
 import type { AskServer } from "./served/server-calls.ts";
 
-export interface CallsOf {
+interface CallsOf {
   readonly take: (message: Calling) => void;
   /** Aborts the calls in progress. */
   readonly close: () => void;

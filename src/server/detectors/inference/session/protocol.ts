@@ -19,7 +19,7 @@ export interface SessionSpec {
   readonly identity: string;
 }
 
-export interface FileGraph {
+interface FileGraph {
   readonly kind: "file";
   readonly path: string;
   /** Number of threads within one run. */

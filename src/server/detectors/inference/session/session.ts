@@ -15,7 +15,7 @@ import { startSessionProcess } from "./session-process.ts";
 import { openThread, type SessionThread, type StartSessionThread, startSessionWorker } from "./session-thread.ts";
 
 /** Maximum number of waiting requests. Source: design decisions, section 12. */
-export const MOST_WAITING = 64;
+const MOST_WAITING = 64;
 
 /** Maximum concurrent requests for a graph on a server; a graph in memory handles one at a time. */
 const MOST_AT_SERVER = 32;

@@ -11,14 +11,14 @@ import { denyList, LONGEST_LITERAL } from "./deny-list.ts";
 import { exampleProblems } from "./examples.ts";
 import { type CustomRecognizer, validatorOf } from "./validators.ts";
 
-export interface CustomProblem {
+interface CustomProblem {
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
-export const MOST_PATTERNS = 256;
-export const LONGEST_PATTERN = 4096;
-export const MOST_LITERALS = 20_000;
+const MOST_PATTERNS = 256;
+const LONGEST_PATTERN = 4096;
+const MOST_LITERALS = 20_000;
 
 export function compileCustom(
   configs: readonly CustomRecognizer[],

@@ -14,8 +14,8 @@ interface ExampleProblem {
   readonly message: string;
 }
 
-export const MOST_EXAMPLES = 100;
-export const LONGEST_EXAMPLE = 4096;
+const MOST_EXAMPLES = 100;
+const LONGEST_EXAMPLE = 4096;
 const MOST_ALTERED = 64;
 
 export function exampleProblems(

@@ -12,7 +12,7 @@ import {
 } from "../../../core/guardrails/index.ts";
 
 export type CustomRecognizer = NonNullable<DetectorConfig["custom_recognizers"]>[number];
-export type Validator = NonNullable<CustomRecognizer["validator"]>;
+type Validator = NonNullable<CustomRecognizer["validator"]>;
 
 /** Returns the check of a validator. The configuration was validated, so it has every key that its kind needs. */
 export function validatorOf(validator: Validator): (value: string) => boolean {

@@ -14,7 +14,7 @@ const LONGEST_VALUE = 256;
 /** Characters that a sample may contain in addition to ASCII letters and digits. */
 const PRINTABLE = Array.from({ length: 0x5f }, (_, at) => String.fromCharCode(0x20 + at));
 
-export interface ExpressionTerms {
+interface ExpressionTerms {
   readonly regex: string;
   readonly isCaseSensitive: boolean;
   /** Search that finds the expression in running text. */

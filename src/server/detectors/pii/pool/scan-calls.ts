@@ -57,7 +57,7 @@ export function take({ call, at, texts }: Part, detection: Detection): void {
   if (call.left === 0) call.settle(call.found);
 }
 
-export interface CallQueue {
+interface CallQueue {
   readonly add: (call: Call) => void;
   readonly remove: (call: Call) => void;
   /** Returns the next part; a long one only if `mayBeLong` is true. */

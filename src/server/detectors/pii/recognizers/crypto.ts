@@ -28,7 +28,7 @@ const isAddress = (written: string): boolean => {
  * Checks the letter case of an Ethereum address. Letters of a single case prove nothing; mixed case is a checksum,
  * which must match.
  */
-export function etherProof(_value: string, written: string): Proof {
+function etherProof(_value: string, written: string): Proof {
   const digits = written.slice(2);
   if (!/^0[xX][0-9a-fA-F]{40}$/.test(written)) return false;
   const lower = digits.toLowerCase();

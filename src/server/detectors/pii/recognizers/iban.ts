@@ -24,7 +24,7 @@ function formatOf(format: string): RegExp {
 }
 
 /** Returns whether a value is an IBAN. `value` is in upper case, without separators. */
-export function isIban(value: string): boolean {
+function isIban(value: string): boolean {
   return FORMATS.get(value.slice(0, 2))?.test(value.slice(4)) === true && isIbanSum(value);
 }
 

@@ -53,11 +53,6 @@ export function keeps(check: Check): Validate {
   return (value) => (check(value) ? undefined : false);
 }
 
-/** Returns a check that proves a match if it passes and keeps the score if it fails. */
-export function confirms(check: Check): Validate {
-  return (value) => (check(value) ? true : undefined);
-}
-
 /** Returns a check of the form of the value without separators. */
 export function like(form: RegExp): Validate {
   return formed((value) => form.test(value));

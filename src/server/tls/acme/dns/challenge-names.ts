@@ -26,7 +26,7 @@ export const questionOf = (name: string, type: RecordType, isRecursive: boolean)
   encodeQuestion(randomInt(0x10000), name, type, isRecursive);
 
 /** Asks the servers in order and returns the first answer. */
-export async function askAny(
+async function askAny(
   servers: readonly DnsServer[],
   name: string,
   type: RecordType,

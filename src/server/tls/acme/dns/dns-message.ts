@@ -8,7 +8,7 @@ export type RecordType = (typeof TYPE)[keyof typeof TYPE];
 
 export const CLASS = { IN: 1, NONE: 254, ANY: 255 } as const;
 
-export interface DnsRecord {
+interface DnsRecord {
   /** Name in lower case, without the final dot. */
   readonly name: string;
   readonly type: number;

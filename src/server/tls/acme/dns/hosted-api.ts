@@ -13,7 +13,7 @@ import { retryAtOf } from "../retry-after.ts";
 import { followed, resolvers, serversOf } from "./challenge-names.ts";
 import { awaitRecords } from "./propagation.ts";
 
-export interface HostedApiOptions {
+interface HostedApiOptions {
   /** URL without a trailing slash. */
   readonly base: string;
   readonly apiToken: string;

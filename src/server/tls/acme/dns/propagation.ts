@@ -9,7 +9,7 @@ import { AttemptFailed } from "../attempt-failed.ts";
 import type { DnsServer } from "./ask-dns.ts";
 import { holds } from "./challenge-names.ts";
 
-export interface Awaited {
+interface Awaited {
   readonly name: string;
   readonly value: string;
   readonly servers: readonly DnsServer[];

@@ -9,7 +9,7 @@ import { encodeUpdate, TYPE } from "./dns-message.ts";
 import { awaitRecords } from "./propagation.ts";
 import { ALGORITHMS, sign, TSIG_ERROR, type TsigKey, verify } from "./tsig.ts";
 
-export interface Rfc2136Options {
+interface Rfc2136Options {
   /** Address as `host:port`; the port may be omitted. */
   readonly server: string;
   readonly key: TsigKey;

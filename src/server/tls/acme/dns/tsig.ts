@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { CLASS, type DnsMessage, encodeName, readName, TYPE } from "./dns-message.ts";
 
 export const ALGORITHMS = ["hmac-sha1", "hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512"] as const;
-export type Algorithm = (typeof ALGORITHMS)[number];
+type Algorithm = (typeof ALGORITHMS)[number];
 
 export interface TsigKey {
   readonly name: string;
@@ -14,7 +14,7 @@ export interface TsigKey {
 /** Accepted difference between clocks, in seconds. */
 const FUDGE = 300;
 
-export interface Signed {
+interface Signed {
   readonly wire: Buffer;
   readonly mac: Buffer;
 }
@@ -61,7 +61,7 @@ export function sign(message: Buffer, key: TsigKey, now: number): Signed {
   return { wire: Buffer.concat([counted, record]), mac };
 }
 
-export type Verdict =
+type Verdict =
   | { readonly kind: "genuine" }
   /** `error`: the server's verdict on our signature; 0 if it gives none. `serverTime`: in seconds, for BADTIME. */
   | { readonly kind: "unproven"; readonly error: number; readonly serverTime: number | undefined };

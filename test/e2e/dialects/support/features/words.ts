@@ -15,7 +15,7 @@ export const asked = (turns: Turns): Asks => ({
 export const ASKED: Asks = asked(user(QUESTION));
 
 /** Why an answer ends, in the words of each client. */
-export const FINISH = {
+const FINISH = {
   end: { openai: "stop", anthropic: "end_turn" },
   length: { openai: "length", anthropic: "max_tokens" },
   call: { openai: "tool_calls", anthropic: "tool_use" },

@@ -53,7 +53,7 @@ export interface Budgeted {
   member(which: string | number): Member;
 }
 
-export interface BudgetedOptions {
+interface BudgetedOptions {
   readonly ids?: readonly string[];
   /** Of the deployment document; each gets a profile of its name. */
   readonly budgets: readonly (Document & { readonly name: string })[];

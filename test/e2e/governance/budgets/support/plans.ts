@@ -12,7 +12,7 @@ import { FAILING_FIRST } from "./members.ts";
 export type Shape = "chat" | "completions" | "responses" | "messages" | "embeddings";
 
 /** When a client leaves. */
-export type Leaving = "stays" | "at once" | "when it is heard" | "within the answer";
+type Leaving = "stays" | "at once" | "when it is heard" | "within the answer";
 
 export interface Plan {
   readonly shape: Shape;
@@ -26,7 +26,7 @@ export interface Plan {
   readonly atMost: number;
 }
 
-export interface PlanOptions {
+interface PlanOptions {
   /** Only requests whose answers are complete, or refused: of these it is known to the token what they use. */
   readonly isCertain?: boolean;
 }

@@ -5,12 +5,12 @@ import { SLOW_MS } from "../../../config/support/nodes.ts";
 import { idle } from "../../../support/metrics.ts";
 import type { Member } from "./members.ts";
 
-export type Row = Awaited<ReturnType<typeof rowsOn>>[number];
+type Row = Awaited<ReturnType<typeof rowsOn>>[number];
 
 /** Longer than two intervals of reports: what a node knows alone is known to all after one. */
 const STEADY_MS = 1_300;
 
-export const rowsOn = async ({ node }: Member, budget: string) =>
+const rowsOn = async ({ node }: Member, budget: string) =>
   (await node.client.call("list_budgets")).items.filter((row) => row.budget === budget);
 
 /** Of a shared budget when `key`, a name, is left out. Undefined: nobody has spent of it yet. */

@@ -11,7 +11,7 @@ import { openPlane } from "../../../../../src/server/admin/plane.ts";
 import type { AuditEntry } from "../../../../../src/server/admin/ports.ts";
 import { handlerPorts } from "../../support/handler-ports.ts";
 
-export interface OpenNetwork {
+interface OpenNetwork {
   readonly door: AdminListener;
   readonly port: number;
   /** What was recorded of callers who could not be identified. */

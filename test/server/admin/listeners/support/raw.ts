@@ -29,7 +29,7 @@ export async function untilClosed(socket: Socket): Promise<string> {
   return received;
 }
 
-export interface Answered {
+interface Answered {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;

@@ -6,14 +6,14 @@ import {
   SseSplitter,
 } from "../../../../../src/server/core/dialects/index.ts";
 
-export interface Holder {
+interface Holder {
   readonly push: (text: string) => string;
   readonly end: () => string;
 }
 
 export const showing = (): Holder => ({ push: (text) => text, end: () => "" });
 
-export const WORD = "SECRET";
+const WORD = "SECRET";
 export const hide = (text: string): string => text.replaceAll(WORD, "[x]");
 
 /** Hides the word, and holds what may become one. */

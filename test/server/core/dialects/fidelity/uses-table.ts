@@ -14,14 +14,14 @@ import type { Dialect, Form } from "../../../../../src/server/core/dialects/rout
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export interface UseRow {
+interface UseRow {
   readonly capability: Capability;
   readonly used: readonly Fields[];
   /** By defaults, nulls, and what another row means. */
   readonly unused: readonly Fields[];
 }
 
-export interface LossRow {
+interface LossRow {
   readonly title: string;
   readonly request: Fields;
   readonly capability: Capability;
@@ -34,13 +34,13 @@ interface Table {
   readonly plain: Fields;
 }
 
-export interface UsesTable extends Table {
+interface UsesTable extends Table {
   readonly uses: readonly UseRow[];
   /** Names of fields and types, for requests that are nearly of the dialect. */
   readonly words: readonly string[];
 }
 
-export interface FormsTable extends Table {
+interface FormsTable extends Table {
   readonly losses: readonly LossRow[];
   /** What crosses whole. */
   readonly kept: readonly { readonly title: string; readonly request: Fields }[];

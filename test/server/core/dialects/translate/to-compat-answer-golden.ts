@@ -6,13 +6,13 @@ import type { AnswerStamp, AnswerTerms } from "../../../../../src/server/core/di
 
 export const STAMP: AnswerStamp = { created: 1_790_000_000, seed: "s1" };
 
-export interface GivenTerms {
+interface GivenTerms {
   readonly toolNames?: Readonly<Record<string, string>>;
   readonly showsUsage?: boolean;
   readonly callsFunctions?: boolean;
 }
 
-export interface WholeCase {
+interface WholeCase {
   readonly row: string;
   readonly terms?: GivenTerms;
   /** A message, or the text of one where its spelling matters. */
@@ -20,7 +20,7 @@ export interface WholeCase {
   readonly expect: unknown;
 }
 
-export interface StreamCase {
+interface StreamCase {
   readonly row: string;
   readonly terms?: GivenTerms;
   /** Events as their data, or as the block of the stream where its spelling matters. */
@@ -31,7 +31,7 @@ export interface StreamCase {
   readonly state?: "open" | "failed";
 }
 
-export interface BrokenCase<Given> {
+interface BrokenCase<Given> {
   readonly row: string;
   readonly given: Given;
 }
@@ -73,7 +73,7 @@ function blockOf(event: unknown): string {
   return `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
-export interface Translated {
+interface Translated {
   readonly frames: string;
   readonly state: "open" | "ended" | "failed";
 }

@@ -11,13 +11,13 @@ import { messagesToChat } from "../../../../../src/server/core/dialects/translat
 import type { ChannelTerms, TranslatedRequest } from "../../../../../src/server/core/dialects/translate/types.ts";
 
 /** The channel claims all of its dialect but what it `lacks`. */
-export interface GivenChannel {
+interface GivenChannel {
   readonly lacks?: readonly string[];
   readonly endUserField?: ChannelTerms["endUserField"];
   readonly acceptsStreamUsage?: boolean;
 }
 
-export interface Golden {
+interface Golden {
   /** Words of the row of the reference that it shows, and the number of the bug where it shows one. */
   readonly row: string;
   readonly channel?: GivenChannel;
@@ -33,11 +33,11 @@ export const GOLDENS: readonly (readonly [file: string, cases: readonly Golden[]
   .sort()
   .map((file) => [file, JSON.parse(readFileSync(new URL(file, FOLDER), "utf8")) as readonly Golden[]]);
 
-export const MODEL = { sent: "sent-model", asked: "asked-model" };
+const MODEL = { sent: "sent-model", asked: "asked-model" };
 
 const CLAIMABLE = claimableIn("compat");
 
-export function channelTerms({ lacks = [], endUserField = "user", acceptsStreamUsage = true }: GivenChannel = {}) {
+function channelTerms({ lacks = [], endUserField = "user", acceptsStreamUsage = true }: GivenChannel = {}) {
   const claims: ChannelTerms["claims"] = (capability) => CLAIMABLE.has(capability) && !lacks.includes(capability);
   return { claims, endUserField, acceptsStreamUsage };
 }

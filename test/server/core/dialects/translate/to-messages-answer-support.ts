@@ -22,7 +22,7 @@ const TERMS: AnswerTerms = {
   inputEstimate: () => 0,
 };
 
-export interface GoldenTerms {
+interface GoldenTerms {
   readonly showsThinking?: boolean;
 }
 
@@ -31,7 +31,7 @@ export function termsOf(terms: GoldenTerms | undefined): AnswerTerms {
 }
 
 /** An object: a chunk. A text: what the provider sends, as it stands. */
-export type Sent = object | string;
+type Sent = object | string;
 
 export interface StreamCase {
   readonly row: string;
@@ -134,7 +134,7 @@ export interface Message {
   readonly [member: string]: unknown;
 }
 
-export interface Event {
+interface Event {
   readonly type: string;
   readonly index?: number;
   readonly message?: Message;

@@ -17,11 +17,11 @@ import { chatToMessages } from "../../../../../src/server/core/dialects/translat
 import type { ChannelTerms, TranslatedRequest } from "../../../../../src/server/core/dialects/translate/types.ts";
 
 /** The channel claims all of its dialect but what it `lacks`. */
-export interface GivenChannel {
+interface GivenChannel {
   readonly lacks?: readonly string[];
 }
 
-export interface Golden {
+interface Golden {
   /** Words of the row of the reference that it shows, and the number of the bug where it shows one. */
   readonly row: string;
   readonly channel?: GivenChannel;
@@ -41,7 +41,7 @@ export const MODEL = { sent: "sent-model", asked: "asked-model" };
 
 const CLAIMABLE = claimableIn("messages");
 
-export function channelTerms({ lacks = [] }: GivenChannel = {}): ChannelTerms {
+function channelTerms({ lacks = [] }: GivenChannel = {}): ChannelTerms {
   return {
     claims: (capability) => CLAIMABLE.has(capability) && !lacks.includes(capability),
     endUserField: "user",

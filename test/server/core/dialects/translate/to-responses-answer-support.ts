@@ -20,7 +20,7 @@ export const STAMP: AnswerStamp = { created: 1_790_000_000, seed: "01", now: () 
 /** An object: an event or a chunk. A text: what the provider sends, as it stands. */
 export type Sent = object | string;
 
-export interface Event {
+interface Event {
   readonly type: string;
   readonly sequence_number: number;
   readonly response?: Values;
@@ -33,7 +33,7 @@ export interface Values {
   readonly [member: string]: unknown;
 }
 
-export interface Transcript {
+interface Transcript {
   readonly row: string;
   readonly messages: readonly Sent[];
   readonly chat: readonly Sent[];
@@ -49,7 +49,7 @@ const GOLDEN = JSON.parse(readFileSync(FILE, "utf8")) as {
 };
 
 /** The response as it begins. */
-export const RESPONSE: Values = GOLDEN.response;
+const RESPONSE: Values = GOLDEN.response;
 
 export const TRANSCRIPTS: readonly Transcript[] = GOLDEN.cases.map(({ events, chatEvents, ...rest }) => ({
   ...rest,
@@ -75,7 +75,7 @@ const ECHO: Values = Object.fromEntries(Object.entries(RESPONSE).filter(([name])
 /** What stands in the place of every seal. */
 export const SEALED = "gwr1.k1.SEALED";
 
-export interface Sealing extends ReasoningSeal {
+interface Sealing extends ReasoningSeal {
   readonly sealed: (readonly SealedBlock[])[];
 }
 
@@ -97,7 +97,7 @@ export const OPEN_SEAL: ReasoningSeal = {
   open: (text) => JSON.parse(text) as SealedBlock[],
 };
 
-export const TOOLS: ReadonlyMap<string, ClientTool> = new Map([
+const TOOLS: ReadonlyMap<string, ClientTool> = new Map([
   ["apply_patch", { name: "apply_patch", namespace: undefined, isCustom: true }],
   ["mcp__fs__read", { name: "read", namespace: "mcp__fs", isCustom: false }],
   ["mcp__fs__edit", { name: "edit", namespace: "mcp__fs", isCustom: true }],
@@ -128,7 +128,7 @@ function frameOf(sent: unknown): string {
   return `${name}data: ${JSON.stringify(sent)}\n\n`;
 }
 
-export interface Translated {
+interface Translated {
   readonly frames: string;
   readonly problem: string | undefined;
   readonly state: string;

@@ -27,7 +27,7 @@ export const rule = (more: Partial<GuardrailRule> = {}): GuardrailRule => ({
   ...more,
 });
 
-export const config = (more: Partial<Guardrails> = {}): Guardrails => ({
+const config = (more: Partial<Guardrails> = {}): Guardrails => ({
   detectors: [],
   rules: [],
   context_enhancement: true,

@@ -5,7 +5,7 @@
 import type { Shape } from "../../../../../src/server/core/state/fields.ts";
 import type { ReplicatedShape } from "../../../../../src/server/core/state/recorded-shapes.ts";
 
-export interface RecordedShape {
+interface RecordedShape {
   /** The feature level from which the shape holds; of commands also the one that they may be proposed from. */
   readonly level: number;
   readonly gate?: number;
@@ -15,14 +15,14 @@ export interface RecordedShape {
 /** By name, oldest first. */
 export type Recorded = Readonly<Record<string, readonly RecordedShape[]>>;
 
-export interface Levels {
+interface Levels {
   /** The highest level that an older build works at. */
   readonly closed: number;
   /** The highest level of this build. */
   readonly newest: number;
 }
 
-export interface Judgement {
+interface Judgement {
   /** What speaks against the change; no recording mends it. */
   readonly broken: readonly string[];
   /** What is allowed, and not recorded yet. */

@@ -17,7 +17,7 @@ import { member, START, stateFile } from "../harness.ts";
 import { drawCommand } from "./random-commands.ts";
 
 /** An entry: a command with its time, or members with the context of their change; and the digest of the rows after it. */
-export type LogLine =
+type LogLine =
   | { readonly now: number; readonly command: string; readonly digest: string }
   | { readonly members: readonly string[]; readonly context: string; readonly digest: string };
 
@@ -35,15 +35,15 @@ const IDS = ["n1", "n2", "n3"];
 const membersAt = (level: number) => IDS.map((id) => member(id, { feature: [1, level] }));
 
 /** A cluster of three in which every node supports `level`. */
-export const beginAt = (level: number, of: StateModule): State => of.createState({ members: membersAt(level) });
+const beginAt = (level: number, of: StateModule): State => of.createState({ members: membersAt(level) });
 
-export function applyLine(state: State, line: LogLine): void {
+function applyLine(state: State, line: LogLine): void {
   const entry: CommittedEntry = { index: state.applied.index + 1, term: 1, data: new Uint8Array(0) };
   if ("command" in line) state.apply({ ...entry, data: encodeProposal(line.now, Buffer.from(line.command)) });
   else state.applyConfiguration(entry, Buffer.from(line.context), line.members);
 }
 
-export interface Drawn {
+interface Drawn {
   readonly level: number;
   readonly seed: number;
   readonly entries: number;

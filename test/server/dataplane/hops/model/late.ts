@@ -4,7 +4,7 @@ import type { Guard } from "../../../../../src/server/snapshot/index.ts";
 import { guardOf } from "../../support/guards.ts";
 
 /** Finds words that it is named after: `beside` finds `BESIDE`. */
-export class Words implements Detector {
+class Words implements Detector {
   readonly type = "pii";
   readonly readsContext = [];
   readonly horizon = undefined;
@@ -59,7 +59,7 @@ interface LateGuardrails {
   readonly [key: string]: unknown;
 }
 
-export interface LateGuard {
+interface LateGuard {
   readonly guard: Guard;
   readonly of: (name: string) => Words;
 }

@@ -2,7 +2,7 @@
 import { createServer, type Server } from "node:http";
 import type { MaybeLater } from "../../../../../src/server/tls/index.ts";
 
-export interface ChallengeDoor {
+interface ChallengeDoor {
   readonly port: number;
   /** In turn. */
   answerers: readonly ((host: string, token: string) => MaybeLater<string | undefined>)[];

@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage } from "node:http";
 
-export interface Right {
+interface Right {
   /** Of which zones are read; left out: none. */
   readonly reads?: readonly string[];
   /** Zones in which records are read and written. */

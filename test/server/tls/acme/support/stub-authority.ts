@@ -9,12 +9,12 @@ import { listenLocally } from "../../../../e2e/support/ports.ts";
 import { atEnd, type Owner } from "../../../../e2e/support/wait.ts";
 import { type Issue, type TestAuthority, testAuthority } from "../../support/authority.ts";
 
-export interface AskedOrder {
+interface AskedOrder {
   readonly names: readonly string[];
   readonly replaces: string | undefined;
 }
 
-export interface Refusal {
+interface Refusal {
   readonly status: number;
   /** Behind `urn:ietf:params:acme:error:`. */
   readonly type: string;

@@ -17,7 +17,7 @@ export interface Script {
   readonly after: "end" | "keep" | "reset";
 }
 
-export interface Wire {
+interface Wire {
   readonly origin: string;
   /** Requests as they came, connections numbered from 1. */
   readonly heard: { readonly connection: number; readonly bytes: Buffer }[];

@@ -28,7 +28,7 @@ export function unknownName(what: string, found: string, known: Iterable<string>
   return `this names no ${what} of ${owner}, ${names.length === 0 ? "which has none" : `which has ${listed(names)}`}`;
 }
 
-export function listed(names: readonly string[]): string {
+function listed(names: readonly string[]): string {
   const rest = names.length - LISTED_NAMES;
   return names.slice(0, LISTED_NAMES).map(shown).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
 }

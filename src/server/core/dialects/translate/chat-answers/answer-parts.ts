@@ -38,7 +38,7 @@ export interface CallPart {
 }
 
 /** Index of the legacy `function_call`, which has none and occurs at most once. */
-export const FUNCTION_CALL_INDEX = -1;
+const FUNCTION_CALL_INDEX = -1;
 
 const NONE: readonly never[] = [];
 
@@ -150,7 +150,7 @@ export function takesIn(block: Omit<Reasoning, "text">, { index }: Reasoning): b
   return block.signature === "" && (block.index === undefined || index === undefined || block.index === index);
 }
 
-export interface Completion {
+interface Completion {
   readonly answer: Values;
   /** Choice that results from merging all choices. */
   readonly choice: Values;

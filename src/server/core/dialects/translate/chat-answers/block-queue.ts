@@ -16,7 +16,7 @@ export const MAX_HELD = 8 << 20;
 /** Approximate memory of a block in addition to its text, in UTF-16 units. */
 const BLOCK_COST = 256;
 
-export interface QueuedBlock {
+interface QueuedBlock {
   /** Text that arrived while the block was not open. */
   held: string;
   /** Tool call; `undefined` for other blocks. */

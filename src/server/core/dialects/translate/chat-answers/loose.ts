@@ -33,7 +33,7 @@ export function looseUsage(answer: Values): Usage | undefined {
   return normaliseUsage("compat", looseUsageValue(answer));
 }
 
-export function looseUsageValue(answer: Values): unknown {
+function looseUsageValue(answer: Values): unknown {
   const { usage, x_groq: groq } = answer;
   if (objectOf(usage) !== undefined) return usage;
   const ofChoice = listOf(answer["choices"]).map((choice) => objectOf(objectOf(choice)?.["usage"]));

@@ -8,7 +8,7 @@ interface Marked {
   readonly marked: unknown;
 }
 
-export interface TextPart extends Marked {
+interface TextPart extends Marked {
   readonly kind: "text";
   readonly text: string;
 }
@@ -28,7 +28,7 @@ export interface FilePart extends Marked {
   readonly url: string | undefined;
 }
 
-export interface AudioPart extends Marked {
+interface AudioPart extends Marked {
   readonly kind: "audio";
   readonly audio: unknown;
 }

@@ -13,7 +13,7 @@ import { AnswerProblem, EarlyEnd, type StreamTranslation } from "../types.ts";
 import { hasInput, readBlock, readRefusal, readText } from "./answer-parts.ts";
 
 /** Block of the answer in the writer's own form. Nothing is written of a block of kind `untold`. */
-export interface WrittenBlock {
+interface WrittenBlock {
   readonly kind: "text" | "thinking" | "tool_use" | "untold";
 }
 

@@ -9,14 +9,14 @@ import { shownModel, shownTool } from "../shown-names.ts";
 import type { AnswerStamp, AnswerTerms } from "../types.ts";
 
 /** Members that a whole answer and each chunk begin with. */
-export interface AnswerHead {
+interface AnswerHead {
   readonly id: string;
   readonly created: number;
   readonly model: string;
   readonly service_tier: string | undefined;
 }
 
-export interface ToolCall {
+interface ToolCall {
   readonly id: string;
   readonly name: string;
 }

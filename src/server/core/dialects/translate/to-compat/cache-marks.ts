@@ -9,7 +9,7 @@ import type { ChatMessage, Part } from "./chat.ts";
 
 const MAX_MARKS = { explicit: 4, implicit: 3 } as const;
 
-export interface CacheOptions {
+interface CacheOptions {
   readonly mode: keyof typeof MAX_MARKS;
 }
 

@@ -48,7 +48,7 @@ export interface ImagePart extends Markable {
   readonly image_url: { readonly url: string };
 }
 
-export interface FilePart extends Markable {
+interface FilePart extends Markable {
   readonly type: "file";
   readonly file: { readonly filename: string; readonly file_data: string };
 }

@@ -12,7 +12,7 @@ import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
 import { compatUsage } from "../usage-shape.ts";
 import { encryptedDetail, readCall, readFinish, readHead, signedDetail } from "./answer-reading.ts";
 
-export type OpenBlock =
+type OpenBlock =
   | { readonly kind: "text" }
   /**
    * Thinking block. Its detail is written whole when the block is closed, so that a signature is never separated from its text.

@@ -28,7 +28,7 @@ const WEB_SEARCH = /^web_search_/;
 const SEARCH_RULES = ["allowed_domains", "blocked_domains"];
 
 /** Tools by who runs them. Functions belong to the client; all others are known to a provider by their type. */
-export interface Tools {
+interface Tools {
   readonly functions: readonly FunctionTool[];
   /** Names of tools with a type that has no counterpart. */
   readonly typedNames: ReadonlySet<unknown>;
@@ -40,7 +40,7 @@ interface Tool {
   readonly place: string;
 }
 
-export interface FunctionTool extends Tool {
+interface FunctionTool extends Tool {
   readonly name: string;
 }
 

@@ -36,12 +36,12 @@ export type DocumentSource =
   | { readonly type: "base64"; readonly media_type: "application/pdf"; readonly data: string }
   | { readonly type: "text"; readonly media_type: "text/plain"; readonly data: string };
 
-export interface ImageBlock extends Markable {
+interface ImageBlock extends Markable {
   readonly type: "image";
   readonly source: ImageSource;
 }
 
-export interface DocumentBlock extends Markable {
+interface DocumentBlock extends Markable {
   readonly type: "document";
   readonly source: DocumentSource | UrlSource;
   readonly title: string | undefined;

@@ -25,7 +25,7 @@ export interface Conversation {
   readonly lacksThinking: boolean;
 }
 
-export interface OpenTurn {
+interface OpenTurn {
   readonly role: Turn["role"];
   readonly results: ToolResultBlock[];
   readonly thinking: ThinkingBlock[];

@@ -6,7 +6,7 @@ import { stopReason } from "../reasons.ts";
 import { messagesUsage } from "../usage-shape.ts";
 import type { Ending } from "./frames.ts";
 
-export interface Ended {
+interface Ended {
   /** Finish reason from the provider; many send none. */
   readonly finishReason: unknown;
   /** States of the arguments of all calls; empty if there are no calls. */

@@ -27,7 +27,7 @@ interface CallBlock {
 
 type Block = TextBlock | ThinkingBlock | CallBlock;
 
-export interface OpenBlocksSettings {
+interface OpenBlocksSettings {
   readonly stamp: AnswerStamp;
   /** Returns the client's name of a tool. `name` is the name that the provider knows. */
   readonly nameOf: (name: string) => string;

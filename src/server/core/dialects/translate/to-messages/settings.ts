@@ -45,7 +45,7 @@ function tokensAt(request: Values, name: string): number | undefined {
   return refuse(name, "must be a whole number of at least 1");
 }
 
-export interface Sampling {
+interface Sampling {
   readonly temperature: number | undefined;
   readonly top_p: number | undefined;
   readonly top_k: number | undefined;

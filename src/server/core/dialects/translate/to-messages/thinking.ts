@@ -38,13 +38,13 @@ type Wish =
   | { readonly kind: "budget"; readonly tokens: number; readonly display: unknown }
   | { readonly kind: "as_said"; readonly type: "adaptive" | "between_tools"; readonly display: unknown };
 
-export interface ThinkingSettings {
+interface ThinkingSettings {
   readonly thinking: { readonly type: string; readonly budget_tokens?: number; readonly display?: unknown } | undefined;
   readonly effort: Effort | undefined;
 }
 
 /** Conditions under which the API refuses a thinking budget. A model that decides itself is not affected. */
-export interface Hindrances {
+interface Hindrances {
   /** Whether a tool must be called. */
   readonly isForced: boolean;
   /** Whether the conversation lacks thinking. */

@@ -26,7 +26,7 @@ interface Shape {
 
 const NOTHING: Shape = { properties: new Map(), required: new Set() };
 
-export interface MergedSchema {
+interface MergedSchema {
   readonly schema: Values;
   /** Whether it accepts arguments that the original refuses, or describes them less precisely. */
   readonly isLossy: boolean;

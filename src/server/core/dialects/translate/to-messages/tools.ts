@@ -48,7 +48,7 @@ interface Asked {
   readonly allowed: ReadonlySet<string> | undefined;
 }
 
-export interface Tools {
+interface Tools {
   /** Tools to send; empty if none can be called. */
   readonly tools: readonly (Definition | WebSearch)[];
   readonly choice: ToolChoice | undefined;

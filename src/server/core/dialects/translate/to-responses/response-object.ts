@@ -4,7 +4,7 @@ import type { Values } from "../../json/json-values.ts";
 import type { Usage } from "../../usage/usage.ts";
 import { responsesUsage } from "../usage-shape.ts";
 
-export interface ResponseHead {
+interface ResponseHead {
   readonly id: string;
   /** Creation time in seconds since 1970. */
   readonly createdAt: number;

@@ -15,7 +15,7 @@ import { permutationOf } from "./permutation.ts";
 const DISPLACEMENT = 5;
 
 /** Maximum length of a value, since the cost of one permutation grows with the square of its length. */
-export const MAX_SYMBOLS = 256;
+const MAX_SYMBOLS = 256;
 
 /** Maximum number of encryptions of one value until it matches its pattern again. */
 const MOST_STEPS = 256;

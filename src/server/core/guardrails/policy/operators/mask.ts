@@ -1,6 +1,6 @@
 /** Operator `mask`: covers letters and digits and keeps separators. Source: design decisions, section 16. */
 
-export interface Mask {
+interface Mask {
   readonly character: string;
   /** Number of letters and digits to cover; 0 for all. */
   readonly count: number;

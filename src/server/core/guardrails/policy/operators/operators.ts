@@ -29,7 +29,7 @@ export function operatorKeys(guardrails: KeyedGuardrails, formatOf?: FormatOf, i
 }
 
 /** Replacement of a value. `lacksDomain` is true if `fpe` could not keep its format. */
-export interface Written {
+interface Written {
   readonly text: string;
   readonly lacksDomain: boolean;
 }

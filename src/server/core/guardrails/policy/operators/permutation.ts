@@ -2,7 +2,7 @@
 
 import { type Ff1, MIN_DOMAIN } from "./ff1.ts";
 
-export type Permute = (numerals: readonly number[]) => readonly number[];
+type Permute = (numerals: readonly number[]) => readonly number[];
 
 /**
  * Returns the permutation of texts whose positions have `sizes` symbols each. If all are equal, the numerals are encrypted

@@ -38,12 +38,12 @@ const LOOK_COST = 1 / 32;
 const LONGEST_VALUE = 256;
 
 /** Evidence that the decrypted candidate is the value that was encrypted. */
-export type Proof = "issued" | "check" | "form" | "none";
+type Proof = "issued" | "check" | "form" | "none";
 
 const ORDER: readonly Proof[] = ["issued", "check", "form", "none"];
 
 /** Value in a text that is restored. */
-export interface RestoredValue {
+interface RestoredValue {
   readonly start: number;
   readonly end: number;
   readonly type: string;

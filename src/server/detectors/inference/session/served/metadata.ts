@@ -8,7 +8,7 @@ export interface ServedModel {
 }
 
 /** Data types of the protocol, with their names in this program. */
-export const DATATYPES: ReadonlyMap<string, string> = new Map([
+const DATATYPES: ReadonlyMap<string, string> = new Map([
   ["INT64", "int64"],
   ["INT32", "int32"],
   ["FP64", "float64"],

@@ -5,12 +5,12 @@
 
 import type { Feed } from "../graph-shapes.ts";
 
-export interface InferRequest {
+interface InferRequest {
   readonly headers: readonly string[];
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-export interface Inferring {
+interface Inferring {
   readonly id: string;
   readonly feeds: readonly Feed[];
   /** Name of the requested output. */

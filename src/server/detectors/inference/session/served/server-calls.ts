@@ -13,7 +13,7 @@ export class CallFailure extends Error {
   }
 }
 
-export interface Calls {
+interface Calls {
   readonly ask: AskServer;
   readonly settle: (message: Extract<ToSession, { readonly kind: "answered" | "unanswered" }>) => void;
 }

@@ -7,7 +7,7 @@ import { isCrc32Base62 } from "../../../../core/guardrails/index.ts";
 import type { Proof, TextPattern } from "../../types.ts";
 import { bitsPerCharacter, isPlaceholder, standsApart } from "./text.ts";
 
-export interface Form {
+interface Form {
   readonly name: string;
   readonly entity: string;
   readonly regex: string;

@@ -20,18 +20,18 @@ export const TARGETS = ["messages", "chat"] as const;
 export type Target = (typeof TARGETS)[number];
 
 /** The channel claims all of its dialect but what it `lacks`. */
-export interface GivenChannel {
+interface GivenChannel {
   readonly lacks?: readonly string[];
 }
 
-export interface Expected {
+interface Expected {
   readonly channel?: GivenChannel;
   readonly body: Values;
   /** Names of all that is lost, in the order in which they are told: what the guard found, and what writing did. */
   readonly lost?: readonly string[];
 }
 
-export interface Golden {
+interface Golden {
   readonly row: string;
   readonly given: Values;
   readonly messages?: Expected;
@@ -44,7 +44,7 @@ export const GOLDENS: readonly (readonly [file: string, cases: readonly Golden[]
   .sort()
   .map((file) => [file, JSON.parse(readFileSync(new URL(file, FOLDER), "utf8")) as readonly Golden[]]);
 
-export const MODEL = { sent: "m1", asked: "asked-model" };
+const MODEL = { sent: "m1", asked: "asked-model" };
 
 /** What the sealed texts of the cases open to, by the target that they were made for. */
 const SEALED: Readonly<Record<Target, ReadonlyMap<string, readonly SealedBlock[]>>> = {
@@ -73,7 +73,7 @@ const CLAIMABLE = { messages: claimableIn("messages"), chat: claimableIn("compat
 const TRANSLATE = { messages: responsesToMessages, chat: responsesToChat };
 const WAY = { messages: "responses>messages", chat: "responses>chat" } as const satisfies Record<Target, Way>;
 
-export function channelTerms(target: Target, { lacks = [] }: GivenChannel = {}): ChannelTerms {
+function channelTerms(target: Target, { lacks = [] }: GivenChannel = {}): ChannelTerms {
   return {
     claims: (capability) => CLAIMABLE[target].has(capability) && !lacks.includes(capability),
     endUserField: "user",
@@ -86,7 +86,7 @@ export function translateText(target: Target, text: string, channel?: GivenChann
   return TRANSLATE[target](readJson(text), MODEL, channelTerms(target, channel));
 }
 
-export interface Made {
+interface Made {
   readonly body: Values;
   readonly answer: TranslatedResponseRequest["answer"];
   readonly lost: TranslatedResponseRequest["lost"];
