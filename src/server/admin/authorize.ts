@@ -11,18 +11,18 @@ import type { AuditEntry, AuditSink } from "./ports.ts";
 import { actorOf, actorText, type Principal } from "./principal.ts";
 import { errorAnswer, refusal } from "./refusal.ts";
 
-/** A request whose caller is known. */
+/** Request whose caller is authenticated. */
 export interface Asked {
   readonly id: OperationId;
   readonly operation: Operation;
   readonly principal: Principal;
   readonly resource: Resource;
-  /** Either `local` or `network`. */
+  /** Where the request arrived: `local` (admin socket) or `network` (admin listener). */
   readonly door: string;
   readonly requestId: string;
 }
 
-/** `params` must be checked. */
+/** Returns the resource that a request refers to. `params`: path parameters, already validated. */
 export function resourceOf({ resource }: Operation, params: object): Resource {
   const values = new Map<string, unknown>(Object.entries(params));
   if ("name" in resource) return { kind: resource.kind, name: resource.name };
@@ -31,14 +31,14 @@ export function resourceOf({ resource }: Operation, params: object): Resource {
   return { kind, name: String(name) };
 }
 
-/** Returns whether the policy also permits another operation, whose resource has a fixed name. Records nothing. */
+/** Returns whether the policy permits the caller another operation, whose resource has a fixed name. Records nothing. */
 export function isPermitted(access: Access, { principal }: Pick<Asked, "principal">, action: OperationId): boolean {
   const operation: Operation = OPERATIONS[action];
   const resource = resourceOf(operation, {});
   return access.decide({ principal, action, group: operation.group, resource }).isAllowed;
 }
 
-/** Throws `forbidden`, naming action and resource, once the denial is recorded. */
+/** Checks that the policy permits the request. Otherwise records the denial, then throws `forbidden` with action and resource. */
 export async function authorize(access: Access, audit: AuditSink, asked: Asked): Promise<void> {
   const { id: action, operation, principal, resource } = asked;
   const decision = access.decide({ principal, action, group: operation.group, resource });
@@ -81,14 +81,14 @@ export async function recorded<T extends { readonly value: unknown }>(
   try {
     await room.record({ event: "admin.write", data: { ...facts(asked), ...outcome } });
   } catch (cause) {
-    // A caller that repeats the request must know that it may have taken effect.
+    // The outcome is passed on, because a caller that repeats the request must know whether it may have taken effect.
     throw refusal("audit_unavailable", "The outcome of the request could not be recorded.", outcome, cause);
   }
   if ("error" in done) throw done.error;
   return done.reply;
 }
 
-/** Returns the fields of the answer that the operation names for its record. */
+/** Returns the fields of the answer that the operations table lists for the audit record. */
 function told({ records = [] }: Operation, answer: unknown): AuditEntry["data"] {
   const fields = new Map<string, unknown>(Object.entries(answer ?? {}));
   return Object.fromEntries(
@@ -109,7 +109,7 @@ function isFact(value: unknown): value is Fact {
   );
 }
 
-/** `unknown` means that it may still take effect. */
+/** Returns outcome and code of a failure for the record. Outcome `unknown`: the change may still take effect. */
 function failureOf(error: unknown): { readonly outcome: string; readonly code: string } {
   const { code, outcome } = errorAnswer(error);
   return { outcome: outcome ?? (code === "internal" ? "unknown" : "refused"), code };
@@ -127,10 +127,10 @@ function facts({ id, principal, resource, door, requestId }: Asked): AuditEntry[
   };
 }
 
-/** Maximum length in UTF-16 units of a list in a record, since callers control its length. */
+/** Maximum length of a list in a record, in UTF-16 units. It is limited, since callers determine how long lists are. */
 const MAX_LIST_LENGTH = 600;
 
-/** Returns the first names of a long list: with all of them, the rest of the record would be cut. */
+/** Shortens a list to `MAX_LIST_LENGTH`. With a longer one, the rest of the record would be truncated. */
 function fewOf(names: readonly string[]): readonly string[] {
   let length = 0;
   const few = names.filter((name) => {

@@ -27,10 +27,10 @@ const MAX_HELD_BYTES = 72 << 20;
 
 /** Maximum number of bytes read of a refused body. A client that sends more may see a broken connection instead of the answer. */
 const MAX_DISCARDED_BYTES = 64 << 20;
-/** The same for an unauthenticated caller. */
+/** Maximum number of bytes read of a refused body from an unauthenticated caller. */
 const MAX_DISCARDED_OF_STRANGER_BYTES = 1 << 20;
 const DISCARD_LIMIT_MS = 5_000;
-/** Time without a byte after which the rest is no longer awaited, in milliseconds: the sender is waiting too. */
+/** Time without a byte after which reading of a refused body ends, in milliseconds: its sender is then waiting, too. */
 const DISCARD_PAUSE_MS = 500;
 
 /** Requests whose client sends its body only on request. Source: RFC 9110, section 10.1.1. */
@@ -103,10 +103,10 @@ export function createBodyReader(maxHeldBytes: number = MAX_HELD_BYTES, limitMs:
   };
 }
 
-/** Never rejects. Resolves once the body has ended, enough of it was read, or nothing more comes. */
+/** Reads and drops the rest of a body. Resolves when it has ended, enough was read, or nothing more arrives. Never rejects. */
 export function discardRest(request: IncomingMessage, isKnown: boolean, signal: AbortSignal): Promise<void> {
   if (request.complete || request.destroyed || signal.aborted) return Promise.resolve();
-  // The client waits for the answer before it sends the body.
+  // A client that sent `Expect: 100-continue` sends no body before it has an answer.
   if (hasWaited(request) && request.readableLength === 0) return Promise.resolve();
   return new Promise((resolve) => {
     let left = isKnown ? MAX_DISCARDED_BYTES : MAX_DISCARDED_OF_STRANGER_BYTES;
@@ -156,8 +156,8 @@ function tooLarge(limit: number): Error {
 }
 
 /**
- * Throws `invalid`, without the parser's text, which would repeat part of the body. Refuses a duplicate member: a proxy or an
- * auditor before us may have read the other one.
+ * Parses a body; an empty one counts as an empty object. Throws `invalid` for invalid JSON, without the parser's message, which
+ * would repeat part of the body. Also refuses duplicate members: a proxy in front may have read the other value.
  */
 export function parseJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return {};

@@ -40,7 +40,7 @@ interface Part {
   readonly isCut: boolean;
 }
 
-/** `own` are the rows of this node. Rejects only with the signal's reason. */
+/** Asks all other members and combines their rows with `own`, the rows of this node. Rejects only with the signal's reason. */
 export async function gather(
   cluster: Pick<Cluster, "status" | "askMember">,
   question: Question,
@@ -61,7 +61,7 @@ export async function gather(
   };
 }
 
-/** Returns `undefined` for a table that is the same on every node. */
+/** Gathers the rows of a table from all nodes. Returns `undefined` for a table that is the same on every node. */
 export type GatherRows = (
   table: TableName,
   own: Iterable<unknown>,
@@ -81,7 +81,7 @@ async function askOne(
 ): Promise<Part | undefined> {
   const ending = new AbortController();
   const end = (): void => ending.abort();
-  // The limit also covers this node's own worker, which carries the question.
+  // This timeout also applies if this node's own raft worker, which forwards the question, hangs.
   const limit = setTimeout(end, LIMIT_MS - OWN_MS / 2);
   signal.addEventListener("abort", end, { once: true });
   if (signal.aborted) end();
@@ -89,14 +89,14 @@ async function askOne(
     const body = await cluster.askMember(node, question, { timeoutMs: LIMIT_MS - OWN_MS, signal: ending.signal });
     return body === undefined ? undefined : partOf(node, body);
   } catch {
-    return undefined; // Timed out, or the caller left, which the signal shows.
+    return undefined; // timed out, or the caller has left: `gather` then throws the signal's reason
   } finally {
     clearTimeout(limit);
     signal.removeEventListener("abort", end);
   }
 }
 
-/** A node of another version may answer anything. */
+/** Parses another node's answer; `undefined` if it is invalid, which a node of another version may cause. */
 function partOf(node: string, body: Uint8Array): Part | undefined {
   if (body.length > 2 * MAX_BYTES) return undefined;
   const { items, cut } = JSON.parse(Buffer.from(body).toString("utf8")) as { items?: unknown; cut?: unknown };
@@ -127,7 +127,7 @@ export function answerOf(
 
 const isTable = (name: string): name is TableName => Object.hasOwn(TABLES, name);
 
-/** Returns `undefined` for a question that this version does not know. */
+/** Parses another member's question; `undefined` for one that this version does not know. */
 export function readQuestion(value: unknown): Question | undefined {
   const { kind, table, provider, limit, event, from, since } = isRow(value) ? value : {};
   if (kind === "list") {

@@ -16,11 +16,11 @@ import type { Principal } from "./principal.ts";
 import type { QueryEngine } from "./query/index.ts";
 
 export interface Call<Id extends OperationId> {
-  /** `NOBODY` for an operation that is open to all. */
+  /** Authenticated caller; `NOBODY` for an operation that needs no authentication. */
   readonly principal: Principal;
   /** Tables that the caller may list. */
   readonly tables: readonly TableName[];
-  /** Returns whether the caller may also do another operation, on its own resource. */
+  /** Returns whether the policy permits the caller another operation, whose resource has a fixed name. */
   readonly may: (action: OperationId) => boolean;
   readonly params: OperationParams<Id>;
   readonly query: OperationQuery<Id>;

@@ -1,4 +1,4 @@
-/** Each operation of the table with its handler, and each list with its source: a missing one is a compile error. */
+/** Handler of each operation, and source of each list. The types make a missing entry a compile error. */
 
 import type { TableName } from "../../admin-api/index.ts";
 import type { Handlers, ListSources } from "./handler-types.ts";

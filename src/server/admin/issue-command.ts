@@ -14,7 +14,7 @@ import { refusal, refusedCommand } from "./refusal.ts";
 /** Maximum wait for the level in milliseconds: a leader checks once a second, then the command goes through the log. */
 const RISE_LIMIT_MS = 5_000;
 
-/** Returns the result of the command. A repeated request gets the result of the first one. */
+/** Issues a command and returns its result. A repeated request gets the result of the first one. */
 export async function command(
   ports: Pick<Ports, "cluster">,
   named: { readonly t: string; readonly p: unknown },
@@ -42,7 +42,7 @@ async function levelFor({ cluster: { view } }: Pick<Ports, "cluster">, name: str
   );
 }
 
-/** Resolves once `isDone`, or when the request has no time left for it; rejects if the request is aborted. */
+/** Waits until `isDone`, at most for the time that the request can spare. Rejects if the request is aborted. */
 function risen(
   view: Ports["cluster"]["view"],
   isDone: () => boolean,

@@ -11,7 +11,7 @@ import type { StateView } from "../cluster/index.ts";
 
 type Taken<Row> = (now: number) => Iterable<Row>;
 
-/** The first `limit` rows after the row named `after`; from the first one if that is `undefined`. */
+/** Page of a list: at most `limit` rows after the row named `after`, or from the first row if it is `undefined`. */
 interface Page {
   readonly after: string | undefined;
   readonly limit: number;
@@ -20,14 +20,15 @@ interface Page {
 export interface ListSource<Row> {
   /** Increases whenever the rows change. */
   version(): number;
-  /** Called after a change; returns a function that removes the listener. */
+  /** Calls `onChange` after each change, until the returned function is called. */
   watch(onChange: () => void): () => void;
-  /** Takes the current rows; they are made lazily, at a time in milliseconds since 1970. */
+  /** Takes the current rows. The returned function makes them lazily, as of a time in milliseconds since 1970. */
   take(): Taken<Row> | Promise<Taken<Row>>;
-  /** Takes one page of a list whose rows are in the order of their names, without reading the others. */
+  /** Takes one page without reading other rows. Only lists that are sorted by name have this method. */
   page?(page: Page): Taken<Row>;
   /**
-   * Returns the same rows in packed form, for a list that may have a million: `query` unpacks what it needs in its own thread.
+   * Returns the rows in packed form. Only lists that may have a million rows have this method: `query` unpacks the rows that it
+   * needs in its own thread.
    */
   parts?(): Promise<readonly StoredPart[]>;
 }
@@ -38,13 +39,13 @@ export interface StoredPart {
   readonly texts: readonly string[];
 }
 
-/** Rows that do not depend on the time. */
+/** Returns `rows` for every time. */
 export const fixed =
   <Row>(rows: readonly Row[]): Taken<Row> =>
   () =>
     rows;
 
-/** Returns version and watch of a list whose version is the number of its change notifications. */
+/** Returns `version` and `watch` for a list whose version is the number of calls of its listener. */
 export function counted(listen: (listener: () => void) => () => void): Pick<ListSource<unknown>, "version" | "watch"> {
   let changes = 0;
   return {
@@ -57,7 +58,7 @@ export function counted(listen: (listener: () => void) => () => void): Pick<List
   };
 }
 
-/** Returns version and watch of a list that changes with any of these tables of the state. */
+/** Returns `version` and `watch` for a list that changes with any of the state's tables under `prefixes`. */
 export function tables(
   view: StateView,
   ...prefixes: readonly string[]
@@ -74,22 +75,22 @@ export function tables(
 }
 
 /**
- * Maximum time on the thread without a break, in milliseconds. A request of the data plane waits for several such turns, one
- * for each of its own.
+ * Maximum time on the thread without a break, in milliseconds. It is short, because a data plane request needs several turns of
+ * the event loop and may have to wait this long before each.
  */
 const TURN_MS = 1;
 /** Number of rows between two checks of the clock. */
 const ROWS_A_LOOK = 64;
-/** Maximum number of walks that changes may interrupt; the next one blocks the thread until it is complete. */
+/** Maximum number of walks through a table. The last one does not yield the thread, so that no change can interrupt it. */
 const MAX_WALKS = 4;
 
-/** Returns the values of a table, all of one moment, which is no earlier than the call. */
+/** Returns the values of a table as of one moment during the call. */
 export const storedValues = (view: StateView, prefix: string): Promise<readonly string[]> =>
   stored(view, prefix, (_, value) => value);
 
 /**
- * Takes rows of a table, all of one moment. A walk must not continue over changed rows, so one that yields the thread starts
- * again if it finds that they changed.
+ * Collects rows of a table as of one moment. A walk that yields the thread and then finds that the state has changed starts
+ * again.
  */
 export async function stored<T>(
   view: StateView,
@@ -155,16 +156,16 @@ interface ListRead<Row> {
 }
 
 interface WaitOptions {
-  /** `undefined` to read immediately. */
+  /** Index after which a change is awaited; `undefined` to read immediately. */
   readonly index: number | undefined;
   readonly waitMs: number;
-  /** `undefined` for the whole list. */
+  /** Page to read; `undefined` for the whole list. */
   readonly page?: Page | undefined;
   readonly signal: AbortSignal;
 }
 
 export interface WatchedList<Row> {
-  /** Rejects when the signal aborts. */
+  /** Waits for a change if asked to, then reads the list. Rejects when the signal aborts. */
   read(options: WaitOptions, now: () => number): Promise<ListRead<Row>>;
   /** Number of reads in progress. */
   readonly waiting: number;
@@ -176,7 +177,7 @@ export function watchList<Row>(source: ListSource<Row>): WatchedList<Row> {
   const waiting = new Set<() => void>();
   let isClosed = false;
   const wake = (): void => {
-    // Each checks whether this change was past its index; one that continues to wait is added again.
+    // Each reader checks whether the index has passed its own, and otherwise adds itself again.
     const woken = [...waiting];
     waiting.clear();
     for (const resume of woken) resume();
@@ -184,11 +185,11 @@ export function watchList<Row>(source: ListSource<Row>): WatchedList<Row> {
   const unwatch = source.watch(wake);
   const indexNow = (): number => source.version() + 1;
 
-  /** Shared by all reads of the same index: one change may wake a thousand. Released when the last has read it. */
+  /** Rows that all readers of the same index share, because one change may wake a thousand readers. Released after the last. */
   let shared: { readonly index: number; taken: Promise<Taken<Row>> | WeakRef<Taken<Row>> } | undefined;
   async function take(index: number): Promise<Taken<Row>> {
     const known = shared?.index === index ? shared.taken : undefined;
-    // No turn in between if none is shared yet: other readers woken by the same change must find this one.
+    // There must be no `await` before `shared` is set, so that other readers woken by the same change find it.
     const held = known instanceof WeakRef ? known.deref() : known;
     if (held !== undefined) return await held;
     const taking = { index, taken: Promise.resolve(source.take()) as Promise<Taken<Row>> | WeakRef<Taken<Row>> };

@@ -17,7 +17,7 @@ export interface OpenPlane {
   readonly access: Access;
   readonly lists: ReadonlyMap<string, WatchedList<unknown>>;
   readonly bodies: BodyReader;
-  /** Work in progress, including that for callers who have left: its outcome may not be recorded yet. */
+  /** Requests in progress, including those whose callers have left: their outcome may not be recorded yet. */
   readonly underWay: Set<Promise<void>>;
   /** Logs an internal error of a request, whose text is not in the answer. */
   onFault(request: FastifyRequest, error: unknown): void;

@@ -39,13 +39,13 @@ export interface Ports {
   readonly governed: Governed;
   readonly rehearsals: Rehearsals;
   readonly guardrails: Guardrails;
-  /** Rows of the lists that are shown as they are provided. */
+  /** Rows of the lists that the admin plane shows without changes. */
   readonly rows: { readonly [T in ProvidedTable]: RowsOf<T> };
   readonly audit: AuditSink;
-  /** Empty if no issuer of the admin API has a `login` block. */
+  /** Issuers that users can sign in with; empty if no issuer of the admin API has a `login` block. */
   readonly logins: readonly LoginIssuer[];
   readonly clock: Clock;
-  /** Resolves once this process knows what the node's other processes have measured, or soon in any case. */
+  /** Resolves once this process has the latest measurements of the node's worker processes, or after a short timeout. */
   readonly caughtUp?: (() => Promise<void>) | undefined;
   /** Returns the type of a secret in the text, such as `GITHUB_TOKEN`; `undefined` if none is found. */
   readonly secretIn: (text: string) => Promise<string | undefined>;
@@ -74,11 +74,11 @@ export type ProvidedTable = Exclude<TableName, OwnTable>;
 
 /** Rows of a list, without the column `node`. */
 export interface RowsOf<T extends TableName> {
-  /** Returns the current rows in their order. Those of an iterable are made as they are taken; it can be iterated repeatedly. */
+  /** Returns the current rows in their order. An iterable makes rows lazily, and can be iterated repeatedly. */
   list(): Iterable<Omit<RowOf<T>, "node">> | Promise<Iterable<Omit<RowOf<T>, "node">>>;
   /**
-   * Called when the configuration or the state behind the rows has changed, and at most once a second when measurements have.
-   * Returns a function that removes the listener.
+   * Registers a listener for changes of the configuration or state behind the rows, and at most once a second of measurements.
+   * Returns a function that removes it.
    */
   onChange(listener: () => void): () => void;
 }
@@ -108,7 +108,7 @@ export type SourceOutcome<T> =
 export interface Sources {
   /** Returns the sources in the order of their names; `state` shows whether this node serves the newest revision. */
   list(): readonly SourceRecord[];
-  /** Called after the status of a source has changed; returns a function that removes the listener. */
+  /** Registers a listener for changes of a source's status. Returns a function that removes it. */
   onStanding(listener: () => void): () => void;
   /** Returns the document of a revision, the newest if it is `undefined`; `undefined` if there is none. */
   document(name: string, revision: number | undefined, signal: AbortSignal): Promise<string | undefined>;
@@ -120,9 +120,9 @@ export interface Sources {
     change: { readonly name: string; readonly to: number; readonly ifRevision: number | undefined },
     write: WriteOptions,
   ): Promise<SourceOutcome<SourceChange>>;
-  /** Compiles and compares; writes nothing. */
+  /** Compiles a document and compares it with the one in force. Writes nothing. */
   dryRun(change: DocumentWrite, signal: AbortSignal): Promise<SourceOutcome<SourceChange>>;
-  /** Resolves with false if there is no such source. */
+  /** Deletes a source. Resolves with false if there is no such source. */
   delete(name: string, ifRevision: number | undefined, write: WriteOptions): Promise<SourceOutcome<boolean>>;
   config(): Configuration;
   reload(write: WriteOptions): Promise<
@@ -132,7 +132,7 @@ export interface Sources {
       readonly file_status: FileStatus;
     }>
   >;
-  /** Returns what a reload of the document now on disk would change; writes nothing. */
+  /** Returns what a reload of the deployment file would change. Writes nothing. */
   tryReload(signal: AbortSignal): Promise<
     SourceOutcome<{
       readonly applied: false;
@@ -149,19 +149,19 @@ export interface Secrets {
   /** Returns the secrets in the order of their names. */
   list(): readonly SecretRecord[];
   put(name: string, value: string, write: WriteOptions): Promise<SecretRecord>;
-  /** Resolves with false if there is no such secret. */
+  /** Deletes a secret. Resolves with false if there is no such secret. */
   delete(name: string, write: WriteOptions): Promise<boolean>;
   rewrap(write: WriteOptions): Promise<{ readonly kek: string; readonly data_keys: number }>;
   /**
-   * Returns the hex digest of a request with a value, under a key only the cluster knows: it is in the log beside an
-   * idempotency key, and a plain hash of a short value could be guessed.
+   * Returns the hex digest of a request that contains a secret value. It is keyed with a key of the cluster, because the log
+   * stores it with the idempotency key, and a short value could be guessed from a plain hash.
    */
   requestDigest(request: Uint8Array): string;
 }
 
 export interface NodeFacts {
   readonly version: string;
-  /** Milliseconds since 1970. */
+  /** Start of the process, in milliseconds since 1970. */
   readonly startedAt: number;
   /** Returns milliseconds since then, by a monotonic clock. */
   uptimeMs(): number;
@@ -183,7 +183,7 @@ export interface Backends {
   /** Returns the failures, newest first; `undefined` for a provider that is not configured. */
   failures(name: string): readonly Omit<BackendFailure, "node">[] | undefined;
   /**
-   * Returns the members of its pool, failing ones first; empty without a pool; `undefined` for a provider that is not
+   * Returns the members of a provider's pool, failing ones first; none without a pool; `undefined` for a provider that is not
    * configured.
    */
   members(name: string): readonly Omit<BackendMember, "node">[] | undefined;
@@ -192,7 +192,7 @@ export interface Backends {
   /** Returns the servers in the order of the configuration; without suspensions. */
   servers(): readonly Omit<McpServerRecord, "suspended_until" | "node">[];
   agents(): readonly Omit<A2aAgentRecord, "suspended_until" | "node">[];
-  /** Called when the configuration has changed, and at most once a second when measurements have. */
+  /** Registers a listener for changes of the configuration, and at most once a second of measurements. */
   onChange(listener: (what: "configuration" | "measurements") => void): () => void;
 }
 
@@ -205,15 +205,15 @@ export interface Governed {
   /** Returns the current buckets; each row is made lazily, with its values at that time. */
   budgets(): Promise<Iterable<BudgetRecord>>;
   /**
-   * Called when the configuration has changed, and at most once a second when spending or grants have, or when a window with
+   * Registers a listener for changes of the configuration, and at most once a second of spending or grants, or when a window with
    * usage has ended.
    */
   onChange(listener: (what: "configuration" | "measurements") => void): () => void;
 }
 
-/** Rehearsals: changes of the configuration, judged by recent requests of all nodes. */
+/** Rehearsals of configuration changes on recent requests of all nodes. */
 export interface Rehearsals {
-  /** Rejects with `busy` if too many wait, and with the signal's reason. */
+  /** Rehearses a change. Rejects with `busy` if too many rehearsals wait, or with the signal's reason. */
   rehearse(asked: RehearsalAsked, signal: AbortSignal): Promise<SourceOutcome<RehearsalResult>>;
   /** Returns records of this node for the member that rehearses: a page of at most a mebibyte as JSON. */
   page(from: number, since: number): Uint8Array;
@@ -221,14 +221,14 @@ export interface Rehearsals {
 
 export interface RehearsalAsked {
   readonly source: string;
-  /** `undefined` for the document in force. */
+  /** Document to rehearse; `undefined` for the one in force. */
   readonly document: string | undefined;
   readonly sinceMs: number;
 }
 
 /** Guardrails of the running configuration. */
 export interface Guardrails {
-  /** Returns what would happen to texts; nothing of them is stored. Rejects with `busy` if too many rehearsals run. */
+  /** Returns what guardrails would do to texts, which are not stored. Rejects with `busy` if too many rehearsals run. */
   rehearse(question: RehearsalQuestion, signal: AbortSignal): Promise<Rehearsal>;
 }
 
@@ -241,7 +241,7 @@ export interface AuditEntry {
 export interface AuditSink {
   /** Reserves room for one record, before the recorded action. Throws `audit_unavailable`. */
   reserve(): {
-    /** Resolves once the record is on disk. */
+    /** Writes the record. Resolves once it is on disk. */
     record(entry: AuditEntry): Promise<void>;
     release(): void;
   };

@@ -5,7 +5,7 @@ import { mapped } from "./handler-types.ts";
 import { counted, type ListSource } from "./lists.ts";
 import type { Ports, ProvidedTable } from "./ports.ts";
 
-/** Adds the column `node` where the list has it. */
+/** Returns the source of a list. Adds the column `node` if the list has one. */
 export function providedList(table: ProvidedTable, { cluster, rows }: Ports): ListSource<unknown> {
   const source = rows[table];
   const isOfNode = "node" in TABLES[table].keys;

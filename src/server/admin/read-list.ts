@@ -15,7 +15,7 @@ const TOKEN_LEEWAY_MS = 60_000;
 /** Default row limits of lists that may be very long. */
 const LIMITS: ReadonlyMap<string, number> = new Map([["usage", LISTED_USAGE]]);
 
-/** Checked query of a list; members beyond these are columns with the values of the wanted rows. */
+/** Validated query of a list. All other members are columns, with the value that rows must have. */
 interface ListQuery {
   readonly limit?: number;
   readonly after?: string;
@@ -26,7 +26,7 @@ interface ListQuery {
 }
 
 interface Reader {
-  /** Expiry of the caller's token in milliseconds since 1970, which also ends a wait; `undefined` for a caller without one. */
+  /** Expiry of the caller's token, which ends a wait, in milliseconds since 1970; `undefined` for a caller without a token. */
   readonly expiresAt: number | undefined;
   readonly signal: AbortSignal;
 }
@@ -34,7 +34,7 @@ interface Reader {
 interface ListAnswer {
   readonly index: number;
   readonly rows: Iterable<unknown>;
-  /** Members of the answer beside the rows. */
+  /** Further members of the answer. */
   readonly others?: object;
 }
 

@@ -88,7 +88,7 @@ interface WriteAsked {
   readonly write: WriteOptions;
 }
 
-/** Throws `invalid` on a header that the operation does not take, or that is not well-formed. */
+/** Reads the headers that control a write. Throws `invalid` for a malformed header or one that the operation does not take. */
 export function writeAsked(
   ports: Ports,
   request: IncomingMessage,

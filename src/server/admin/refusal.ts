@@ -3,12 +3,12 @@
 import { asRefusal, GatewayError, type RefusalCode } from "../../base/index.ts";
 import { ClusterError } from "../cluster/index.ts";
 
-/** `details` is information for programs beyond the code; never a credential, a value or a body. */
+/** Returns a refusal. `details`: information for programs; must not contain a credential, a secret value or a body. */
 export function refusal(code: RefusalCode, message: string, details?: unknown, cause?: unknown): GatewayError {
   return new GatewayError(code, message, { details, cause });
 }
 
-/** Codes for a command that every replica refused; a code that is missing here means a conflict with the stored state. */
+/** Refusal codes by the state machine's code for a refused command. All other codes become `conflict`. */
 const OF_COMMAND: Readonly<Record<string, RefusalCode>> = {
   invalid: "invalid",
   not_found: "not_found",
@@ -21,7 +21,7 @@ const OF_COMMAND: Readonly<Record<string, RefusalCode>> = {
   blob_limit: "busy",
 };
 
-/** The state machine's own code is added as `details.reason`. */
+/** Returns the refusal for a command that the state machine refused. Its own code is in `details.reason` if it differs. */
 export function refusedCommand({ code, message }: { readonly code: string; readonly message: string }): GatewayError {
   const own = Object.hasOwn(OF_COMMAND, code) ? OF_COMMAND[code] : undefined;
   return refusal(own ?? "conflict", sentence(message), own === code ? undefined : { reason: code });
@@ -32,7 +32,7 @@ function sentence(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? "" : "."}`;
 }
 
-/** Handles errors of the cluster. A node that was removed from it has no leader either. */
+/** Converts an error of the cluster. `removed` becomes `no_leader`, because a removed node has no leader either. */
 function ofCluster(error: unknown): GatewayError | undefined {
   if (!(error instanceof ClusterError)) return undefined;
   const { code, details } = error;

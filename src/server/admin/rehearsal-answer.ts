@@ -4,6 +4,6 @@ import type { Call } from "./handler-types.ts";
 
 export const DEFAULT_SINCE_MS = 3_600_000;
 
-/** Shows ids of requests only to callers who may list requests. */
+/** Returns the result without ids of requests, unless the caller may list requests. */
 export const shownTo = (may: Call<"rehearse">["may"], result: RehearsalResult): RehearsalResult =>
   may("list_requests") ? result : { ...result, examples: null };

@@ -79,7 +79,7 @@ export function registerRoutes(app: FastifyInstance, plane: OpenPlane, authentic
 
 const noSuchPath = () => refusal("not_found", "There is no such path in the admin API.");
 
-/** Probes are open to load balancers and supervisors, which connect by address and often without a `Host`. */
+/** Registers the health probes. They need no authentication, and no `Host`, which load balancers and supervisors often omit. */
 function registerProbes(app: FastifyInstance, { ports }: OpenPlane): void {
   const method = ["GET", "HEAD"];
   const send = (reply: FastifyReply, status: number, value: object): FastifyReply =>
@@ -98,7 +98,7 @@ function registerProbes(app: FastifyInstance, { ports }: OpenPlane): void {
   });
 }
 
-/** Returns whether it is a probe, in the spelling that needs no check of its host or page. */
+/** Returns whether the request is a health probe, for which host and origin are not checked. Only the exact path counts. */
 export function isProbe({ method, url = "" }: IncomingMessage): boolean {
   const path = url.split("?", 1)[0];
   return (method === "GET" || method === "HEAD") && (path === PROBE_PATHS.alive || path === PROBE_PATHS.ready);
@@ -108,8 +108,8 @@ export function isProbe({ method, url = "" }: IncomingMessage): boolean {
 const PARAMS = /\{(\w+)\}(?::\{(\w+)\})?/g;
 
 /**
- * Returns a path in the router's syntax. A segment with two parameters is one for the router, which knows no separator that a
- * client may encode.
+ * Converts a path of the table to the router's syntax. Two parameters in one segment become one, because the router does not
+ * recognize a separator that the client has encoded.
  */
 const routerPath = (path: string): string => path.replace(PARAMS, (_, first, second) => `:${nameOf(first, second)}`);
 
@@ -117,9 +117,9 @@ const nameOf = (first: string, second: string | undefined): string =>
   second === undefined ? first : `${first}_${second}`;
 
 /**
- * Returns the parameters by their own names. Throws `not_found` if one is empty, or if the client wrote the path otherwise than
- * the table: the router decodes literal segments and skips an address before the path, so a proxy's rule about a path could be
- * evaded by another spelling of it.
+ * Returns the path parameters by name. Throws `not_found` if one is empty, or if a literal segment is not spelled as in the
+ * table. The router would also accept encoded segments and an address before the path, by which a client could evade a proxy's
+ * rule for the path.
  */
 function pathTexts(path: string, { url, params }: FastifyRequest): Readonly<Record<string, string>> {
   const written = (url.split("?", 1)[0] ?? "").split("/");
@@ -159,7 +159,7 @@ function routeOf(
   };
 }
 
-/** Counts as in progress until it settles, even if the caller has left: its outcome may not be recorded yet. */
+/** Counts `work` as in progress until it settles, even if the caller has left: its outcome may not be recorded yet. */
 function tracked<T>({ underWay }: OpenPlane, work: Promise<T>): Promise<T> {
   const settled = work.then(
     () => void underWay.delete(settled),
@@ -239,7 +239,7 @@ async function answer(
   }
 }
 
-/** Runs the handler. A change is recorded with its outcome, as is a read that the table says so of. */
+/** Runs the handler. Changes are recorded with their outcome, as are the reads for which the operations table says so. */
 async function perform(
   { ports, access }: OpenPlane,
   id: OperationId,
@@ -255,7 +255,7 @@ async function perform(
     params,
     query,
     body: request.body,
-    // Computed on demand, since it needs one decision per table and few operations use it.
+    // The tables are computed on demand, since that takes a policy decision per table and few operations need them.
     get tables() {
       return asked === undefined ? [] : permittedTables(access, principal);
     },
@@ -270,7 +270,7 @@ async function perform(
   return await recorded(ports.audit, { ...asked, isDryRun }, change);
 }
 
-/** The table connects an operation with its handler, whose parameters the schemas have just validated. */
+/** Calls the handler of an operation. The type assertions are safe, because the operation's schemas have validated `call`. */
 function handle(ports: HandlerPorts, id: Exclude<OperationId, ListId>, call: object): Promise<Reply<OperationId>> {
   const handler = HANDLERS[id] as (call: Call<OperationId>, ports: HandlerPorts) => Promise<Reply<OperationId>>;
   return Promise.resolve(handler(call as Call<OperationId>, ports));

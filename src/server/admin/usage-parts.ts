@@ -24,7 +24,7 @@ export function usedParts(rows: readonly (readonly [key: string, value: string])
     if (prefix !== last) parts.push({ label: labelOf(prefix), texts: [] });
     last = prefix;
     const texts = parts.at(-1)?.texts;
-    // The names come last in their part, and are needed first.
+    // In the order of keys, the names come last in their part, but a reader needs them first.
     if (key.endsWith("/names")) texts?.unshift(`${NAMES}${value}`);
     else texts?.push(value);
   }
@@ -42,15 +42,15 @@ function labelOf(prefix: string): string {
 const hourText = (hour: number): string =>
   `${dayText(Math.floor(hour / HOURS_A_DAY))}T${String(hour % HOURS_A_DAY).padStart(2, "0")}:00:00Z`;
 
-/** Returns the names of a part by their numbers. */
+/** Returns the names of a part, indexed by number. */
 export function namesOf([first]: readonly string[]): readonly string[] {
   const own = first?.startsWith(NAMES) === true ? readUsedNames(first.slice(NAMES.length)).names : [];
   return [...FIXED_NAMES, ...own];
 }
 
 /**
- * Calls `visit` for each row of a text, with an array that it must not keep; a text of names has none. `fields` are those to
- * read, all by default.
+ * Calls `visit` for each row of a text, with an array that it must not keep. A text of names has no rows. `fields`: indexes of
+ * the fields to read; all by default.
  */
 export function scanText(text: string, visit: (row: readonly number[]) => void, fields?: ReadonlySet<number>): void {
   if (text.startsWith(NAMES)) return;

@@ -29,7 +29,7 @@ const MAX_SHOWN = 64;
 let ajv: Ajv2020 | undefined;
 const compiled = new WeakMap<JsonSchema, ValidateFunction>();
 
-/** `where` is `body`, `query` or `path`. Throws `invalid` with every fault in its details. */
+/** Validates a value and returns it. Throws `invalid` with all faults in its details. */
 export function check<S extends Schema<unknown>>(
   schema: S,
   value: unknown,
@@ -55,7 +55,7 @@ export function faultsOf(schema: Schema<unknown>, value: unknown): readonly Faul
     compiled.set(schema.json, validate);
   }
   if (validate(value)) return [];
-  // Reports an invalid name once, as a name; unknown fields first, since one may be meant for a missing field.
+  // An invalid name is reported once. Unknown fields come first, since one may be a misspelled required field.
   const errors = (validate.errors ?? []).filter(
     (it) => it.keyword === "propertyNames" || it.propertyName === undefined,
   );
@@ -64,7 +64,7 @@ export function faultsOf(schema: Schema<unknown>, value: unknown): readonly Faul
   return faults.map(fault);
 }
 
-/** Finds texts with half a surrogate pair, which have no UTF-8. */
+/** Finds texts with a lone surrogate, which cannot be encoded as UTF-8. */
 function brokenTexts(value: unknown, at: string): readonly Fault[] {
   if (typeof value === "string") {
     return value.isWellFormed() ? [] : [{ field: shown(at, ""), message: "is not well-formed Unicode" }];

@@ -279,7 +279,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
         return (await ask(asked, aborted)) as Uint8Array | undefined;
       } catch {
         aborted.throwIfAborted();
-        return undefined; // this node's own worker has no answer
+        return undefined; // a failure of this node's worker counts as no answer
       }
     },
     onQuestion(answer) {
@@ -320,7 +320,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
   const heard = (): void => clearTimeout(limit);
   try {
     tell({ kind: "start", options: plain });
-    // The barrier is refused at once, since the node is still starting. What counts is that the worker answers.
+    // A node that is starting refuses a read barrier at once. Any answer shows that the worker is alive.
     void ask({ kind: "read-barrier", timeoutMs: 1 }).then(heard, heard);
     await started.promise;
   } catch (error) {

@@ -1,8 +1,7 @@
 /**
- * Writes an answer to its connection in as few system calls as possible. An answer with a declared length is one write of head
- * and body, and each chunk of a stream is one write together with its framing; `ServerResponse` makes two and four writes of
- * them. Every other answer goes through the methods of `ServerResponse`, and so does every answer on a Node version that fails
- * the self-check.
+ * Writes an answer to its connection in as few system calls as possible. Head and body of an answer with a declared length are
+ * one write, for which `ServerResponse` needs two. A chunk of a stream with its framing is one write instead of four. All other
+ * answers use the methods of `ServerResponse`, as do all answers on a Node version that fails the self-check.
  */
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
@@ -19,10 +18,10 @@ const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const KEPT = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_MS / 1_000}\r\n\r\n`;
 
-/** Maximum number of header names in the cache of names that are valid tokens and not in `SPECIAL`. Each spelling counts. */
+/** Maximum size of `plainNames`, the cache of header names that are valid tokens and not in `SPECIAL`. Each spelling counts. */
 const MAX_SPELLINGS = 1_000;
 const plainNames = new Set<string>();
-/** Headers that change the headers that Node adds to a head. */
+/** Headers that influence which headers Node adds by itself. */
 const SPECIAL: ReadonlySet<string> = new Set(["connection", "transfer-encoding", "trailer", "expect"]);
 
 /** Private members of `ServerResponse`: the text of its head, and whether the head was sent. */
@@ -51,7 +50,7 @@ export class AnswerWriter {
     this.#response = response;
   }
 
-  /** Whether the answer has begun, so that no other can replace it. */
+  /** Whether the answer has begun and can no longer be replaced by another one. */
   get hasBegun(): boolean {
     return this.#pending !== undefined || this.#response.headersSent;
   }

@@ -49,8 +49,8 @@ interface CutOff {
 }
 
 /**
- * Connection and its pending exchanges. They are stored per connection, because the table of one common set would get old in the
- * garbage collector and keep short-lived exchanges from being collected early.
+ * Connection and its pending exchanges. Exchanges are stored per connection: V8 would move a set of all exchanges to its old
+ * generation, from where it keeps finished exchanges alive until the next full garbage collection.
  */
 interface Connection {
   underWay: number;

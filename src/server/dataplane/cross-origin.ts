@@ -16,7 +16,7 @@ import { lowerCase } from "./headers.ts";
 import { agentPlace } from "./hops/agents/place.ts";
 import type { Ports } from "./ports.ts";
 
-/** Returns how the request crosses origins; `undefined` if it comes from no page of another origin. */
+/** Returns whether a page of another origin sent the request and may do so; `undefined` if no such page sent it. */
 export function crossingOf(
   { headers }: IncomingMessage,
   { governance: { auth, publicOrigin } }: Snapshot,

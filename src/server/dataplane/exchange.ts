@@ -315,7 +315,8 @@ export class Exchange implements Downstream {
     const headers = refusalHeaders(error, this.requestId);
     headers.push("content-type", "application/json", "content-length", String(Buffer.byteLength(body)));
     if (this.guardrails !== "") headers.push("x-gateway-guardrails", this.guardrails);
-    // Even if the whole unread body has arrived: a difference would reveal how long the decision took.
+    // The connection is closed even if the whole body has arrived. Otherwise, whether it is closed would reveal how long the
+    // decision took.
     this.#readAway(headers);
     headers.push(...this.#crossed(this.shared));
     this.#response.writeHead(error.status, headers);

@@ -4,7 +4,7 @@ import { HOP_BY_HOP_HEADERS } from "../../base/index.ts";
 
 const HOP_BY_HOP: ReadonlySet<string> = new Set(HOP_BY_HOP_HEADERS);
 
-/** Cache of lower-cased header names: names come in few spellings, so a bounded cache saves a copy per use. */
+/** Maximum size of the cache of lower-cased header names. Names come in few spellings, so the cache saves a copy per use. */
 const MAX_SPELLINGS = 1_000;
 const spellings = new Map<string, string>();
 

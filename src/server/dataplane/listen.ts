@@ -54,7 +54,7 @@ export interface Accepted {
   onConnection(listener: (socket: Socket) => void): void;
 }
 
-/** Opens the listener, for plain HTTP if there is no `door`. Rejects with the system's error if the address cannot be bound. */
+/** Opens the listener; without a `door` it speaks plain HTTP. Rejects with the system's error if the address cannot be bound. */
 export async function listen(from: string | Accepted, ports: Ports, door?: Door): Promise<Listener> {
   const draining = new AbortController();
   const over = new AbortController();
@@ -86,7 +86,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
   const admit = createRoom({ connections, log: ports.log, isPlain: door === undefined });
   app.server.removeAllListeners("connection");
   app.server.on("connection", (raw: Socket) => admit(raw, () => begin(raw)));
-  /** Registers a connection. The HTTP server only receives it after the door has let it through. */
+  /** Registers a connection and passes it to the HTTP server, with a `door` only once that has accepted it (TLS handshake). */
   const begin = (raw: Socket): void => {
     connections.opened(raw);
     const speak = (socket: Duplex): void => {

@@ -1,6 +1,7 @@
 /**
  * Serves a request. Every HTTP request to the data plane passes through these stages: identify, read, address, admit, reserve,
- * inspect, forward, settle. A stage throws a refusal; `#end` turns it into an answer.
+ * inspect, forward, settle. A stage throws a refusal; `#end` turns it into an answer. Numbers in comments are the statuses with
+ * which a line may refuse.
  *
  * Each stage calls the next one. An ordinary request finds its data in memory or gets it through a callback, so it is served
  * without a promise. Only a stage that must wait continues from a promise.

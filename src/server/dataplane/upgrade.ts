@@ -124,7 +124,7 @@ export async function serveUpgrade(
     tellEnd(facts, ending, ports);
   };
   try {
-    socket.on("error", () => undefined); // node:http gives up the socket with the upgrade; its `close` follows
+    socket.on("error", () => undefined); // node:http stops handling errors at the upgrade; `close` follows an error
     const snapshot = ports.snapshot();
     // A browser sends no preflight before it opens a session, so a page of an unlisted origin is refused here.
     const crossing = crossingOf(request, snapshot, ports);
@@ -329,10 +329,10 @@ export async function serveUpgrade(
     closeInspection?.();
     inspecting.abort();
     trail?.close();
-    charge?.release(); // no effect on a charge that was settled
+    charge?.release(); // has no effect if the charge was settled
     attempt?.ended();
     closeSession?.();
-    use?.end(true); // no effect if it has ended already
+    use?.end(true); // has no effect if the entry has ended
     held.close();
     if (isAdmitted) ports.admission.leave();
   }

@@ -1,10 +1,10 @@
 /**
- * The text of a policy file: converts Cedar's offsets to positions, and checks whether its parser and evaluator can be trusted
- * with the text.
+ * Converts Cedar's offsets in the text of a policy file to positions, and checks whether the text is too deeply nested for
+ * Cedar's parser and evaluator.
  *
- * Both recurse, and one that runs out of stack leaves a library that no longer works. The evaluator takes some 9 KB of V8's 984
- * KB per operator once it is optimized, and fails at 110; nested brackets count the same. No policy that people read comes
- * near.
+ * Both recurse, and Cedar no longer works in this process after a stack overflow. The optimized evaluator takes about 9 KB of
+ * V8's 984 KB of stack per operator, and so fails at 110 operators; a nested bracket counts as one. Policies that people write
+ * are far below.
  */
 
 export const MAX_POLICY_BYTES = 1 << 20;
@@ -16,9 +16,9 @@ const MAX_OPERATORS = 64;
 export const MAX_PROBLEMS = 20;
 
 export interface Position {
-  /** Counted from 1. */
+  /** Line, counted from 1. */
   readonly line: number;
-  /** Counted from 1, in UTF-16 units. */
+  /** Column in UTF-16 units, counted from 1. */
   readonly column: number;
 }
 
@@ -27,7 +27,7 @@ export interface PolicyProblem extends Position {
   readonly message: string;
 }
 
-/** `index` is in UTF-16 units. */
+/** Converts an index in UTF-16 units to a position. */
 export function positionAt(text: string, index: number): Position {
   const before = text.slice(0, index);
   const start = before.lastIndexOf("\n") + 1;
@@ -36,7 +36,7 @@ export function positionAt(text: string, index: number): Position {
   return { line, column: index - start + 1 };
 }
 
-/** Returns the index in UTF-16 units of an offset in bytes of the text's UTF-8. */
+/** Converts an offset in the UTF-8 bytes of a text to an index in UTF-16 units. */
 export function indexOfByte(bytes: Uint8Array, offset: number): number {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, offset)).length;
 }

@@ -23,7 +23,7 @@ import {
 import type { Access, AccessDecision, AccessQuestion } from "./types.ts";
 
 export type PolicyOutcome =
-  /** `warnings` are unknown names, and policies that can never apply. */
+  /** Policy in force. `warnings`: names that do not exist, and policies that can never apply. */
   | { readonly kind: "loaded"; readonly access: Access; readonly warnings: readonly PolicyProblem[] }
   | { readonly kind: "refused"; readonly problems: readonly PolicyProblem[] };
 
@@ -32,7 +32,7 @@ type Cedar = typeof import("@cedar-policy/cedar-wasm/nodejs");
 /** Maximum number of policies. Each is evaluated for each decision, on the thread that serves: a thousand take some 3 ms. */
 const MAX_POLICIES = 1_000;
 
-/** Allowed characters of an `@id`, which is in every record of a decision. */
+/** Form of a valid `@id`: up to 128 printable characters, because records of decisions contain it. */
 const ID = /^[^\p{C}]{1,128}$/u;
 
 /** Roles of callers without a token; no issuer can grant them. */
@@ -88,7 +88,7 @@ export async function loadPolicy(source: string): Promise<PolicyOutcome> {
 }
 
 interface NamedPolicy {
-  /** Key in Cedar. */
+  /** Id that Cedar assigns: `policy<n>` by position. */
   readonly key: string;
   /** Name from its `@id`, otherwise `policy<n>` by its position from 0. */
   readonly name: string;
@@ -97,7 +97,7 @@ interface NamedPolicy {
   readonly index: number;
 }
 
-/** Matches texts and names: Cedar returns the texts in the order of its own names, in which `policy10` precedes `policy2`. */
+/** Assigns ids to the texts of policies: Cedar returns the texts sorted by id, so `policy10` precedes `policy2`. */
 function named(cedar: Cedar, text: string, texts: readonly string[]): readonly NamedPolicy[] {
   const keys = texts.map((_, at) => `policy${at}`).sort();
   const inOrder = new Map(texts.map((policy, at) => [keys[at] ?? "", policy]));
@@ -161,7 +161,7 @@ function accessOf(cedar: Cedar, preparsedPolicySetId: string, names: ReadonlyMap
 
 const NOBODY_PERMITS: AccessDecision = { isAllowed: false, policies: [], failed: [] };
 
-/** Returns whether all texts have UTF-8: half a surrogate pair has none, and a policy could not distinguish two such texts. */
+/** Returns whether all texts can be encoded as UTF-8. A lone surrogate cannot, so policies could not tell such texts apart. */
 function isSpeakable({ principal: { issuer, subject, roles }, action, resource }: AccessQuestion): boolean {
   return [issuer, subject, ...roles, action, resource.name].every((text) => text.isWellFormed());
 }
@@ -175,7 +175,7 @@ function principalEntity({ issuer, subject, roles }: Principal): PrincipalEntity
   const granted = isLocal ? roles : roles.filter((role) => !OWN_ROLES.has(role));
   const parents = granted.map((role) => ({ type: "Role", id: role }));
   if (isLocal) return { uid: { type: "Local", id: subject }, attrs: {}, parents };
-  // Escapes slashes, so that one caller's text cannot equal that of another issuer's.
+  // Slashes in the issuer are escaped, so that callers of different issuers never have the same id.
   const name = issuer.replaceAll("%", "%25").replaceAll("/", "%2F");
   return { uid: { type: "User", id: `${name}/${subject}` }, attrs: { issuer, subject }, parents };
 }
@@ -192,7 +192,7 @@ function refused(position: Position | undefined, message: string): PolicyOutcome
   return { kind: "refused", problems: [{ ...(position ?? { line: 1, column: 1 }), message }] };
 }
 
-/** Loaded on demand: 4 MB of code, which a node without a policy file does not need. */
+/** Loads Cedar on demand: it is 4 MB of code, which a node without a policy file does not need. */
 async function loadCedar(): Promise<Cedar> {
   return (await import("@cedar-policy/cedar-wasm/nodejs")).default;
 }

@@ -38,7 +38,7 @@ export type TokenPrincipal =
   | { readonly kind: "principal"; readonly principal: Principal }
   | {
       readonly kind: "refused";
-      /** For the record, never for the caller. `unbound_issuer` is a trusted issuer that is not configured for the admin API. */
+      /** Reason, only for the audit record. `unbound_issuer`: the issuer is trusted, but not listed in `admin.issuers`. */
       readonly fault: TokenFault | "unbound_issuer" | "audience";
       /** Name of the issuer; `undefined` if it is not known yet. */
       readonly issuer: string | undefined;
@@ -47,7 +47,7 @@ export type TokenPrincipal =
     };
 
 export interface TokenPrincipals {
-  /** Rejects when `signal` aborts, and only then. */
+  /** Returns the caller that a token identifies. Rejects only when `signal` aborts. */
   identify(token: string, signal: AbortSignal): Promise<TokenPrincipal>;
 }
 

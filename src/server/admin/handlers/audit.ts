@@ -15,7 +15,7 @@ export function auditHeadList({ cluster: { view } }: Ports): ListSource<AuditHea
   return { ...tables(view, TABLE_PREFIX.heads), take: () => fixed(headRecords(view)) };
 }
 
-/** A node has at most 64 chains, and a cluster few nodes: few enough for one turn. */
+/** Returns all rows at once: a node has at most 64 chains and a cluster few nodes, so this does not block the thread. */
 function headRecords(view: StateView): readonly AuditHeadRecord[] {
   const heads: HeadRow[] = [];
   for (const [key, value] of view.scan(TABLE_PREFIX.heads)) if (!key.endsWith("/conflict")) heads.push(readHead(value));

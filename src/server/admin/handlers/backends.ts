@@ -10,8 +10,8 @@ import { refusal } from "../refusal.ts";
 import { TABLE_PREFIX } from "../state-prefixes.ts";
 
 /**
- * Changes immediately with the configuration and the suspensions, and at most once a second with measurements. The end of a
- * suspension is not a change.
+ * Returns the list of providers. Its version changes immediately with the configuration and the suspensions, and at most once a
+ * second with measurements. The expiry of a suspension does not change it.
  */
 export function backendList(ports: Ports): ListSource<BackendRecord> {
   return measuredList(ports, "provider", () => ports.backends.list());
@@ -53,7 +53,7 @@ export function measuredList<Row extends Measured>(
   };
 }
 
-/** `suspension` is the row of the state. */
+/** Returns state and suspension as shown at `now`. `suspension`: stored row; `undefined` without one. */
 function suspended(
   { state }: Measured,
   suspension: string | undefined,

@@ -7,7 +7,7 @@ import { fixed, type ListSource } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
 
-/** Changes at most once a second: the rows contain measurements of the node. */
+/** Returns the list of members. It changes at most once a second, because rows contain measurements of this node. */
 export function memberList({ cluster }: Ports): ListSource<ClusterMemberRecord> {
   let version = 0;
   return {
@@ -42,7 +42,7 @@ function memberRecord(member: MemberStatus, node: string): ClusterMemberRecord {
   };
 }
 
-/** Throws `not_found`, or `invalid` in a body, with the names that are not members. */
+/** Throws `code`, with the unknown ids, unless all ids are members: `not_found` for a path, `invalid` for a body. */
 function mustBeMembers({ cluster }: Ports, ids: readonly string[], code: "not_found" | "invalid"): void {
   const known = new Set(cluster.status().members.map(({ id }) => id));
   const unknown = ids.filter((id) => !known.has(id));
@@ -62,8 +62,7 @@ export const clusterHandlers: Pick<
     mustBeMembers(ports, body.keep, "invalid");
     const before = ports.cluster.status().members.map(({ id }) => id);
     await ports.cluster.prune(body.keep, write);
-    // The change took effect, but this node may not know it yet: the answer contains the requested members, not this node's
-    // view.
+    // The answer contains the requested members, because this node may not have applied the change yet.
     const members = body.keep.toSorted();
     return { value: { members, removed: before.filter((id) => !members.includes(id)) } };
   },

@@ -13,12 +13,12 @@ import { refusal } from "../refusal.ts";
 import { TABLE_PREFIX } from "../state-prefixes.ts";
 import { isSuspended } from "./suspensions.ts";
 
-/** Changes with the suspensions too, which affect a key's status. The expiry of a key is not a change of the state. */
+/** Returns the list of keys. It also changes with suspensions, which affect a key's status, but not when a key expires. */
 export function keyList(ports: Ports): ListSource<KeyRecord> {
   const { view } = ports.cluster;
   return {
     ...tables(view, TABLE_PREFIX.keys, TABLE_PREFIX.suspensions),
-    // Keeps references to the stored texts: the state may change before the last row is written.
+    // Stored texts are collected first, because the state may change before the last row is written.
     async take() {
       const stored = await storedValues(view, TABLE_PREFIX.keys);
       return (now) => mapped(stored, (value) => keyRecord(ports, readKey(value), now));

@@ -17,7 +17,7 @@ export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
         role: status.role,
         leader: status.leaderId ?? null,
         term: status.term,
-        // The status may be a second old, the view is current.
+        // The status may be a second old, while the view is current and may be ahead of it.
         commit_index: Math.max(status.commit, cluster.view.appliedIndex),
         applied_index: cluster.view.appliedIndex,
         cluster_id: status.clusterId ?? null,

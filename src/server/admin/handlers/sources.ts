@@ -38,7 +38,7 @@ function find({ sources }: Ports, name: string): SourceRecord {
   return record;
 }
 
-/** Throws `invalid` without a dry run, and `forbidden` if the policy does not permit it. */
+/** Checks that a rehearsal is allowed. Throws `invalid` without a dry run, `forbidden` if the policy does not permit it. */
 function mayRehearse(isDryRun: boolean | undefined, may: Call<"put_source">["may"]): void {
   if (isDryRun !== true) {
     throw refusal("invalid", "The query parameter `rehearse` needs `dry_run=true`.", {
@@ -50,7 +50,7 @@ function mayRehearse(isDryRun: boolean | undefined, may: Call<"put_source">["may
     throw refusal("forbidden", "The admin policy does not permit rehearse.", { action: "rehearse" });
 }
 
-/** Throws `refused`, with every problem and its position. */
+/** Returns the value of a successful outcome. Throws `refused` with all problems and their positions for a refused one. */
 export function done<T>(outcome: SourceOutcome<T>): T {
   if (outcome.kind === "done") return outcome.value;
   const [first, ...more] = outcome.problems;
@@ -111,7 +111,7 @@ export const sourceHandlers: Pick<
     if (found === undefined) throw refusal("not_found", `Revision ${revision} of ${name} is not kept.`);
     return { value: { ...found, document: await documentOf(ports, name, revision, signal) }, revision };
   },
-  /** Replaces the revision that is newest here by default. */
+  /** Writes an earlier revision as the newest. Without `If-Match`, it must replace the revision that is newest on this node. */
   async rollback_source({ params: { name }, query, body: { revision }, ifMatch, write, signal }, ports) {
     const record = find(ports, name);
     const ifRevision = ifMatch ?? record.revision;

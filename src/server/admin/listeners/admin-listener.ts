@@ -44,7 +44,7 @@ const CHECK_LIMIT_MS = 10_000;
 
 const LOOPBACK: Principal = { issuer: "local", subject: "loopback", roles: ["loopback"] };
 
-/** Rejects with a sentence for the operator if the address cannot be bound; its cause is the system's error. */
+/** Opens the listener. Rejects with a message for the operator if the address cannot be bound; `cause` is the system's error. */
 export async function openAdminListener(options: AdminListenerOptions): Promise<AdminListener> {
   const { address, plane, tokens, checkLimitMs = CHECK_LIMIT_MS } = options;
   const asked = parseAddress(address);
@@ -75,7 +75,7 @@ export async function openAdminListener(options: AdminListenerOptions): Promise<
 
   try {
     const host = asked.host === undefined ? "::" : (await lookup(asked.host)).address;
-    // Checked before the first connection, and again for the bound address.
+    // The address is checked before listening, and again below once it is bound.
     if (isOpen && !isLoopback(host)) throw notLoopback(address, host);
     await server.listen({ host, port: asked.port });
     const bound = server.address();

@@ -32,7 +32,7 @@ export interface AdminSocket {
 const MAX_CONNECTIONS = 4_096;
 const CLOSE_LIMIT_MS = 5_000;
 
-/** Rejects with a sentence for the operator if the socket cannot be opened, or if callers could not be identified. */
+/** Opens the socket. Rejects with a message for the operator if that fails, or if the system cannot identify callers. */
 export async function openAdminSocket({ path, plane, peerCredentials }: AdminSocketOptions): Promise<AdminSocket> {
   const credentialsOf = peerCredentials ?? (await openPeerCredentials());
   const peers = new WeakMap<Socket, Peer>();

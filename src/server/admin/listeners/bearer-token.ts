@@ -16,7 +16,7 @@ type TokenVerdict =
   | { readonly kind: "principal"; readonly principal: Principal }
   | {
       readonly kind: "refused";
-      /** For the record, never for the caller. */
+      /** Reason for the audit record; the caller never sees it. */
       readonly fault: string;
       /** Name of the issuer and subject of the token, if known. */
       readonly issuer?: string | undefined;
@@ -33,7 +33,7 @@ interface TokenCallers {
   readonly audit: Pick<AuditSink, "authFailure">;
 }
 
-/** Rejects with `unauthenticated`, or with `busy` when the check took too long. */
+/** Returns the caller of a request. Rejects with `unauthenticated`, or with `busy` if the token could not be checked in time. */
 export async function tokenCaller(
   { check, checkLimitMs, audit }: TokenCallers,
   request: FastifyRequest,
@@ -52,17 +52,17 @@ export async function tokenCaller(
     fault,
     issuer,
     subject,
-    // A virtual key is not valid here; its id shows whose owner to notify.
+    // Virtual keys are not accepted here. The recorded id shows whose key was sent by mistake.
     key_id: presented.kind === "token" ? (parseKey(presented.token)?.id ?? null) : null,
     remote: request.raw.socket.remoteAddress ?? null,
     request: request.id,
   });
   if (verdict === LATE) throw refusal("busy", "The bearer token could not be checked in time.");
-  // Not the token's fault: another token would fail too.
+  // This is no fault of the token, so the caller need not obtain another one.
   if (fault === "keys_unavailable") {
     throw refusal("busy", "The bearer token cannot be checked: its issuer's keys could not be fetched.");
   }
-  // Without a token, no error is named.
+  // RFC 6750, section 3.1: a challenge names no error if the request had no token.
   const isMissing = presented.kind === "missing";
   reply.header("www-authenticate", isMissing ? "Bearer" : 'Bearer error="invalid_token"');
   throw refusal(

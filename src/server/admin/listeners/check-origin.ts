@@ -10,16 +10,16 @@ import type { IncomingMessage } from "node:http";
 import { isIPv4 } from "node:net";
 import { refusal } from "../refusal.ts";
 
-/** `loopback` requires the requested host to be this machine's loopback address or `localhost`. */
+/** Hosts for which requests are accepted. `loopback`: only a loopback address or `localhost`. */
 type HostRule = "loopback" | "any";
 
 /** Host as in RFC 3986, section 3.2, with an optional port. */
 const HOST = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(?::(\d{1,5}))?$/;
 
-/** Values for a request that the user, or a page of this origin, made. */
+/** Values of `Sec-Fetch-Site` for requests made by the user or by a page of this origin. */
 const OWN_SITES: ReadonlySet<string> = new Set(["same-origin", "none"]);
 
-/** Throws `forbidden`, or `invalid` for a host that is none. */
+/** Throws `forbidden` for a request of another origin's page or for a wrong host, and `invalid` for a malformed `host` header. */
 export function checkSite({ headersDistinct: headers }: IncomingMessage, rule: HostRule): void {
   const [text = ""] = headers["host"] ?? [];
   const host = parseHost(text);
@@ -41,7 +41,7 @@ export function checkSite({ headersDistinct: headers }: IncomingMessage, rule: H
 }
 
 interface Host {
-  /** In lower case; an IPv6 address in brackets, as in URLs. */
+  /** Name in lower case; an IPv6 address is in brackets, as in URLs. */
   readonly name: string;
   readonly port: string;
 }
@@ -57,7 +57,7 @@ function isLoopbackHost(name: string): boolean {
   return name === "localhost" || name === "[::1]" || (isIPv4(name) && name.startsWith("127."));
 }
 
-/** Compares with either scheme: a TLS proxy in front leaves `Host` and `Origin` as they are. */
+/** Compares an origin with a host, whatever the scheme: a TLS proxy in front passes `Host` and `Origin` on unchanged. */
 function isOrigin(origin: string, { name, port }: Host): boolean {
   if (!/^https?:\/\//i.test(origin) || !URL.canParse(origin)) return false;
   const url = new URL(origin);

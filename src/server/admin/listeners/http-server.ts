@@ -12,7 +12,7 @@ import { discardRest, endSoon, waitsForInvitation } from "../body.ts";
 import { errorAnswer, refusal } from "../refusal.ts";
 
 export interface HttpOptions {
-  /** Maximum number of connections. Accepted ones that wait count too: a Unix socket refuses immediately if its queue is full. */
+  /** Maximum number of connections. It is also the length of the accept queue, since a Unix socket refuses if that is full. */
   readonly maxConnections: number;
   /** Called before a connection is read; if it throws, the connection is closed. */
   readonly accept: (socket: Socket) => void;
@@ -27,7 +27,7 @@ export interface HttpOptions {
 }
 
 interface HttpServer {
-  /** Rejects with the system's error. */
+  /** Starts listening. Rejects with the system's error. */
   listen(where: { readonly path: string } | { readonly host: string; readonly port: number }): Promise<void>;
   address(): AddressInfo | string | null;
   /** Stops accepting, and lets running requests finish within `limitMs`; then closes the rest. */
@@ -88,7 +88,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       connectionsCheckingInterval: Math.min(LIMIT_CHECK_MS, headersLimitMs),
       requireHostHeader: false, // Refused below, with our own message.
     },
-    // A path that cannot be decoded gets here, past the hooks.
+    // Fastify calls this for a path that it cannot decode, without running the hooks.
     frameworkErrors(_error, request, reply) {
       try {
         admit(request, reply);
@@ -99,7 +99,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     },
     routerOptions: {
       maxParamLength: MAX_HEADER_BYTES,
-      // Parameters are parsed once the caller is known: a repeated one is refused.
+      // The query is parsed once the caller is known, and a repeated parameter is refused.
       querystringParser: (text) => ({ text }),
     },
   });
@@ -133,7 +133,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     const { socket } = request.raw;
     const underWay = connections.get(socket) ?? 0;
     if (underWay >= MAX_UNDER_WAY) {
-      // Requests that were pipelined after it are not begun either.
+      // Closing the connection also drops requests that were pipelined behind this one.
       reply.hijack();
       return void socket.destroy();
     }
@@ -151,7 +151,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       if (!request.raw.complete) endSoon(request.raw);
     });
     reply.headers({ ...ALWAYS, "x-gateway-request-id": request.id });
-    // RFC 9112, section 3.2.
+    // Exactly one `host` header is required; HTTP/1.0 requests may have none (RFC 9112, section 3.2).
     const count = request.raw.headersDistinct["host"]?.length ?? 0;
     if (count > 1 || (count === 0 && request.raw.httpVersion !== "1.0")) {
       reply.header("connection", "close");
@@ -176,13 +176,13 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   };
 }
 
-/** Returns the error handler. What the caller still sends is read first, within limits. */
+/** Returns the error handler. Before it answers, it reads the rest of the request's body, within limits. */
 function answerError(onFault: HttpOptions["onFault"]) {
   return async (error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const signal = signalOf(request);
     const known = isMalformedType(error) ? refusal("invalid", "The header content-type is not well-formed.") : error;
     await discardRest(request.raw, asRefusal(known).code !== "unauthenticated", signal);
-    // Nobody is left to answer.
+    // The caller has left.
     if (signal.aborted) return reply.hijack();
     const { status, headers, body, fault } = errorAnswer(known);
     if (fault !== undefined) onFault(request, fault);

@@ -8,11 +8,11 @@ import type { Socket } from "node:net";
 export interface Peer {
   readonly uid: number;
   readonly gid: number;
-  /** `undefined` if the system does not report it. */
+  /** Process id; `undefined` if the system does not report it. */
   readonly pid: number | undefined;
 }
 
-/** Throws when the system does not answer, for example since the peer has gone. */
+/** Returns the peer of a socket. Throws if the system reports none, for example because the peer has gone. */
 export type PeerCredentials = (socket: Socket) => Peer;
 
 type Koffi = typeof import("koffi");
@@ -22,14 +22,14 @@ type LoadKoffi = () => Promise<Koffi>;
 
 const loadKoffi: LoadKoffi = () => import("koffi");
 
-/** The same on both architectures; others have different numbers. */
+/** Value on x64 and arm64; some other architectures have another one. */
 const SOL_SOCKET = 1;
 const SO_PEERCRED = 17;
-/** Answer of the system for a socket of another family. */
+/** User id that the system reports for a socket of another family. */
 const NO_USER = 2 ** 32 - 1;
 const LINUX_MACHINES: ReadonlySet<string> = new Set(["x64", "arm64"]);
 
-/** Rejects with a sentence for the operator if the system cannot identify peers. */
+/** Returns the function that identifies peers. Rejects with a message for the operator if the system cannot. */
 export async function openPeerCredentials(
   load: LoadKoffi = loadKoffi,
   { platform, arch }: { readonly platform: string; readonly arch: string } = process,
@@ -59,7 +59,7 @@ export async function openPeerCredentials(
   }
 }
 
-/** `struct ucred`: pid, uid and gid, 32 bits each. */
+/** Identifies peers on Linux, by SO_PEERCRED. The answer is a `struct ucred`: pid, uid and gid of 32 bits each. */
 function peercred(koffi: Koffi): PeerCredentials {
   const getsockopt = koffi
     .load(null)

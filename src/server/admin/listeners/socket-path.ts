@@ -19,9 +19,9 @@ interface PlacedSocket {
   remove(): Promise<void>;
 }
 
-/** `bind` makes a server listen on a path. Rejects with a sentence for the operator. */
+/** Places a socket at `path`. `bind`: makes a server listen on a path. Rejects with a message for the operator. */
 export async function placeSocket(path: string, bind: (path: string) => Promise<unknown>): Promise<PlacedSocket> {
-  // The temporary `.XXXXXX/s` beside it may be longer than the path itself.
+  // The temporary path `.XXXXXX/s` in the same directory may be longer than the final one.
   const longest = Math.max(Buffer.byteLength(path), Buffer.byteLength(join(dirname(path), ".XXXXXX", "s")));
   if (longest > MAX_PATH_BYTES) {
     throw new Error(

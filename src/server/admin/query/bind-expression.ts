@@ -26,7 +26,7 @@ export interface Binding {
 export interface Place {
   readonly scope: Scope;
   readonly aggregates: Aggregate[] | undefined;
-  /** For the message about a misplaced aggregate. */
+  /** Name of the clause, for the message about an aggregate where none is allowed. */
   readonly name: string;
 }
 

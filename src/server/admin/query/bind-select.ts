@@ -90,7 +90,7 @@ export function bindSelect(
   };
 }
 
-/** Returns the number of the column with this value; appends it to the outputs if there is none. */
+/** Returns the number of the column with this expression. Appends the expression if no column has it. */
 function columnOf(expr: Expr, columns: Expr[], isDistinct: boolean): number {
   const text = JSON.stringify(expr);
   const known = columns.findIndex((it) => JSON.stringify(it) === text);

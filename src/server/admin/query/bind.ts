@@ -21,7 +21,7 @@ import { isNamed, openScope, type Scope, type ScopeColumn, shown } from "./scope
 import type { Body, CommonTable, Expression, FromItem, Name, OrderItem, Query } from "./syntax.ts";
 import { invalid } from "./tokens.ts";
 
-/** `tables` are those that the caller may read. */
+/** Plans a statement. `tables`: tables that the caller may read. */
 export function planStatement(sql: string, parameters: readonly Value[], tables: readonly TableName[]): Plan {
   const statement = parseStatement(sql);
   if (statement.parameters !== parameters.length) {
@@ -54,11 +54,11 @@ export function planStatement(sql: string, parameters: readonly Value[], tables:
 
 interface ReadTable {
   readonly index: number;
-  /** In the order of their first use. */
+  /** Columns that the statement reads, in the order of their first use. */
   readonly columns: string[];
 }
 
-/** A common table, or, without a name, a sub-query in FROM: neither knows the names around it. */
+/** Common table, or sub-query in FROM, which has no name. Neither can refer to names of the enclosing statement. */
 interface SharedTable {
   readonly name: Name | undefined;
   readonly bound: BoundRelation;
@@ -67,12 +67,12 @@ interface SharedTable {
 interface Sources {
   readonly tables: readonly TableName[];
   readonly read: Map<TableName, ReadTable>;
-  /** Each can read only those before it. */
+  /** Common tables and sub-queries so far. Each can read only those before it. */
   readonly shared: SharedTable[];
   readonly binding: SelectBinding;
 }
 
-/** A common table takes precedence over a list's table of the same name; it can refer to those before it, not to itself. */
+/** Binds an item of FROM. A common table takes precedence over a list's table of the same name, and cannot refer to itself. */
 function bindSource({ source, alias }: FromItem, { tables, read, shared, binding }: Sources): BoundSource {
   if (source.kind === "query") {
     const bound = bindQuery(source.query, undefined, binding);
@@ -167,7 +167,7 @@ function bindBody(body: Body, parent: Scope | undefined, binding: SelectBinding)
   };
 }
 
-/** The result of a set operation can be ordered only by its own columns. */
+/** Binds the ORDER BY of a set operation, whose result can only be ordered by its own columns. */
 function orderedByOutput(
   bound: BoundRelation,
   order: readonly OrderItem[],
@@ -190,7 +190,7 @@ function outputNumber(value: Expression, outputs: readonly BoundOutput[]): numbe
   return outputs[index] === undefined ? undefined : index;
 }
 
-/** Returns a literal or a parameter; a client that passes parameters as texts may pass these as texts too. */
+/** Returns the number in a LIMIT or OFFSET: a literal or a parameter, which may also be a number in a text. */
 function count(expression: Expression | undefined, clause: string, binding: SelectBinding): number | undefined {
   if (expression === undefined) return undefined;
   const place = { scope: openScope(undefined), aggregates: undefined, name: clause };

@@ -11,7 +11,7 @@ const MAX_EXPRESSION_DEPTH = 200;
 /** Maximum number of SELECTs; each is a separate statement in the worker. */
 const MAX_SELECTS = 64;
 
-/** Words that begin the next part of a statement, so that they are aliases only if quoted or after AS. */
+/** Keywords that can follow an expression or table. They are taken as aliases only if quoted or after AS. */
 const RESERVED = new Set(
   (
     "all and as asc between by case cross desc distinct else end escape except exists fetch from full group having in " +
@@ -35,9 +35,9 @@ export interface Cursor {
   /** Returns the next name unless it is a keyword. */
   readonly aliasHere: () => Name | undefined;
   readonly unexpected: () => Error;
-  /** Returns the expression if it is not too deep. */
+  /** Checks the depth of an expression and returns it. Throws if it is too deep. */
   readonly node: (expression: Expression, children: readonly Expression[]) => Expression;
-  /** Runs one level deeper. */
+  /** Runs `parse` one nesting level deeper. Throws if that is too deep. */
   readonly nested: <T>(parse: () => T) => T;
   readonly countSelect: () => void;
   readonly parameter: () => number;

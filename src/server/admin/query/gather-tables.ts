@@ -1,4 +1,4 @@
-/** Gathers the tables of a statement from all nodes: read at once, and then as constant as any other rows. */
+/** Gathers the tables of a statement from all nodes, before the statement runs. */
 
 import type { QueryResult, TableName } from "../../../admin-api/index.ts";
 import type { GatherRows } from "../gather-nodes.ts";
@@ -11,7 +11,7 @@ interface GatheredTables {
   readonly answered: Required<Pick<QueryResult, "unanswered" | "cut">>;
 }
 
-/** Rejects with the signal's reason alone. */
+/** Gathers the tables. Rejects only with the signal's reason. */
 export async function gatherAll(
   tables: readonly ReadTable[],
   { sources, now }: QueryEngineOptions,

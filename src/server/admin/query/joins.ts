@@ -30,8 +30,8 @@ function conjunction(parts: readonly Expr[]): Expr | undefined {
 }
 
 /**
- * Returns the numbers of the sources that it reads; `undefined` if it contains a sub-query, which is evaluated as late as
- * possible.
+ * Returns the numbers of the sources that an expression reads; `undefined` if it contains a sub-query, which is evaluated as
+ * late as possible.
  */
 function sourcesOf(expr: Expr): ReadonlySet<number> | undefined {
   switch (expr.kind) {

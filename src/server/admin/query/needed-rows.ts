@@ -1,16 +1,14 @@
 /**
- * Finds the part of a table's rows that a statement can distinguish, for a table that is sent packed: the rows that it
- * excludes, which need not be made, and the columns that it only sums, so that rows that differ only in those can be merged.
- * Both change the memory used, not the answer: the statement runs over the remaining rows as it would over all.
- *
- * Excluded are rows for which a condition over a single column is not true.
+ * Reduces the rows of a packed table to those that a statement needs. Rows for which a condition over a single column is not
+ * true are not made. Rows that differ only in columns that the statement only sums are merged. This saves memory and does not
+ * change the answer.
  */
 
 import { conjuncts } from "./joins.ts";
 import type { Aggregate, Expr, Plan, Relation, SelectRelation } from "./plan.ts";
 
 export interface Reading {
-  /** Conditions over one column each; the column is a number of the plan's table, and the source is 0. */
+  /** Conditions over one column each. `column`: number of the column in the plan's table. In `condition`, the source is 0. */
   readonly conditions: readonly { readonly column: number; readonly condition: Expr }[];
   /** Numbers of the columns that are only summed; `undefined` if rows may not be merged. */
   readonly summed: ReadonlySet<number> | undefined;
@@ -21,11 +19,11 @@ const WHOLE: Reading = { conditions: [], summed: undefined };
 interface Place {
   readonly select: SelectRelation;
   readonly source: number;
-  /** True if equal rows are merged anyway. */
+  /** Whether the statement merges equal rows anyway. */
   readonly isDistinct: boolean;
 }
 
-/** `table` is a number of the plan's tables; `counts` are its columns of whole numbers that are never NULL. */
+/** Returns the needed part of a table. `table`: its number in the plan. `counts`: its columns of integers without NULL. */
 export function readingOf(plan: Plan, table: number, counts: ReadonlySet<number>): Reading {
   const places: Place[] = [];
   for (const relation of [...plan.shared, plan.query]) findPlaces(relation, table, false, places);
@@ -145,13 +143,13 @@ function summedAt({ select, isDistinct }: Place, counts: ReadonlySet<number>): R
   return [...summed].some((column) => told.has(column)) ? undefined : summed;
 }
 
-/** Returns whether the aggregate is the same for duplicate rows. */
+/** Returns whether duplicate rows do not change the aggregate. */
 const isSameOfOne = ({ name, isDistinct }: Aggregate): boolean =>
   isDistinct || name === "min" || name === "max" || name === "first";
 
 /**
- * Returns whether an expression of whole numbers is linear: its value for a sum of rows is the sum of its values. Collects its
- * columns.
+ * Returns whether an expression of integers is linear, so that its sum over rows can be computed from the sums of its columns.
+ * Adds these to `columns`.
  */
 function isLinear(expr: Expr, counts: ReadonlySet<number>, columns: Set<number>): boolean {
   if (expr.kind === "column") {

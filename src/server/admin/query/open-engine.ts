@@ -57,13 +57,13 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
     idle.unref();
   };
 
-  /** Releases the queue once the next statement may start, which the caller of this one need not wait for. */
+  /** Runs a statement. */
   const perform = async (statement: Statement, caller: AbortSignal): Promise<QueryAnswer> => {
     clearTimeout(idle);
     const running = open();
     running.hold(true);
     const signal = anySignal([caller, closing.signal]);
-    /** True while the worker is busy: its next message would be taken for the answer to that work. */
+    /** Whether the worker owes a message, which the next statement would take for its own answer. */
     let isAsked = false;
     try {
       await limited(running.ready, START_LIMIT_MS, signal, () => new Error("the query worker did not start in time"));
@@ -157,7 +157,7 @@ async function fetchAnswer(thread: QueryThread, { index }: Moment): Promise<Quer
   const { columns } = told(await thread.next(), "done");
   const rows: string[] = [];
   for (;;) {
-    // Each part is received in a separate turn of this thread.
+    // Parts are requested one by one, so that each arrives in its own turn of the event loop.
     thread.send({ kind: "more" });
     const { text } = told(await thread.next(), "part");
     if (text === undefined) return { columns, rows, index };

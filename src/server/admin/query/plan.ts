@@ -101,7 +101,7 @@ export type Expr =
 export interface Source {
   readonly relation: Relation;
   readonly join: "inner" | "left";
-  /** Equality keys, an expression over earlier sources and one over this: looked up, not searched. */
+  /** Keys of a lookup by equality. `left`: expression over earlier sources. `right`: expression over this source. */
   readonly keys: readonly { readonly left: Expr; readonly right: Expr }[];
   /** Condition of a left join without keys. */
   readonly on: Expr | undefined;
@@ -118,8 +118,8 @@ export interface SelectRelation {
   readonly sources: readonly Source[];
   readonly where: Expr | undefined;
   /**
-   * Grouping. With it, `outputs` and `having` are over one source: the keys, then the aggregates. Without keys there is one
-   * row.
+   * Grouping. If set, `outputs` and `having` are over one source, whose columns are the keys, then the aggregates. Without keys
+   * there is one group.
    */
   readonly group: { readonly keys: readonly Expr[]; readonly aggregates: readonly Aggregate[] } | undefined;
   readonly having: Expr | undefined;
@@ -156,7 +156,7 @@ export type Relation =
     };
 
 export interface Plan {
-  /** Names of the lists, and of the columns that the statement reads. */
+  /** Lists and their columns that the statement reads, by name. */
   readonly tables: readonly { readonly name: TableName; readonly columns: readonly string[] }[];
   /** Common tables and sub-queries in FROM: each reads only those before it, and is computed once. */
   readonly shared: readonly Relation[];

@@ -16,9 +16,9 @@ export interface Typed {
 export interface ScopeColumn {
   readonly name: string;
   readonly type: SqlType;
-  /** Returns its number among the columns of the source; for a list's table it is assigned at the first use. */
+  /** Returns the number of the column in its source. For a list's table, the number is assigned at the first use. */
   readonly number: () => number;
-  /** Returns its number if one was assigned. */
+  /** Returns the number of the column if one was assigned. */
   readonly given: () => number | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface Scope {
   /** Columns `source.column` that USING merged with a column further left. */
   readonly merged: Set<string>;
   readonly parent: Scope | undefined;
-  /** Slots of a sub-query: the values, in the parent's terms, that names of enclosing statements refer to. */
+  /** Slots of a sub-query: expressions of the enclosing statement that the sub-query refers to. */
   readonly outer: Typed[] | undefined;
 }
 
@@ -59,14 +59,14 @@ export function columnExpr(source: number, column: ScopeColumn): Typed {
   return { expr: { kind: "column", source, column: column.number() }, type: column.type };
 }
 
-/** Throws for a name that is not known, or that two sources know. */
+/** Resolves the name of a column. Throws if it is unknown or ambiguous. */
 export function resolveColumn(scope: Scope, table: Name | undefined, name: Name): Typed {
   const found = findColumn(scope, table, name);
   if (found !== undefined) return found;
   throw unknownColumn(scope, table, name);
 }
 
-/** Returns `undefined` if neither this scope nor an enclosing one knows the name. */
+/** Resolves the name of a column; `undefined` if neither this scope nor an enclosing one knows it. Throws if it is ambiguous. */
 export function findColumn(scope: Scope, table: Name | undefined, name: Name): Typed | undefined {
   const here = scope.sources.flatMap((source, index) =>
     table === undefined || isNamed(table, source.name)

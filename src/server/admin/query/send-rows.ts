@@ -61,7 +61,7 @@ interface Reading {
   readonly yields: boolean;
 }
 
-/** Resolves with `undefined` if the rows changed meanwhile. */
+/** Sends all rows once. Resolves with `undefined` if they changed meanwhile. */
 async function sendOnce(
   tables: readonly ReadTable[],
   sources: readonly (QuerySource | undefined)[],

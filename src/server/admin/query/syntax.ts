@@ -59,7 +59,7 @@ interface SetOperation {
   readonly right: Body;
 }
 
-/** In parentheses, a side may have its own order and limit. */
+/** Body of a query. A parenthesized query can have its own ORDER BY and LIMIT. */
 export type Body = Select | SetOperation | { readonly kind: "nested"; readonly query: Query };
 
 export interface OrderItem {

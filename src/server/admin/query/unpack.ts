@@ -10,12 +10,12 @@ import { type Row, StatementError } from "./machine/index.ts";
 import type { Reading } from "./needed-rows.ts";
 import type { Expr } from "./plan.ts";
 
-/** Maximum number of rows that are made: as many small ones as the worker can store. */
+/** Maximum number of rows that are made: the number of small rows that fit into the worker's memory. */
 const MAX_ROWS = 400_000;
 
-/** Maximum number of pairs in a merge by columns: each pair of a prefix and a value has a number below it. */
+/** Maximum number of prefixes in a merge. Rows are merged by a tree of column values, in which each prefix has a number. */
 const PAIRS = 2 ** 26;
-/** Limits below which a pair fits into a small integer: a map finds those several times as fast. */
+/** Limits below which a pair of prefix and value fits into a small integer, which V8's maps find several times as fast. */
 const NARROW_VALUES = 2 ** 12;
 const NARROW_BEFORE = 2 ** 18;
 
@@ -23,7 +23,7 @@ const COUNT_FIELDS: ReadonlySet<string> = new Set(
   Object.entries(FIELD).flatMap(([name, field]) => (field >= NAMED_FIELDS ? [name] : [])),
 );
 
-/** Returns the columns of whole numbers that are never NULL, for `readingOf`. */
+/** Returns the columns of integers without NULL, for `readingOf`. */
 export const countsAmong = (columns: readonly string[]): ReadonlySet<number> =>
   new Set(columns.flatMap((name, column) => (COUNT_FIELDS.has(name) ? [column] : [])));
 
@@ -32,22 +32,22 @@ type Holds = (condition: Expr, value: string | number | null) => boolean;
 export interface Unpacker {
   /** Returns whether a part may contain rows that the statement needs. */
   isWanted(label: string): boolean;
-  /** Throws a `StatementError` beyond the rows that it may make. */
+  /** Adds the rows of a part that the statement needs. Throws a `StatementError` if that makes too many rows. */
   add(label: string, texts: readonly string[]): void;
-  /** Returns the rows of everything that was added; called once. */
+  /** Returns the rows of all added parts. Must be called once, at the end. */
   rows(): Row[];
 }
 
 interface Column {
-  /** Property of the row that is made. */
+  /** Name of the property in the row. */
   readonly key: string;
-  /** `undefined` for `hour`. */
+  /** Index in the packed row; `undefined` for `hour`, which is the label of the part. */
   readonly field: number | undefined;
   readonly conditions: readonly Expr[];
   readonly isSummed: boolean;
 }
 
-/** `columns` are as in the plan. `holds` returns whether a condition over one column may be true for a value of it. */
+/** Opens an unpacker. `columns`: columns in the plan. `holds`: returns whether a condition may be true for a value. */
 export function openUnpacker(columns: readonly string[], { conditions, summed }: Reading, holds: Holds): Unpacker {
   const all = columns.map(
     (name, at): Column => ({
@@ -64,7 +64,7 @@ export function openUnpacker(columns: readonly string[], { conditions, summed }:
   const fields = new Set(inRows.map(({ field }) => field));
   const told = inRows.filter(({ isSummed }) => !isSummed);
   const rows: Record<string, unknown>[] = [];
-  /** Sums of each summed column by row, put into the rows at the end. */
+  /** Sums by summed column and row, which are written into the rows at the end. */
   const sums = added.map((): number[] => []);
   const places = openPlaces(told.length);
   const holdsAll = ({ conditions: asked }: Column, value: string | number | null): boolean =>
@@ -117,7 +117,7 @@ export function openUnpacker(columns: readonly string[], { conditions, summed }:
   };
 }
 
-/** Caches results for fields whose numbers refer to names, since those numbers are small. */
+/** Caches results by number for fields that refer to names, whose numbers are small. */
 function remembered<T>(field: number, compute: (value: number) => T): (value: number) => T {
   if (field >= NAMED_FIELDS) return compute;
   const known: (T | undefined)[] = [];
@@ -129,9 +129,9 @@ function remembered<T>(field: number, compute: (value: number) => T): (value: nu
 }
 
 interface Places {
-  /** Returns the number of a value, from 0. */
+  /** Returns the number of a value. Numbers begin at 0. */
   number(value: string | number | null): number;
-  /** Returns the number of a prefix and a value, at a depth. */
+  /** Returns the number of the prefix that extends prefix `before` by a value, at `depth` columns. */
   pair(depth: number, before: number, value: number): number;
   row(place: number): number | undefined;
   put(place: number, row: number): void;
@@ -157,7 +157,7 @@ function openPlaces(depths: number): Places {
   };
 }
 
-/** `others` is the count of numbers that were assigned elsewhere. */
+/** Returns the number of a value in `numbers`; a new value gets the next one. `others`: count of numbers in the other map. */
 function numberIn<K>(numbers: Map<K, number>, value: K, others: number): number {
   let number = numbers.get(value);
   if (number === undefined) {

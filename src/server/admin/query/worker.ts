@@ -83,14 +83,14 @@ function addRows(table: number, text: string): void {
   const kept = tables[table];
   const names = plan?.tables[table]?.columns.map((_, column) => `c${column}`) ?? [];
   for (const values of rows) {
-    // All rows have one shape: the engine reads them many times.
+    // Properties are always set in the same order, so that V8 gives all rows one hidden class, which the engine reads fast.
     const row: Record<string, unknown> = {};
     for (const [column, name] of names.entries()) row[name] = values[column];
     kept?.push(row);
   }
 }
 
-/** Returns `undefined` if the statement was refused; its remaining input is ignored. */
+/** Returns the unpacker of a table; `undefined` if the statement was refused, whose remaining messages are ignored. */
 function unpackerOf(table: number, now: string): Unpacker | undefined {
   const read = plan?.tables[table];
   if (plan === undefined || read === undefined) return undefined;
@@ -113,7 +113,7 @@ function run(now: string): void {
   const { outputs } = plan;
   for (const [table, unpacker] of unpackers) tables[table] = unpacker.rows();
   const answer = answerOf(machine.run(plan, tables, now), outputs);
-  // The answer reads only the rows; the tables are no longer needed.
+  // The rows of the answer are complete, so the tables are no longer needed.
   tables = [];
   unpackers = new Map();
   plan = undefined;

@@ -72,8 +72,8 @@ export interface Driver {
   /** Proposes an encoded entry. `done` is called once, possibly at once. */
   propose(data: Uint8Array, done: (outcome: WriteOutcome) => void): void;
   /**
-   * Proposes a configuration change. `applied` is reported once it is applied, or for an automatic joint change once it was
-   * left.
+   * Proposes a configuration change. Reports `applied` once it is applied; for an automatic joint change, once the joint
+   * configuration was left.
    */
   proposeConf(change: ConfChange, done: (outcome: WriteOutcome) => void): void;
   read(done: (outcome: ReadOutcome) => void): void;

@@ -58,7 +58,7 @@ interface Reading {
 /** Number of election timeouts after which a read without an answer is given up; its caller asks again. */
 const READ_ELECTION_TIMEOUTS = 2;
 
-/** Context of a read: nonce of this process and number of the read. */
+/** Size of a read's context, in bytes: a nonce of this process, then the number of the read. */
 const CONTEXT_BYTES = 10;
 
 export function createDriver(options: DriverOptions, ports: DriverPorts): Driver {
@@ -117,7 +117,7 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
   };
 
   const addToAppend = (ready: Appending): void => {
-    // While `isBusy`, the first of the queue is being written and must not change.
+    // While `isBusy`, the first item of the queue is being written and must not change.
     const last = isBusy && queue.length === 1 ? undefined : queue.at(-1);
     const bytes = ready.entries.reduce((sum, { data }) => sum + data.length, 0);
     const canJoin =

@@ -99,7 +99,7 @@ export function createStateWriter(options: StateWriterOptions): StateWriter {
     pendingStanding = undefined;
   };
 
-  /** Runs one holder after another, after earlier writes have ended. */
+  /** Runs `work` after the current write and after earlier calls. No write begins until it has ended. */
   const hold = (work: () => Promise<void>): Promise<void> => {
     holders += 1;
     return turns.run(async () => {

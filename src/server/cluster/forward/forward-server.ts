@@ -68,7 +68,7 @@ export async function startForward(options: ForwardOptions): Promise<ForwardServ
         if (!signal.aborted) log.error("a request failed", { kind: request.kind, peer: link.peer.id, error });
         answered = { kind: "error", code: "internal", message: "the request failed; the node's log says why" };
       }
-      // After giving up, the id is free and may belong to another request.
+      // The peer gave up, so it may already use the id for another request.
       if (signal.aborted) return;
       exchanges.delete(id);
       answer(id, answered);
@@ -89,7 +89,7 @@ export async function startForward(options: ForwardOptions): Promise<ForwardServ
         const name = kindName(kind);
         if (name !== undefined) return begin(frame, name);
         if (kind !== KIND.error) throw new WireError(`a frame of kind ${kind} where none is expected`);
-        // The exchange was answered already if the peer gave up while the answer was on its way.
+        // There is no exchange if the peer gave up while the answer was on its way.
         exchanges.get(id)?.abort(new Error("the peer gave up"));
         exchanges.delete(id);
       },

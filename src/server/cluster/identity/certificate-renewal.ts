@@ -10,7 +10,7 @@ interface RenewalOptions {
   /** Returns milliseconds since 1970. */
   readonly now: () => number;
   readonly onFailure: (error: unknown) => void;
-  /** Calls `look` repeatedly until the returned function is called. */
+  /** Calls `look` every `ms` milliseconds until the returned function is called. */
   readonly every?: (ms: number, look: () => void) => () => void;
 }
 

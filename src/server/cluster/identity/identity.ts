@@ -4,9 +4,10 @@
  *
  * Sessions are never resumed: a resumed session skips the check of the chain, and a changed secret must cut off old peers.
  *
- * While the secret is being changed, a process has two authorities and trusts both. A process with only one of them cannot say
- * which, so a dialing process tries two faces: first the current secret's certificate under the usual server name, then the
- * previous one's (or its only one) under a name that asks the server for its previous certificate.
+ * While the secret is being changed, a process with both secrets has two authorities and trusts both. A process with one secret
+ * does not know whether a peer calls it the current or the previous one. So a dialing process makes two attempts: first with the
+ * certificate of its current secret under the usual server name, then with that of its previous (or only) secret under a server
+ * name that asks for the peer's previous certificate.
  */
 
 import { constants, type X509Certificate } from "node:crypto";
@@ -133,7 +134,7 @@ function faceOf({ clusterId, context }: Credential, servername: string): Face {
       minVersion: "TLSv1.3",
       servername,
       rejectUnauthorized: true,
-      // Every certificate has the one name, whichever name was requested.
+      // Every certificate contains `PEER_NAME`, whichever server name was requested.
       checkServerIdentity: (_, certificate) => checkServerIdentity(PEER_NAME, certificate),
     },
   };

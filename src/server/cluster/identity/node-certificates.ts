@@ -35,7 +35,7 @@ let library: Promise<Library> | undefined;
 
 function loadLibrary(): Promise<Library> {
   library ??= (async () => {
-    // The library throws without it.
+    // `@peculiar/x509` throws at its import without this polyfill.
     await import("reflect-metadata");
     const x509 = await import("@peculiar/x509");
     x509.cryptoProvider.set(webcrypto);
@@ -104,7 +104,7 @@ function authorityName(clusterId: string) {
   return [{ CN: [`gw-cluster-${clusterId}`] }];
 }
 
-/** Returns 16 bytes that are a positive number of that length (RFC 5280 section 4.1.2.2). */
+/** Returns a random serial number: a positive integer of exactly 16 bytes, in hexadecimal (RFC 5280 section 4.1.2.2). */
 function serialNumber(): string {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;

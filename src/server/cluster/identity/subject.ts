@@ -5,7 +5,7 @@
 
 export interface Subject {
   readonly kind: "node" | "cli";
-  /** A node's id, or a random one of a command line. */
+  /** Id of the node; random for a command line. */
   readonly id: string;
 }
 

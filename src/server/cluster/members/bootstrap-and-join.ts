@@ -141,8 +141,8 @@ interface RejoinPorts extends AskIn {
 }
 
 /**
- * Returns a function to call at every tick. A member that has known no leader for the whole time asks its join list, once per
- * period. If the cluster lost its quorum, no leader can answer, and nothing changes.
+ * Returns a function to call at every tick. A member that has known no leader for `afterTicks` asks its join list, again after
+ * each such period. If the cluster lost its quorum, no leader can answer, and nothing changes.
  */
 export function rejoinWhenAlone(ports: RejoinPorts): () => void {
   let alone = 0;

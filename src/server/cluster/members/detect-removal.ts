@@ -131,7 +131,7 @@ export function createRemovalCheck(ports: RemovalCheckPorts): () => void {
   const askAll = async (): Promise<void> => {
     const answers = await Promise.all(ports.addresses().slice(0, MAX_ASKED).map(askOne));
     const known = answers.filter((index) => index !== undefined);
-    // A node that was admitted again meanwhile hears its leader.
+    // A node that was admitted again while it asked hears its leader, and is then no longer in doubt.
     if (known.length > 0 && ports.isInDoubt()) ports.onRemoved(Math.max(...known));
   };
 

@@ -108,7 +108,7 @@ export function createPeers({ path, log, store, book, status, monotonic, onEnd }
       const end = endOf("stale_recovery_epoch", { path, peerId, lastIndex: store.lastIndex() });
       if (end !== undefined) onEnd(end);
     },
-    // The term may be ahead of the disk's but never behind; a reader then only concludes less.
+    // The term may be ahead of the one on disk, never behind it. A higher term only makes a loss harder to prove.
     position: () => ({ lastIndex: store.lastIndex(), term: status().term }),
     safeIndex: () => Math.min(store.lastIndex(), status().commit),
     onSafeIndex({ nodeId, storageId }, index) {

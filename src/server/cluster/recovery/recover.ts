@@ -25,7 +25,7 @@ import { writeFailed } from "../storage-error.ts";
 import { planRecovery } from "./recovery-plan.ts";
 import { factsOf, type Row, readState } from "./storage-facts.ts";
 
-/** The requested membership is invalid. Nothing was changed. */
+/** Error for an invalid requested membership. Nothing was changed. */
 export class RecoveryRefused extends Error {
   override readonly name = "RecoveryRefused";
 }

@@ -50,7 +50,7 @@ export interface Requests {
 
 const MAX_HOPS = 4;
 
-/** The node that was asked no longer leads. */
+/** Result of a request to a node that no longer leads. */
 const ELSEWHERE = Symbol("elsewhere");
 
 export function createRequests(ports: RequestPorts): Requests {

@@ -1,8 +1,9 @@
 /**
  * Sends the newest snapshot to a member whose log ends before this one begins.
  *
- * A new snapshot is made first in two cases, and the next message names it. The first configuration has no file. And a snapshot
- * from before the member was added may contain an earlier member with its id, which the receiver would take for itself.
+ * In two cases a new snapshot is made instead of sending one, and the next MsgSnap names it: the snapshot of the first
+ * configuration has no file, and a snapshot older than the member's addition may contain an earlier member with the same id,
+ * which the receiver would take for itself.
  */
 
 import type { Log } from "../../../base/index.ts";

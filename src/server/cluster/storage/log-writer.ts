@@ -27,7 +27,7 @@ export interface LogFacts {
   readonly epoch: number;
 }
 
-/** Changes to write; absent fields stay. */
+/** Changes to write. Absent fields keep their values. */
 interface LogChange {
   readonly base?: Position;
   readonly last?: Position;

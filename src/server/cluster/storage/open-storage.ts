@@ -317,7 +317,7 @@ function mebibytes(bytes: number): string {
   return `${Math.floor(bytes / (1 << 20))} MiB`;
 }
 
-/** Closes both in any case. The log goes last, with the lock. */
+/** Closes both databases, even if one fails. The log is closed last, because its database has the lock of the directory. */
 async function closeAll(state: OpenStateStore, log: OpenLogStore): Promise<void> {
   const [closed] = await Promise.allSettled([state.close()]);
   await log.close();

@@ -1,7 +1,7 @@
 /**
  * Rows of the state on disk: the key unchanged, the value after the CRC-32 of key, a zero byte and value, since LevelDB returns
- * flipped bits silently. `meta/applied` contains the position of the rows and their digest; it is written in one batch with
- * them (etcd issue 13766 was caused by two). Source: cluster reference, section 3.2.
+ * flipped bits silently. `meta/applied` contains the position of the rows and their digest; it is written in the same batch as
+ * the rows (separate batches caused etcd issue 13766). Source: cluster reference, section 3.2.
  */
 
 import { crc32 } from "node:zlib";

@@ -15,7 +15,7 @@ import { codeOf } from "../storage-error.ts";
 /** Size of the footer: two padded handles and the magic number. */
 const FOOTER_BYTES = 48;
 const MAGIC = 0xdb4775248b80fb57n;
-/** Size of the trailer of a block: its compression, and the masked CRC-32C of both. */
+/** Size of a block's trailer: one byte of compression type, then the masked CRC-32C of block and type. */
 const TRAILER_BYTES = 5;
 const SNAPPY = 1;
 /** Maximum size of a block. Data blocks have 4 KiB, or one key and value; an index has about twenty bytes per block. */
@@ -77,7 +77,7 @@ async function blocksOf(file: FileHandle, { offset, size }: Handle): Promise<rea
   const handles: Handle[] = [];
   const reader = { at: 0 };
   while (reader.at < end) {
-    varint(block, reader); // bytes that the key shares with the previous one
+    varint(block, reader); // skips the number of bytes that the key shares with the previous key
     const keyBytes = varint(block, reader);
     const valueBytes = varint(block, reader);
     if (keyBytes === undefined || valueBytes === undefined) return undefined;

@@ -17,11 +17,11 @@ export const TOLD_OFFSET_MS = 1_000;
 /** Number of readings kept per peer. The one with the shortest round trip is used; its error is at most half of that. */
 const KEPT = 4;
 /**
- * Lifetime of a reading, in milliseconds. Peers are asked every 2.5 seconds. A clock runs on while its node is away, so its
- * reading stays valid, and the median does not depend on the two remaining members.
+ * Lifetime of a reading, in milliseconds. Peers are asked every 2.5 seconds. The long lifetime keeps the clock of an absent
+ * member in the median: with only two clocks left, one wrong clock could move it.
  */
 const FRESH_MS = 600_000;
-/** Difference that two round trips cannot explain, so the clock was set, in milliseconds. */
+/** Difference between two readings, beyond their round trips, from which on the peer's clock was set; in milliseconds. */
 const SET_MS = 100;
 /**
  * Difference between two readings beyond which the wall clock was stepped, in milliseconds. A slewed clock moves by microseconds.
@@ -112,7 +112,7 @@ export function createClocks({ wall, monotonic, onStep }: ClockPorts): Clocks {
       readings.set(id, [...kept, { originMs, roundTripMs, at: monotonic() }].slice(-KEPT));
       look();
       if (stepped === undefined) return;
-      // Another member's clock shows which of the two is right, if it is closer to one of them.
+      // Another member's clock confirms the step if it is closer to the new time than to the old one.
       const near = Math.min(MAX_LEAD_MS, Math.abs(stepped.originMs - own) / 2);
       if (Math.abs(originMs - stepped.originMs) >= near) return;
       own = stepped.originMs;

@@ -21,7 +21,7 @@ export const KIND = {
   hello: 0x01,
   helloOk: 0x02,
   helloRefused: 0x03,
-  /** Not in the reference: distinguishes a silent peer from one that is gone, for which TCP alone needs minutes. */
+  /** Keep-alive probe, an addition to the reference: it detects a vanished peer, for which TCP alone needs minutes. */
   ping: 0x04,
   pong: 0x05,
   raft: 0x10,

@@ -32,7 +32,7 @@ interface RivalsOptions {
 }
 
 export function createRivals<Present extends RivalLink>({ arbitrates, now }: RivalsOptions): Rivals<Present> {
-  /** Time of its last answer; `undefined` while it is being probed. */
+  /** Time of the last answer, by link; `undefined` while the link is being probed. */
   const answered = new WeakMap<Present, number | undefined>();
 
   const probe = async (present: Present): Promise<void> => {

@@ -55,7 +55,7 @@ export class HeldCharge implements Charge {
     const { rule, demand } = this.#spending;
     if (demand.kind === "flat") return;
     const cost = rule.cost(usage, this.#at);
-    if (cost.kind === "error") return; // counted when the request ends
+    if (cost.kind === "error") return; // the request is charged at its end instead
     spend(this.#accounts.ledger, this.#reservation, cost.units, this.#accounts.now());
     this.#accounts.changed();
   }

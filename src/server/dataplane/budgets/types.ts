@@ -114,7 +114,7 @@ export interface OpenBudgets extends Budgets {
   lendTo(recall: Recall): BorrowingProcess;
   /** Returns the unused part of a share at once. Only used in a process that borrows. */
   giveBack(name: ShareName): ReturnedShare | undefined;
-  /** Sends unreported charges now instead of at their time; resolves once they were answered or given up. */
+  /** Sends unreported charges immediately. Resolves once each report was answered or given up. */
   tell(): Promise<void>;
   /** Stops reserving, returns unused units and reports charges. Takes at most two seconds, or one without a leader. */
   close(): Promise<void>;

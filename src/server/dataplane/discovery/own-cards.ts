@@ -61,8 +61,8 @@ export function createOwnCards(options: OwnCardsOptions): OwnCards {
       return;
     }
     const { problem, isOld, isDown } = { isOld: false, isDown: false, problem: "", ...reading };
-    // An agent that answers that there is no card, or sends an invalid one, is believed at once; the old card is only kept
-    // while the agent is unreachable.
+    // The old card is kept only while the agent is unreachable. It is dropped at once if the agent answers that it has no card,
+    // or sends an invalid one.
     if (!isDown || now() - one.readAt >= STALE_MS) one.text = undefined;
     Object.assign(one, { failure: failureOf(agent, problem, isOld), failedAt: now() - ageMs });
     if (!isOwn) return;

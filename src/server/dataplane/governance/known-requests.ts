@@ -60,5 +60,5 @@ export class KnownRequests {
 
 const isLong = (model: string | undefined): boolean => model !== undefined && model.length > MAX_MODEL_LENGTH;
 
-/** Returns a copy, because a part of a long URL keeps all of it in memory. */
+/** Copies a model name, because a substring of a long URL keeps the whole URL in memory. */
 const ownCopy = (model: string | undefined): string | undefined => model && Buffer.from(model).toString();

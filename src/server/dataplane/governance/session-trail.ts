@@ -41,7 +41,7 @@ export function sessionTrail(trail: DecisionTrail, monotonic: () => number = () 
   let told = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  /** Writes the summary records. Throws as the trail does. */
+  /** Writes the summary records. Throws `audit_unavailable` if one cannot be recorded. */
   const tell = (): void => {
     for (const [key, summed] of untold) {
       trail.decided(summedUp(summed));

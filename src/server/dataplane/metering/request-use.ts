@@ -64,7 +64,7 @@ export class RequestUse implements Account {
     this.#unmeasured += 1;
   }
 
-  /** Records an attempt. The request is counted for the last one. */
+  /** Records an attempt. The request is counted under the provider and model of its last attempt. */
   asked(provider: string, model: string): void {
     this.#asked = provider;
     this.#askedModel = model;

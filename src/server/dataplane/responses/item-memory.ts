@@ -85,7 +85,7 @@ export function createItemMemory({ maxBytes, now }: ItemMemoryOptions): ItemMemo
       dropOldest(caller.items, () => caller.bytes + size <= share);
       dropOldest(all, () => bytes + size <= maxBytes);
       const kept: Kept = { caller, id, item, until: time + KEPT_MS, size };
-      callers.set(name, caller); // dropping its last item may have removed it
+      callers.set(name, caller); // the caller may have been removed together with its last item
       caller.items.set(id, kept);
       caller.bytes += size;
       all.set(kept, kept);

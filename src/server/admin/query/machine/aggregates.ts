@@ -1,6 +1,6 @@
 /**
- * Aggregates in the engine's protocol: called with a group's first values (stage 1), with each that follows (2), and at the end
- * (3), then without a state if there was no row. NULLs do not count, except as rows.
+ * Aggregates in the form that the engine calls: with the first values of a group (stage 1), with all further values (stage 2),
+ * and at the end (stage 3; there is no state if the group has no rows). NULLs are ignored, except by `count(*)`.
  */
 
 import type { AggregateName, Value } from "../plan.ts";
@@ -9,7 +9,7 @@ import { type Cell, compare, keyText } from "./compare.ts";
 import { textOf } from "./texts.ts";
 import { numeric, total } from "./values.ts";
 
-/** A group's state, and how a value that is not NULL changes it. */
+/** Aggregate function: initial state of a group, and its change by a value that is not NULL. */
 interface Rule {
   readonly start: () => State;
   readonly add: (state: State, value: Exclude<Value, null>, more: Cell, budget: Budget) => void;

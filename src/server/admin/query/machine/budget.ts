@@ -1,10 +1,10 @@
 /**
- * Memory limit of one statement in the worker. The heap of the worker is limited as well, but if V8 runs out of heap within one
- * large allocation, the process ends and not the thread (tried: Node.js 20, a large JSON text): so rows and texts are counted,
- * and a statement ends well before. The limits together are about half of the worker's heap.
+ * Memory limit of one statement in the worker. The worker's heap limit is not enough: if V8 runs out of heap within one large
+ * allocation, the whole process ends (observed on Node.js 20 with a large JSON text). So rows and texts are counted, and a
+ * statement is ended well before. Together, the limits are about half of the worker's heap.
  */
 
-/** Why a statement was ended, or why it has no answer. */
+/** Error that ends a statement, for its author. */
 export class StatementError extends Error {
   readonly reason: "rows" | "memory" | undefined;
 
@@ -15,7 +15,7 @@ export class StatementError extends Error {
   }
 }
 
-/** Maximum number of values in intermediate and final rows, of 8 bytes each; a row counts for three more. */
+/** Maximum number of cells: values of 8 bytes in intermediate and final rows. Each row adds `ROW_CELLS`. */
 const MAX_CELLS = 6_000_000;
 /** Maximum length of all texts that functions made, kept or not, in UTF-16 units. */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
@@ -23,22 +23,22 @@ const MAX_TEXT_LENGTH = 1024 * 1024;
 const ROW_CELLS = 3;
 /** Cost of a group in the engine besides its values, in cells. */
 const GROUP_CELLS = 16;
-/** UTF-16 units of a text that cost as much as one value (8 bytes), beyond a short text. */
+/** Number of UTF-16 units, beyond a short text, that count as one cell. */
 const CHARACTERS_A_CELL = 8;
 
 export interface Budget {
   /** Resets the count at the start of a statement. */
   begin(): void;
-  /** Counts a row of `width` values. Throws above the limit, as do all of these. */
+  /** Counts a row of `width` values. Throws above the limit, like all counting methods. */
   row(width: number): void;
   group(): void;
   /** Counts a text that is kept beside the rows. */
   kept(text: string): void;
   /** Counts a text before it is made. */
   text(length: number): void;
-  /** Amount counted at present. */
+  /** Current number of cells. */
   readonly held: number;
-  /** Releases everything counted since `held` was read, except `rows` rows. */
+  /** Releases all cells counted since `held` was read, except those of `rows` rows of `width` values. */
   settle(held: number, rows: number, width: number): void;
 }
 

@@ -68,7 +68,7 @@ function keyPart(value: Cell): string {
   }
 }
 
-/** Keys for a lookup by equality: a key with a NULL matches nothing on the other side. */
+/** Returns the key of the left side of a lookup by equality. A key with a NULL matches no `rightKey`. */
 export const leftKey = (...values: readonly Cell[]): string =>
   values.some((it) => it == null) ? "L" : keyText(values);
 export const rightKey = (...values: readonly Cell[]): string =>
@@ -82,13 +82,13 @@ export function sortKind(value: Cell, isNullLeast: boolean): number {
   return typeof value === "string" ? 2 : 1;
 }
 
-/** Returns a text that sorts as the value does within its kind. A text is returned itself, not copied: it may be long. */
+/** Returns a text that sorts like the value among values of its kind. A text is returned unchanged, because it may be long. */
 export function sortText(value: Cell): string {
   if (value == null) return "";
   if (typeof value === "string") return value;
   bytes.setFloat64(0, Number(value) + 0);
   const isNegative = (bytes.getUint8(0) & 0x80) !== 0;
-  // The bits of a positive number sort in order, those of a negative one in reverse.
+  // The bit patterns of positive numbers sort like the numbers, those of negative numbers in reverse.
   const high = isNegative ? ~bytes.getUint32(0) : bytes.getUint32(0) | 0x80000000;
   const low = isNegative ? ~bytes.getUint32(4) : bytes.getUint32(4);
   return hex(high) + hex(low);

@@ -112,7 +112,7 @@ function scalar(rows: readonly Row[]): Cell {
   return (rows[0]?.["c0"] ?? null) as Cell;
 }
 
-/** Sets for look-ups in lists of one kind; cached per list of a statement. */
+/** Cached sets for the lists of `IN`; `undefined` for a list with values of several kinds. */
 const looked = new WeakMap<readonly Cell[], { readonly kind: string; readonly set: ReadonlySet<Cell> } | undefined>();
 
 function among(value: Cell, items: readonly Cell[]): Value {
@@ -145,7 +145,7 @@ function runner(relation: Relation, context: Context): Runner {
   }
 }
 
-/** Releases the memory of intermediate results when the rows are complete. */
+/** Wraps a runner so that the counts of its intermediate results are released when its rows are complete. */
 function settled(width: number, { budget }: Context, run: Runner): Runner {
   return (outer) => {
     const { held } = budget;

@@ -6,11 +6,11 @@ import { isAmong, type Operations, truth } from "./values.ts";
 
 interface Given {
   readonly applied: Operations;
-  /** RFC 3339. */
+  /** Current time, in RFC 3339. */
   readonly now: string;
 }
 
-/** Returns true also if the condition cannot be evaluated: the statement then reports the error. */
+/** Returns whether the condition may be true for the value. Also true if it cannot be evaluated: the statement reports that. */
 export function mayHold(condition: Expr, value: Value, given: Given): boolean {
   try {
     return truth(computed(condition, value, given)) === true;

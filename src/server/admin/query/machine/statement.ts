@@ -4,13 +4,13 @@ import type { Aggregate, Expr, Source, Value } from "../plan.ts";
 import { engineName } from "./aggregates.ts";
 import { functionName } from "./engine.ts";
 
-/** Parameters are `v…` for constant values, `o…` for the slots of a sub-query, `t…` for rows, `n0` for the current time. */
+/** Statement for the engine. Parameters: `v…` are constants, `o…` slots of a sub-query, `t…` rows, `n0` the current time. */
 export interface Statement {
   readonly text: string;
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the parameter that represents a sub-query. */
+/** Returns the value of the parameter that represents a sub-query. */
 type SubQueries = (query: Extract<Expr, { kind: "query" }>) => unknown;
 
 interface Writer {

@@ -41,8 +41,8 @@ function offsetOf(text: string, character: number): number {
 }
 
 /**
- * Returns `length` characters from position `start`, which is counted from 1; positions before the first character count, but
- * are empty.
+ * Returns `length` characters from position `start`, counted from 1. Positions below 1 reduce the result, since they contain no
+ * characters.
  */
 function part(text: string, start: number, length: number): string {
   if (length < 0) throw new StatementError("The length of a part of a text is negative.");

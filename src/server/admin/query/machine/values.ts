@@ -61,7 +61,7 @@ const comparison =
     return order === null ? null : holds(order);
   };
 
-/** `ends` is the value that decides alone. */
+/** Combines conditions by AND or OR. `ends`: value of a condition that alone decides the result (false for AND, true for OR). */
 function combined(conditions: readonly Cell[], ends: boolean): Value {
   let isKnown = true;
   for (const condition of conditions) {
@@ -72,7 +72,7 @@ function combined(conditions: readonly Cell[], ends: boolean): Value {
   return isKnown ? !ends : null;
 }
 
-/** Returns whether the value is one of these; NULL if it is not and one of them, or itself, is NULL. */
+/** Returns whether the value is among the items; NULL if it is not, but the value or an item is NULL. */
 export function isAmong(value: Cell, items: readonly Cell[]): boolean | null {
   if (items.length === 0) return false;
   let isKnown = true;
@@ -96,7 +96,7 @@ function castNumber(value: Cell): number | null {
   return typeof value === "string" ? (spelled(value) ?? null) : Number(value);
 }
 
-/** Maximum length of a boolean's text: a word with room for blanks around it, as for numbers. */
+/** Maximum length of a text that is parsed as a boolean: a word, with room for blanks around it. */
 const LONGEST_BOOLEAN = 64;
 
 function castBoolean(value: Cell): Value {

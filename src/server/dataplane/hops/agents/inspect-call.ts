@@ -58,8 +58,8 @@ export async function inspectCall(
 }
 
 /**
- * Returns which findings a rule with `fpe` must not encrypt: values of the restored types, and values that are proven to be
- * encrypted already, whatever type they were found as. They would be encrypted twice and arrive as other values.
+ * Returns a predicate for findings that a rule with `fpe` must not encrypt: values of the restored types, and values that are
+ * proven to be encrypted already, whatever type the detector gave them. Encrypted twice, they would arrive as other values.
  */
 function turningBack(
   texts: CallTexts["texts"],

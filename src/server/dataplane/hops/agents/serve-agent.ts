@@ -56,7 +56,7 @@ interface ServedCall {
   readonly ports: Ports;
 }
 
-/** Serves the call. Throws the refusal. */
+/** Serves the call. Throws the refusal; numbers in comments below are the statuses with which a line may refuse. */
 export async function serveAgent(served: ServedCall): Promise<void> {
   const { exchange, place, standing, snapshot, original, held, ports } = served;
   const { request } = exchange;

@@ -89,7 +89,7 @@ type Found = Pick<
   Target,
   "isJson" | "isUnread" | "streams" | "streamOptions" | "thread" | "fallbacks" | "model" | "spot"
 > & {
-  /** Result of the scan, for a JSON object. */
+  /** Whether parsing might lose the spelling of a number or the order of names; false unless the body is a JSON object. */
   readonly mayLose: boolean;
   readonly values: number;
 };

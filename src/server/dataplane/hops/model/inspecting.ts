@@ -140,7 +140,6 @@ class InspectedAnswer implements InspectedDownstream {
           return;
         }
         this.#look(NO_BYTES, true);
-        // The kind is known now.
         if (this.#mode !== "head") this.end();
         return;
       case "encoded":
@@ -254,8 +253,7 @@ class InspectedAnswer implements InspectedDownstream {
     this.#start?.decoded(plain.length);
     this.#mode = "head";
     this.write(plain);
-    // From here on the answer is passed or inspected.
-    if (!this.#isOver()) this.end();
+    if (!this.#isOver()) this.end(); // in the mode that `write` has set
   }
 
   #endWhole(body: Buffer): void {

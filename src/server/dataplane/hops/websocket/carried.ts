@@ -16,9 +16,9 @@ const RESPONSES = "responses_ws";
 const OVER_HTTP = findRoute("POST", "/v1/responses");
 
 /**
- * Returns the provider for a session without a model. Each event of a Responses session may name another model, and over HTTP
- * each request goes to the provider of its model. So such a session is only possible if a single provider is able to serve it.
- * Throws `websocket_not_carried`.
+ * Returns the provider for a session without a model. Each event of a Responses session may name another model, which over HTTP
+ * may belong to another provider. So the session is allowed only if exactly one provider can serve the Responses API. Throws
+ * `websocket_not_carried`.
  */
 export function modellessSession({ providers, modelless }: Snapshot, { route, dialect }: Place): Routed | undefined {
   if (route.name !== RESPONSES || OVER_HTTP === undefined) return modelless;

@@ -43,7 +43,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   ...["host", "content-length", "expect", "http2-settings"],
 ]);
 
-/** Returns header pairs without those of one connection: hop-by-hop headers, `host`, lengths, and all `sec-websocket-*`. */
+/** Removes headers that concern one connection only: hop-by-hop headers, `host`, lengths, and all `sec-websocket-*`. */
 export function prepareUpgradeHeaders(rawHeaders: readonly string[]): string[] {
   return pairs(endToEndHeaders(rawHeaders))
     .filter(([name]) => !name.toLowerCase().startsWith("sec-websocket-"))
@@ -182,7 +182,7 @@ export interface UpstreamAddress {
     ConnectionOptions,
     "ca" | "cert" | "key" | "passphrase" | "servername" | "rejectUnauthorized" | "minVersion" | "maxVersion"
   >;
-  /** Servers behind the host name, tried in order until one can be connected to; `undefined` if only the name itself is used. */
+  /** Servers behind the host name, tried in order until one accepts a connection; `undefined` to connect to the name itself. */
   readonly route?: Route;
 }
 
