@@ -93,7 +93,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     version: build.version,
     ...(minFreeBytes !== undefined && { minFreeBytes }),
   });
-  // Runs while the cluster opens.
+  // The keys are derived while the cluster opens.
   const deriving = sealingKeysOf(keySources);
   deriving.catch(() => undefined);
   observed.reasons.add("cluster");
@@ -131,7 +131,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const tokens = openTokens({ nodeFile, path, env, clock, instruments, log }, owner);
   const auditDir = nodeFile.audit?.dir;
   const decisions = createControlDecisions();
-  // Runs while the configuration compiles.
+  // The audit trail opens while the configuration compiles.
   const opening = owner.own(
     "audit trail",
     openTrail({
@@ -276,7 +276,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
           models: () => models.standing().map(modelStatusOf),
           workers() {
             const isServing = dataPlane !== undefined;
-            // True for an inspector whose configuration has no route.
+            // A node that only inspects has no data plane, and so no workers, while its configuration has no route.
             const isLeftOut = !isServing && inspector !== undefined;
             return workersOf(fleet?.standing(), { wanted: isLeftOut ? 0 : workers, isServing });
           },
@@ -296,7 +296,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         clock,
         caughtUp: fleet && (() => Promise.all([fleet.caughtUp(), instruments.refresh()]).then(() => undefined)),
         randomBytes: pooledRandomBytes,
-        // Loaded when the first reason is checked, so that a start does not wait for the tables of detectors.
+        // The detectors are loaded at the first check, so that a start does not wait for their tables.
         secretIn: async (text) => (await import("../detectors/index.ts")).secretIn(text),
         log,
       },

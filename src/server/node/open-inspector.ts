@@ -31,7 +31,7 @@ interface NodeInspectorOptions extends DataPlaneBounds {
   /** Returns the snapshot in force. */
   readonly snapshot: () => Pick<Snapshot, "guardrails" | "maxBodyBytes">;
   readonly sinks: GuardrailSinks;
-  /** `undefined` if no tracing is configured. */
+  /** Export of traces; `undefined` if none is configured. */
   readonly otlp: Pick<Otlp, "tracing"> | undefined;
   /** Admission control of this process: bytes held back for peers count together with the data plane's. */
   readonly admission: Admission;

@@ -74,7 +74,7 @@ export interface DataPlaneBounds {
 /** Inputs of an export to a collector, which the standard environment variables switch on. */
 export interface Exporting {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Identifies this node to the collector, or this process if it is not a node. */
+  /** Id of this node in exported data; of this process if it is not a node. */
   readonly nodeId: string;
   /** Tee of the node's log; without it no log line is exported. */
   readonly tee: LogTee | undefined;
@@ -84,16 +84,16 @@ export interface Observed {
   readonly instruments: Instruments;
   /** Metrics of all traffic, routed here or inspected for another proxy. */
   readonly metrics: DataplaneMetrics;
-  /** `undefined` if the environment configures no export. */
+  /** Export to a collector; `undefined` if the environment configures none. */
   readonly otlp: Otlp | undefined;
-  /** `undefined` if no metrics are served. */
+  /** Address of the metrics listener; `undefined` if no metrics are served. */
   readonly metricsAddress: string | undefined;
   readiness(): { readonly ready: boolean; readonly reasons: readonly string[] };
   /** Readiness reasons; the node is not ready while there is one. */
   readonly reasons: Set<string>;
 }
 
-/** Opens metrics first, so that a node that waits can be queried for the reason. */
+/** Opens metrics and exports. Metrics come first, so that they show why a node that waits is not ready. */
 export async function observe(
   metricsListen: string,
   owner: Lifetime,
@@ -180,15 +180,15 @@ export function measureAdmission(admission: Admission, instruments: Instruments)
 interface DataPlaneOptions extends DataPlaneBounds {
   /** Listen address, or the connections that another process accepts. */
   readonly listen: string | Accepted;
-  /** Omitted if nothing else in this process buffers bodies. */
+  /** Admission control of this process; omitted if nothing else in it buffers bodies. */
   readonly admission?: Admission;
   readonly snapshot: Snapshot;
-  /** Omitted if nothing reads them. */
+  /** Statistics of providers; omitted if nothing reads them. */
   readonly statistics?: Pick<Statistics, "of">;
   readonly refusals?: Pick<Refusals, "refused">;
   readonly finished?: FinishedSink;
   readonly decisions?: DecisionSink;
-  /** Omitted without replicated state. */
+  /** Replicated state and audit trail; omitted in a process without state. */
   readonly governing?: Governing;
   /** Returns an entry of the node file's `issuers`. Omitted without a node file. */
   readonly issuer?: (name: string) => IssuerOptions | undefined;
@@ -197,7 +197,7 @@ interface DataPlaneOptions extends DataPlaneBounds {
   readonly otherListeners?: () => readonly string[];
   /** This node as a cluster member; omitted outside a cluster. */
   readonly member?: Member;
-  /** Omitted if this process does not share fetches. */
+  /** Fetches shared with other processes of the node; omitted if this process fetches alone. */
   readonly fetchShared?: FetchShared;
   /** TLS of the listener; omitted if it serves plain HTTP. */
   readonly door?: Door | undefined;

@@ -191,7 +191,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     const isAccepted = judge.accepts(status, headers);
     this.#error = judge.error;
     if (isAccepted === false) {
-      this.#settle(JUDGED); // Nothing waits for the rest.
+      this.#settle(JUDGED); // The rest of the answer is read and dropped.
       this.#timer = setTimeout(() => this.#abort(), MAX_DISCARDING_MS);
       return;
     }

@@ -91,7 +91,7 @@ export function openOrigins(options: OriginOptions = {}): Origins {
       for (const [origin, pool] of fetching) {
         if (origins.has(origin)) continue;
         fetching.delete(origin);
-        pool.close().catch(() => undefined); // Resolves once its running requests are done, which report their own failures.
+        pool.close().catch(() => undefined); // The requests in progress report their failures themselves.
       }
       pools.keepOnly(specs);
     },

@@ -32,7 +32,7 @@ export function attemptRouted(
       attemptAt(found, request, downstream, options, over);
       return;
     }
-    // The picker may still be deciding.
+    // The client has left, but the picker may still be deciding; its exchange is ended once it has.
     void routed.then((late) => late.kind === "route" && late.watch?.ended(true));
     over({ kind: "abandoned" });
   };
@@ -55,7 +55,7 @@ function attemptAt(
   if (watch === undefined) attemptPresenting(routed, outgoing, downstream, options, over);
   else {
     attemptPresenting(routed, outgoing, downstream, options, (outcome) => {
-      watch.ended(true); // The attempt never reached a server.
+      watch.ended(true); // has no effect unless the attempt never reached a server
       over(outcome);
     });
   }

@@ -57,7 +57,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
     idle.unref();
   };
 
-  /** Runs a statement. */
+  /** Runs a statement. It does not wait for a busy worker to be replaced; only the next statement does. */
   const perform = async (statement: Statement, caller: AbortSignal): Promise<QueryAnswer> => {
     clearTimeout(idle);
     const running = open();

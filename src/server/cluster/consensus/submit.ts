@@ -51,7 +51,7 @@ export function createLeaderWait(now: () => number): { left(): number; found(): 
 
 interface Submitted {
   readonly index: number;
-  /** `undefined` for an entry without a command. */
+  /** Result of the command; `undefined` for an entry without one. */
   readonly result: CommandResult | undefined;
 }
 

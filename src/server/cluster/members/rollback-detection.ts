@@ -12,7 +12,7 @@
 export interface PeerLogEnd {
   readonly nodeId: string;
   readonly storageId: string;
-  /** `undefined` if the member runs an earlier version, which does not report it. */
+  /** End of the member's log; `undefined` if it runs an earlier version, which does not report it. */
   readonly log: { readonly lastIndex: number; readonly term: number } | undefined;
 }
 

@@ -27,7 +27,7 @@ export interface PulsePorts {
 /** Identity of the peer on the link, from its hello. */
 export interface PulsePeer {
   readonly nodeId: string;
-  /** `undefined` on a link that this node dialed. */
+  /** Identity of the peer's data directory; `undefined` on a link that this node dialed. */
   readonly storageId: string | undefined;
 }
 

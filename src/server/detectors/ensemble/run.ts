@@ -34,7 +34,7 @@ export function run(
 ): Found | Promise<Found> {
   const leaving = typeof signal === "function" ? signal : () => signal;
   if (typeof signal !== "function") signal.throwIfAborted();
-  // Given findings do not belong to the text, so they are not cached.
+  // Stub findings must not be cached as findings of the text.
   const scanning = isHere || given !== undefined ? { ...remembering, entries: 0 } : remembering;
   const asked = given === undefined ? members : members.map((member) => instead(member, given.get(member.name)));
   const known = isLowered === true ? asked.map((member): Member => ({ ...member, threshold: 0 })) : asked;

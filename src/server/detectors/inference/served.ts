@@ -66,7 +66,7 @@ export function askingOf(endpoint: Endpoint, server: InferenceServer): AskServer
       return {
         status: answer.status,
         headerLength: length === undefined ? undefined : String(length),
-        // Copied to its own memory, since it is transferred to another thread.
+        // The body is copied to memory of its own, since it is transferred to another thread.
         body: new Uint8Array(answer.body),
       };
     } finally {

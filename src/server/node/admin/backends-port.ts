@@ -42,7 +42,7 @@ export function backendsPort(
     failures: (name) => statistics.failures(name)?.map(backendFailure),
     members(name) {
       if (snapshot?.providers.some((provider) => provider.name === name) !== true) return undefined;
-      // A name server may return them in a different order each time.
+      // Members are sorted, because a name server may return them in a different order each time.
       const all = (members(name) ?? []).map(backendMember).sort((a, b) => byText(a.address, b.address));
       return [...all.filter(isFailing), ...all.filter((member) => !isFailing(member))];
     },

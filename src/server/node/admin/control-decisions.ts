@@ -9,7 +9,7 @@ export interface ControlDecisions {
   since(nowMs: number): ReadonlyMap<string, number>;
 }
 
-/** Events that are only recorded, such as those of shadow detectors, are not decisions. */
+/** Returns whether an audit event is a decision. Events of shadow detectors, for example, are not. */
 export const isDecision = (event: string): boolean => event === "access.decision" || event === "guardrail.decision";
 
 const HOUR_MS = 3_600_000;

@@ -33,7 +33,7 @@ const TELL_EVERY_MS = 1_000;
 /** Maximum delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const USAGE = "usage/";
-/** Key that `bucketName` gives a budget that is not shared; other entries of the ledger have other names. */
+/** Matches the name that `bucketName` gives to a bucket of a single caller. */
 const OWN_BUCKET = /^(b\/[^/]+)\/k\/([^/\u0000]+)$/;
 
 /** State of this node's budget ledger that is not in the replicated state. */
@@ -182,7 +182,7 @@ function rulesByProfile({ rules }: Snapshot["governance"]["policies"]): (profile
 const usageKeyOf = (bucket: string, { windowMs }: BudgetRule, now: number): string =>
   usageRowKey({ bucket, window_ms: windowMs, window: windowAt(now, windowMs) });
 
-/** Returns the common end of such keys for all buckets: the length of the window, and its number. */
+/** Returns the end of a usage key, which is the same for all buckets: length and number of the window. */
 const endOf = (rule: BudgetRule, now: number): string => usageKeyOf("", rule, now).slice(USAGE.length);
 const END_LENGTH = usageRowKey({ bucket: "", window_ms: 1, window: 1 }).length - USAGE.length;
 

@@ -73,7 +73,7 @@ export function guardrailsPort(
   };
 }
 
-/** Counts by series and by its first label, the name; summed over the other labels. */
+/** Counts by metric and name (the first label), summed over all other labels. */
 type Counts = Readonly<Record<Counted, Readonly<Record<string, number>>>>;
 
 const COUNTED = {

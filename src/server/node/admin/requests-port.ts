@@ -18,7 +18,7 @@ export function createRequests(): FinishedSink & { readonly rows: RowsOf<"reques
   return { finished: newest.add, rows: { list, onChange } };
 }
 
-/** Names come from callers: they are truncated, and control characters are removed. */
+/** Formats a row. Names come from callers, so they are truncated and stripped of control characters. */
 const requestRecord = (row: FinishedRequest): Omit<RequestRecord, "node"> => ({
   time: new Date(row.at).toISOString(),
   id: row.id,
@@ -39,7 +39,7 @@ const requestRecord = (row: FinishedRequest): Omit<RequestRecord, "node"> => ({
 });
 
 /**
- * Returns the name to show. Counters identify servers and agents by kind and name, since they share a table with provider names.
+ * Returns the name to show. Summaries name servers and agents with a prefix, such as `mcp:`, to keep them apart from providers.
  */
 const servedBy = ({ hop, provider }: FinishedRequest): string =>
   (hop === "mcp" || hop === "a2a") && provider.startsWith(`${hop}:`) ? provider.slice(hop.length + 1) : provider;

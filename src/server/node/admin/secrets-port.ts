@@ -26,9 +26,9 @@ export interface SealingHere {
 
 interface SecretsOptions {
   readonly cluster: Cluster;
-  /** `undefined` on a node without a cluster secret, which has no key to seal with. */
+  /** Sealing of values; `undefined` on a node without a cluster secret, which has no key to seal with. */
   readonly here: SealingHere | undefined;
-  /** Lets a write be answered only after the new value is in force on this node. */
+  /** Configuration, which a write waits for, so that it is answered once the new value is in force on this node. */
   readonly configuration: Pick<Configuration, "settled">;
   /** Returns milliseconds since 1970. */
   readonly now: () => number;

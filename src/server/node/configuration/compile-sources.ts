@@ -38,17 +38,17 @@ export interface SourcesInput {
   readonly ofNodeFile?: ReadonlySet<string>;
   /** Files of `secrets_dir`, then the sealed ones. */
   readonly secrets: Pick<Secrets, "secret" | "file">;
-  /** Overlays of files on this node. */
+  /** Catalog overlays from files of this node. */
   readonly fileOverlays: readonly NamedOverlay[];
   /** Revision of the stored content, the same on all nodes and higher after each change; 0 for documents that are not stored. */
   readonly limitRev?: number;
   /** See `GovernanceInput`. */
   readonly hasReconciled?: boolean;
-  /** `undefined` if no node file could be read. */
+  /** Settings of the node file; `undefined` if no node file could be read. */
   readonly trusted?: Trusted | undefined;
-  /** Needed by texts that may contain rules. */
+  /** Engine of access rules; required if the sources may contain rules. */
   readonly rules?: Rules | undefined;
-  /** Needed by texts that may contain guardrails. */
+  /** Engine of guardrails; required if the sources may contain guardrails. */
   readonly guardrails?: GuardrailEngine | undefined;
   /** Declared models that are in the cache. */
   readonly models?: CompileInput["models"];
@@ -159,7 +159,7 @@ export interface FileQuestion {
   readonly stored: Edition | undefined;
   /** Writer of the stored sources; `undefined` while nothing is stored. */
   readonly writer: { readonly kind: "file" } | { readonly kind: "api"; readonly names: readonly string[] } | undefined;
-  /** `problem` means that the file cannot be read or does not compile. `undefined` if the node file names none. */
+  /** Document on disk; `undefined` if the node file names none. `problem`: it cannot be read or does not compile. */
   readonly file:
     | { readonly kind: "document"; readonly edition: Edition }
     | { readonly kind: "problem"; readonly message: string }

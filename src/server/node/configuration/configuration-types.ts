@@ -17,7 +17,7 @@ export interface ConfigurationOptions {
   readonly documents: NodeDocuments;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cluster: Cluster;
-  /** `undefined` without a cluster secret. */
+  /** Sealed secrets of the cluster; `undefined` without a cluster secret. */
   readonly sealed: SealedSecrets | undefined;
   readonly models: ModelSupply;
   readonly instruments: Instruments;

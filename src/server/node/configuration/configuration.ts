@@ -289,7 +289,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     file.forget();
     if (next.document !== undefined) await applyBySignal();
     await turn;
-    // Rebuilds only after the document: the stored configuration may need an input that was just removed.
+    // The document is applied before a rebuild, because the stored configuration may need an input that was just removed.
     if (isOther && rebuilds === rebuiltBefore) queueRebuild();
     await turn;
     log.info("reloaded", { file_status: fileStatusNow().state });
@@ -341,7 +341,10 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
       signal.addEventListener("abort", end, { once: true });
     });
 
-  /** Returns why to give up. Waits while a secret can still be sealed, or other members may bring a document. */
+  /**
+   * Returns the reason why only an operator can help; `undefined` while a missing secret may still be sealed, or another member
+   * may still write a document.
+   */
   const standstill = (outcome: FileOutcome): Standstill | undefined => {
     const isAlone = cluster.status().members.length <= 1;
     if (refused !== undefined) {

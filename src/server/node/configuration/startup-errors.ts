@@ -5,7 +5,7 @@ import { formatDuration, type Log, parseDuration } from "../../../base/index.ts"
 import { NO_CORS_ORIGINS, readOrigin } from "../../core/cross-origin/index.ts";
 import { readForwardProxies } from "../../forward-proxy/index.ts";
 
-/** The stored configuration does not compile on this node, or a setting outside the documents is invalid. */
+/** Error for a stored configuration that does not compile on this node, or for an invalid setting outside the documents. */
 export class ConfigurationRefused extends Error {
   readonly problems: readonly string[];
 
@@ -16,10 +16,10 @@ export class ConfigurationRefused extends Error {
   }
 }
 
-/** The environment, as the settings below are read from it. */
+/** Environment variables by name. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns a number of things or bytes from an environment variable, `least` or more; `undefined` if it is not set. */
+/** Reads an integer of at least `least` from an environment variable; `undefined` if it is not set. */
 export function countIn(env: Environment, name: string, least: 0 | 1 = 1): number | undefined {
   const text = env[name];
   if (text === undefined || text === "") return undefined;
@@ -29,7 +29,7 @@ export function countIn(env: Environment, name: string, least: 0 | 1 = 1): numbe
   ]);
 }
 
-/** Returns servers by their addresses, separated by commas; empty if the variable is not set. */
+/** Reads the addresses of name servers, separated by commas, from an environment variable; none if it is not set. */
 export function nameServersIn(env: Environment, name: string): readonly string[] {
   const servers = (env[name] ?? "")
     .split(",")
@@ -45,7 +45,7 @@ export function nameServersIn(env: Environment, name: string): readonly string[]
   ]);
 }
 
-/** Returns normalized origins of browser pages, separated by commas; empty for `none`, `undefined` if it is not set. */
+/** Reads origins, separated by commas, and normalizes them. Empty for `none`; `undefined` if the variable is not set. */
 export function originsIn(env: Environment, name: string): readonly string[] | undefined {
   const entries = (env[name] ?? "")
     .split(",")
@@ -69,7 +69,7 @@ export function checkForwardProxies(env: Environment, log: Pick<Log, "warn">): v
   for (const warning of warnings) log.warn(warning);
 }
 
-/** Returns milliseconds from 0 to `maxMs` from an environment variable; `undefined` if it is not set. */
+/** Reads a duration of at most `maxMs` from an environment variable, in milliseconds; `undefined` if it is not set. */
 export function durationIn(env: Environment, name: string, maxMs: number): number | undefined {
   const text = env[name];
   if (text === undefined || text === "") return undefined;

@@ -27,7 +27,7 @@ import type { RehearsalQuestion } from "./protocol.ts";
 interface RehearsalOptions {
   readonly configuration: Configuration;
   readonly cluster: Pick<Cluster, "status" | "askMember" | "view">;
-  /** `undefined` if this node keeps no records. */
+  /** Records of this node; `undefined` if it keeps none. */
   readonly store: RecordStore | undefined;
   readonly governed: Pick<Governed, "budgets">;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -65,7 +65,7 @@ export function acmeSettingsOf({ tls }: NodeFile, surroundings: AcmeSurroundings
 interface AcmeNodeOptions {
   readonly settings: AcmeSettings;
   readonly cluster: Cluster;
-  /** `undefined` on a node without a cluster secret. */
+  /** Sealing of values; `undefined` on a node without a cluster secret. */
   readonly here: SealingHere | undefined;
   readonly version: string;
   /** Resolves once the data listener is open. */

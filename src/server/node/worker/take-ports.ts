@@ -37,7 +37,7 @@ export interface TakingNode {
   readonly statistics: Statistics;
   readonly refusals: Refusals;
   readonly finished: FinishedSink;
-  /** `undefined` if changes are not rehearsed. */
+  /** Records for rehearsals; `undefined` if changes are not rehearsed. */
   readonly records: RecordStore | undefined;
   readonly held: HeldByAll;
   readonly fetches: SharedFetches;

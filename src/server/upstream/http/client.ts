@@ -212,7 +212,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   }
 
   function closePool(): void {
-    pool?.close().catch(() => undefined); // Resolves once its running requests are done, which report their own failures.
+    pool?.close().catch(() => undefined); // The requests in progress report their failures themselves.
   }
 
   function startSweeping(): void {

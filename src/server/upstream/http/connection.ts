@@ -100,7 +100,7 @@ export class Connection implements Sending {
     this.#isSent = false;
     this.#quietSince = this.#owner.now();
     handler.connected(this);
-    if (this.#handler !== handler) return; // The handler has already aborted.
+    if (this.#handler !== handler) return; // The handler has aborted within `connected`.
     this.#isSent = true;
     const length = body?.length ?? 0;
     if (text.length + length <= MAX_JOINED_BYTES) {
@@ -195,7 +195,7 @@ export class Connection implements Sending {
     const head = parseHead(text, this.#method);
     const { status, framing } = head;
     if (status === 100 || status === 101) throw malformed(`${status}, which was not asked for`);
-    if (status < 200) return; // A final answer follows.
+    if (status < 200) return; // A final answer follows this informational one.
     if (status === 407 && this.#forwarding !== undefined) {
       throw refusedByProxy(this.#forwarding.proxy, this.#forwarding.origin, status);
     }

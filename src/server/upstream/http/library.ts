@@ -22,7 +22,7 @@ export function dispatchOver(
       : () => {
           const lone = openLone();
           send(lone, request, new Told(handler, lone, undefined));
-          lone.close().catch(() => undefined); // Resolves once the request is done; the handler reports a failure.
+          lone.close().catch(() => undefined); // The pool closes after the request, whose failure the handler reports.
         };
   send(pool, request, new Told(handler, pool, replay));
 }
@@ -41,7 +41,7 @@ function send(over: Dispatcher, { method, path, headers, body }: UpstreamRequest
  */
 function isClosed(cause: Error): boolean {
   const { socket } = cause as Error & { readonly socket?: { readonly bytesRead?: number } | null };
-  if (socket?.bytesRead === 0) return false; // Nothing was ever read from it.
+  if (socket?.bytesRead === 0) return false; // The connection was new: nothing was ever read from it.
   const code = "code" in cause ? String(cause.code) : "";
   return /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE|ERR_HTTP2_\w+)$/.test(code) || cause.message.includes("GOAWAY");
 }
@@ -78,7 +78,7 @@ class Told implements Dispatcher.DispatchHandler, Sending {
 
   onHeaders(status: number, headers: Buffer[], resume: () => void, statusText: string): boolean {
     this.#isHeard = true;
-    if (status < 200) return true; // Informational; a final answer follows.
+    if (status < 200) return true; // A final answer follows this informational one.
     const texts: string[] = [];
     for (const each of headers) texts.push(each.toString("latin1"));
     this.#handler.head(status, statusText, texts, resume);

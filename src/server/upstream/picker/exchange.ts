@@ -17,7 +17,7 @@ import { modelIn } from "./model.ts";
 /** Chunk size that pickers use themselves, in bytes. Some peers accept no message above 64 KiB. */
 const CHUNK_BYTES = 62_000;
 
-/** Body modes of ext_proc. */
+/** Body modes of ext_proc (enum `BodySendMode`). */
 const NONE = 0;
 const FULL_DUPLEX_STREAMED = 4;
 

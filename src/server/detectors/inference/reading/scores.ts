@@ -1,8 +1,8 @@
 /** Converts model outputs to scores. */
 
 /**
- * Rounds a score to four decimals: scores of one model vary by some 1e-5 with the other texts of a batch. Source:
- * guardrails reference, 3.1.
+ * Rounds a score to four decimals, because the other texts of a batch change scores by about 1e-5. Source: guardrails
+ * reference, 3.1.
  */
 export const rounded = (score: number): number => Math.round(score * 10_000) / 10_000;
 

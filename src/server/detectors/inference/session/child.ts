@@ -5,7 +5,7 @@ import { runSession } from "./run-session.ts";
 // Signals reach the whole process group, but the parent decides when this process ends.
 for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => undefined);
 process.title = "gateway model";
-// Ends with the parent, whatever ended it, and even during a run of the graph.
+// SIGKILL ends this process together with its parent, even during a run of the graph.
 process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
 process.once("message", (spec: SessionSpec) =>
   runSession(spec, {

@@ -16,7 +16,7 @@ import {
 import type { InferenceSession, Runtime, RuntimeTensor } from "./packages.ts";
 
 export async function openGraph(runtime: Runtime, path: string, threads: number): Promise<Graph> {
-  // At other levels it writes shapes to standard error, with parts of its input.
+  // At other log levels the runtime writes shapes and parts of its input to standard error.
   runtime.env.logLevel = "fatal";
   const session = await runtime.InferenceSession.create(path, {
     executionProviders: ["cpu"],

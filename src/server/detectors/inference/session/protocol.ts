@@ -31,7 +31,7 @@ interface FileGraph {
 export interface ServedGraph {
   readonly kind: "served";
   readonly origin: string;
-  /** Paths at the origin of the metadata of the server and of the model. */
+  /** Path of the server's metadata at the origin. `model`: path of the model's metadata. */
   readonly server: string;
   readonly model: string;
 }

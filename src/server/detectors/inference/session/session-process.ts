@@ -40,7 +40,7 @@ export function startSessionProcess(spec: SessionSpec): SessionWorker {
     env,
     execArgv: ["--enable-source-maps", `--max-old-space-size=${MAX_HEAP}`],
     serialization: "advanced",
-    // Not inherited: Node makes shared stdout and stderr blocking for all processes that have them.
+    // stdout and stderr are not inherited, because Node makes them blocking for all processes that share them.
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
   watch(child);
@@ -53,7 +53,7 @@ export function startSessionProcess(spec: SessionSpec): SessionWorker {
     events.emit("exit");
   };
   child.once("exit", (status, signal) => over(new Error(`the process ended (${signal ?? `status ${status}`})`)));
-  // The process could not be started.
+  // Without a pid, the process could not be started, and no `exit` event follows.
   child.on("error", (error) => child.pid === undefined && over(error));
   child.on("message", (message) => events.emit("message", message));
   child.send(spec, () => undefined);

@@ -88,7 +88,7 @@ const NO_ANSWER: Failure = { kind: "failed", message: "it gave no answer" };
 
 export function createSession(spec: SessionSpec, options: SessionOptions = {}): Session {
   const isServed = spec.graph.kind === "served";
-  // A separate process, since a graph in memory runs native code on callers' texts.
+  // A graph in memory gets a process of its own, since it runs native code on callers' texts.
   const ordinary = isServed ? startSessionWorker : startSessionProcess;
   const { graceMs = GRACE_MS, metrics = NO_SESSION_METRICS, start = ordinary } = options;
   const { now = () => performance.now(), onIdle, server, logEnded = LOG_NOTHING } = options;
@@ -139,7 +139,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
     readers = new FifoMap(MOST_READERS);
     const opened = openThread(spec, start, server);
     thread = opened;
-    // Detects a crash between two requests too.
+    // This also detects a crash between two requests.
     void opened.gone.then(() => thread === opened && drop("crashed"));
     return opened;
   };
@@ -215,7 +215,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
       try {
         outcome = await carryOut(job);
       } catch (error) {
-        // The thread ended, and its requests do not know why.
+        // If the thread has ended, the error of the request does not contain the reason; `drop` handles the crash.
         if (thread?.isEnded === true) drop("crashed");
         const why = error instanceof Error ? `the model's ${kind}: ${error.message}` : `the model's ${kind} ended`;
         outcome = error instanceof DetectorError ? { kind: "failed", error } : failed({ kind: "failed", message: why });
@@ -259,7 +259,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
         },
       };
       signal.addEventListener("abort", onAbort, { once: true });
-      // First in the queue, since a configuration waits for it.
+      // A job that only opens a reader goes first, since a configuration waits for it.
       if (texts === undefined) queue.unshift(job);
       else queue.push(job);
       void work();

@@ -33,7 +33,7 @@ export function searchInternational(text: string, found: Found): void {
       if (plus >= 0) return isInternational(digits) ? plus : undefined;
       const dialled = /^(?:00|011)(?=[1-9])/.exec(digits);
       if (dialled === null || !isEdge(text, start)) return undefined;
-      // Shorter ones are times, and counts with leading zeros.
+      // Shorter sequences are times, or counts with leading zeros.
       if (digits.length - dialled[0].length < LEAST_DIALLED) return undefined;
       if (!isInternational(digits.slice(dialled[0].length))) return undefined;
       return opening(text, groups, first, last);
@@ -120,7 +120,7 @@ function isJoined(text: string, from: number, to: number): boolean {
 function plusBefore(text: string, start: number): number {
   const at = text[start - 1] === "(" || text[start - 1] === " " ? start - 2 : start - 1;
   if (at < 0 || text[at] !== "+") return -1;
-  // An addition or a code: `a+49...`, `1+2`.
+  // A plus after a letter, digit or bracket belongs to a sum or a code: `1+2`, `a+49...`.
   return at > 0 && /[\p{L}\p{N}+)\]]/u.test(text[at - 1]!) ? -1 : at;
 }
 

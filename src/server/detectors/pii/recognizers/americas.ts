@@ -21,7 +21,7 @@ export const AMERICAS = [
       "3.3.3-2",
       0.5,
       "d3-d3-d3-d2",
-      // With dots alone it is an IP address.
+      // Four groups that are separated by dots only are taken for an IP address.
       (value, written) => isCpf(value) && !/^[\d.]+$/.test(written),
       { separators: ".- ", mixes: true },
     ),

@@ -68,7 +68,7 @@ export const DATES: Recognizer = {
       score: 0.6,
       shapes: ["d1-d1-d4", "d1-d2-d4", "d2-d1-d4", "d2-d2-d4", "d2-d2-d2"],
       separators: ".",
-      // Among four numbers with dots it would be part of an address or a version.
+      // Next to a fourth number and dot, it would be part of an IP address or a version.
       isWhole: true,
       validate: (_value, written) => {
         const [day, month, year = ""] = written.split(".");

@@ -51,7 +51,7 @@ export const ADDRESSES: Recognizer = {
       regex:
         "(?:[0-9a-f]{1,4}:|::)(?:[0-9a-f]{0,4}:){0,7}(?:(?:\\d{1,3}\\.){3}\\d{1,3}|[0-9a-f]{1,4})?(?:%[0-9a-z]{1,16})?(?:/\\d{1,3})?",
       keywords: [...HEX.map((digit) => `:${digit}`), "::"],
-      // Requires eight groups, or fewer with a double colon; a time of day has neither.
+      // An address has eight groups, or fewer and a double colon. This rules out times of day.
       needs: /::|:[0-9a-f]{1,4}:[0-9a-f]{1,4}:/i,
       validate: addressProof(6),
     },
@@ -73,7 +73,7 @@ export const HARDWARE_ADDRESSES: Recognizer = {
       score: 0.6,
       shapes: ["x2-x2-x2-x2-x2-x2"],
       separators: ":-",
-      // A fingerprint has more pairs.
+      // A longer sequence of pairs is a fingerprint.
       isWhole: true,
       validate: notBroadcast,
     },

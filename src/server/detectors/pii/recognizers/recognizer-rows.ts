@@ -53,12 +53,12 @@ export function keeps(check: Check): Validate {
   return (value) => (check(value) ? undefined : false);
 }
 
-/** Returns a check of the form of the value without separators. */
+/** Returns a check that the value, without separators, matches `form`. */
 export function like(form: RegExp): Validate {
   return formed((value) => form.test(value));
 }
 
-/** Returns a check like `keeps` does, for one that defines the possible values, without a check digit. */
+/** Returns the same as `keeps`, marked as a check that defines which values are possible (`isForm`), without a check digit. */
 export function formed(check: Check): Validate {
   return Object.assign(keeps(check), { isForm: true });
 }

@@ -21,7 +21,7 @@ export const GENERIC_SECRET: TextPattern = {
 const LEAST_CHANGES = 2;
 
 function isMade(value: string, { text, start, end }: Around): Proof {
-  // Rejects code (a call, an index, a path, a type) and values cut off at the maximum length.
+  // The next character rejects code (a call, an index, a path, a type) and values cut off at the maximum length.
   if (/[\w(<[:/]/.test(text[end] ?? "")) return false;
   if (isPlaceholder(value) || hasForm(value)) return false;
   if (/^[./~]|\.(?:[cm]?[jt]sx?|json|ya?ml|pem|key|crt|py|go|md|html?|com|org|net|io)$/i.test(value)) return false;
@@ -29,7 +29,7 @@ function isMade(value: string, { text, start, end }: Around): Proof {
   // AWS secret keys have their own recognizer.
   if (/^[A-Za-z0-9+/]{40}$/.test(value) && /aws|secret_?access/i.test(text.slice(Math.max(0, start - 60), start)))
     return false;
-  // Member access in code.
+  // Dotted names are member access in code.
   if (/^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$/.test(value)) return false;
   const changes = value.match(/[A-Za-z]\d|\d[A-Za-z]/g)?.length ?? 0;
   if (changes < LEAST_CHANGES || bitsPerCharacter(value) < 3.5) return false;

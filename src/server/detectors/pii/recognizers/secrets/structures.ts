@@ -15,7 +15,7 @@ export const JWT: SearchPattern = {
   name: "Jwt",
   score: 0.6,
   keywords: ["eyj", "ewo"],
-  // Has no upper bounds: they would exceed what any stream holds back, and RE2 cannot repeat that often.
+  // Repeats have no upper bound. Bounds would exceed what any stream holds back, and the limit of RE2 for repeats.
   within: "[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]{2,}\\.[A-Za-z0-9_-]{10,}",
   search: (text, found) => {
     const run = /[A-Za-z0-9_-]{1,10000}/y;
