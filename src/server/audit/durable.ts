@@ -52,7 +52,7 @@ export function writeWhole(fd: number, bytes: Uint8Array): void {
   for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written, bytes.length - written);
 }
 
-/** Returns `undefined` if the file is missing. */
+/** Reads a file of at most `maxBytes`; `undefined` if it is missing. */
 export function readIfThere(path: string, maxBytes: number): Buffer | undefined {
   try {
     const { size } = statSync(path);

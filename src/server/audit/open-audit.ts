@@ -48,7 +48,7 @@ export interface OpenAuditOptions extends AuditOptions {
 }
 
 interface Waiter {
-  /** Number of events passed to the worker up to the awaited one, which is on disk once that many are. */
+  /** Position of the awaited event: it is on disk once this many events are. */
   readonly at: number;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;

@@ -7,7 +7,7 @@ interface CallerMetrics {
   count(identification: Identification): void;
 }
 
-/** Call once per process. `keptTokens` is read at each scrape. */
+/** Creates the metrics. Must be called once per process. `keptTokens` is called at each scrape. */
 export function createCallerMetrics(instruments: Instruments, keptTokens: () => number): CallerMetrics {
   const callers = instruments.counter(
     "gateway_callers_total",

@@ -6,7 +6,7 @@
 /** Caller of a request. One frozen object per key and token, shared by its requests. */
 export interface Caller {
   readonly kind: "anonymous" | "key" | "agent" | "user";
-  /** `undefined` unless a virtual key was presented. */
+  /** Virtual key of the caller; `undefined` for other credentials. */
   readonly key: CallerKey | undefined;
   /**
    * Workload of an agent's token; for a user's token, the application that acts for the user (`client_id` or `azp`), if the token

@@ -30,7 +30,7 @@ const MAX_MESSAGE_LENGTH = 200;
 const PROXY_LIMIT_MS = 60_000;
 
 export interface FetchOptions {
-  /** `undefined` for the certificates that Node.js trusts. */
+  /** Trusted certificates; `undefined` for those of Node.js. */
   readonly secureContext: SecureContext | undefined;
   /** Bearer token, sent only to the origin of the address. */
   readonly token: string | undefined;

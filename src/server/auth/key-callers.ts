@@ -111,7 +111,7 @@ export function createKeyCallers({ keys, clock, maxUses = MAX_USES, onUse }: Key
     again(caller) {
       const stored = caller.key && keys.byId(caller.key.id);
       const known = stored && byRow.get(stored);
-      if (stored === undefined || known?.caller !== caller) return undefined; // any change of the row makes another caller
+      if (stored === undefined || known?.caller !== caller) return undefined; // a changed row has a new `Caller` object
       const now = clock.now();
       return now < (stored.expires_at ?? Number.POSITIVE_INFINITY) ? accepted(known, stored.id, now) : undefined;
     },
@@ -119,7 +119,7 @@ export function createKeyCallers({ keys, clock, maxUses = MAX_USES, onUse }: Key
     isStill(caller) {
       if (caller.key === undefined) return true;
       const stored = keys.byId(caller.key.id);
-      // A key with another profile is the same key; one with another secret is not, even if its id is equal.
+      // A key whose profile has changed is still the same key. One whose secret has changed is not, even with the same id.
       const isSame = stored !== undefined && stored.digest === digests.get(caller);
       return isSame && clock.now() < (stored.expires_at ?? Number.POSITIVE_INFINITY);
     },

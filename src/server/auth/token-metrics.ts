@@ -9,7 +9,7 @@ export interface TokenMetrics {
   keysFetched(issuer: string, outcome: "loaded" | "failed"): void;
 }
 
-/** Call once per process. A verifier that replaces another continues the same series. */
+/** Creates the metrics. Must be called once per process, so that a new verifier continues the series of the previous one. */
 export function createTokenMetrics(instruments: Instruments): TokenMetrics {
   const verifications = instruments.counter(
     "gateway_token_verifications_total",

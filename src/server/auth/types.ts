@@ -20,7 +20,7 @@ export interface IssuerOptions {
    */
   readonly tokenFile: string | undefined;
   readonly subjectClaim: string;
-  /** `undefined` means `preferred_username`, then `email`, then the subject. */
+  /** Claim with the display name; if `undefined`, `preferred_username`, then `email`, then the subject are used. */
   readonly nameClaim: string | undefined;
   /** Proxies for the issuer's documents and token endpoint. If omitted, connections are direct. */
   readonly proxies?: ForwardProxies;

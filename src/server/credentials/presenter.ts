@@ -36,7 +36,7 @@ export interface PresenterOptions {
   readonly clock: Clock;
   readonly instruments: Instruments;
   readonly log: Log;
-  /** Omitted if this process shares fetches with no other. */
+  /** Fetches shared with other processes of the node; omitted if this process fetches alone. */
   readonly fetchShared?: FetchShared;
 }
 

@@ -46,7 +46,7 @@ export interface StaticCredential extends Common {
 export interface SigningCredential extends Common {
   readonly kind: "cloudsig";
   readonly scope: SigningScope;
-  /** `undefined` for keys that the platform provides. */
+  /** Static keys; `undefined` if the platform provides the keys. */
   readonly keys: SigningKeys | undefined;
 }
 
@@ -81,7 +81,7 @@ export interface Presented {
   readonly headers: readonly string[];
   /** Recognizes response headers that contain the credential. */
   readonly bears: Bearing;
-  /** `undefined` if every answer is final. */
+  /** Checks whether an answer refuses the credential; `undefined` if every answer is final. */
   readonly judge: PresentedJudge | undefined;
 }
 

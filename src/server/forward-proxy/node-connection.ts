@@ -18,7 +18,7 @@ interface ProxyConnectionOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Calls `done` once, later, with a connection to the target. */
+/** Opens a connection to the target. Calls `done` once, asynchronously. */
 export function createProxyConnection(options: ProxyConnectionOptions, done: Connected): void {
   const { proxy, target, tls, limitMs, signal } = options;
   let isSettled = false;

@@ -26,7 +26,7 @@ type Cancel = () => void;
 
 export const authority = ({ host, port }: Target): string => `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 
-/** Connects to the proxy itself, for plain requests in absolute form. Calls `done` once, later. */
+/** Connects to the proxy itself, for plain requests in absolute form. Calls `done` once, asynchronously. */
 export function connectToProxy(proxy: ForwardProxy, limitMs: number, done: Connected): Cancel {
   const { host, port, isTls } = proxy;
   const socket = isTls
@@ -81,7 +81,7 @@ function askForTunnel(proxy: ForwardProxy, target: Target, socket: Socket, limit
   const onError = (cause: Error): void =>
     fail(`broke off the way to ${name}: ${wireReason(cause) ?? cause.message}`, cause);
   const onEnd = (): void => fail(`closed the connection that was to lead to ${name}`);
-  // Not with `data`: a socket that was paused explicitly would not be read again by its next owner.
+  // `readable` is used instead of `data`, because the next owner would not resume a socket that was paused explicitly.
   const onReadable = (): void => {
     const chunk = socket.read() as Buffer | null;
     if (chunk === null) return;

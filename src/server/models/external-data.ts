@@ -129,7 +129,7 @@ async function locationsIn(bytes: Bytes, size: number, signal: AbortSignal): Pro
   return found;
 }
 
-/** Multiplies instead of shifting, since shifts are limited to 32 bits. */
+/** Reads a variable-length integer. Multiplies instead of shifting, since shifts are limited to 32 bits. */
 function varint(bytes: Buffer, from: number): { readonly value: number; readonly length: number } {
   let value = 0;
   for (let at = from, factor = 1; at < from + 10; at += 1, factor *= 128) {

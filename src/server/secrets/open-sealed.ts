@@ -28,7 +28,7 @@ export interface SealedStatus {
 
 export interface SealedSecrets {
   secret(name: string): Opened;
-  /** Opens the front door's certificate (`cert/`) or an ACME account (`acme/`). */
+  /** Opens the data listener's certificate (`cert/`) or an ACME account (`acme/`). */
   held(kind: "cert" | "acme", id: string): Opened;
   status(): SealedStatus;
   /** Returns the id of the key whose wrap of the data key this node can open; empty if it can open none. */

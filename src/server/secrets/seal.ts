@@ -16,7 +16,7 @@ interface Sealed {
   readonly ct: string;
 }
 
-/** Kinds of sealed values: a secret, the front door's certificate, an ACME account. */
+/** Kinds of sealed values: a secret, the data listener's certificate, an ACME account. */
 export type SealedKind = "secret" | "cert" | "acme";
 
 /** Context that a ciphertext is bound to: a version of a value, or a data key under a key-encryption key. */

@@ -49,7 +49,7 @@ export function planPutSecret(name: string, value: string, sealing: Sealing, now
   return planned([...key.commands, commands.secretPut({ name, expect, sealed })]);
 }
 
-/** Plans storing the front door's certificate in place of version `expect`. */
+/** Plans storing the data listener's certificate in place of version `expect`. */
 export function planPutCertificate(
   row: {
     readonly id: string;

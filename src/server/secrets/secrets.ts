@@ -58,7 +58,7 @@ interface Reference {
 export interface SecretsOptions {
   /** Absolute path of `secrets_dir`; `undefined` if the node file sets none. */
   readonly dir: string | undefined;
-  /** Omitted for the node file, which is read before the cluster's secrets are available. */
+  /** Sealed secrets; omitted for the node file, which is read before the cluster's secrets are available. */
   readonly sealed?: Pick<SealedSecrets, "secret"> | undefined;
 }
 

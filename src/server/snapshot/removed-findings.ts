@@ -6,7 +6,7 @@ interface RemovedOptions {
   /** Names of the detectors that ran; their findings are those of `inspected`. */
   readonly names: ReadonlySet<string>;
   readonly signal: AbortSignal;
-  /** Same value as in the detectors' run. */
+  /** Stub findings of the detectors' run. */
   readonly given?: RunOptions["given"];
 }
 

@@ -10,7 +10,7 @@ export interface ClaimingProvider {
   readonly provider: Provider;
   /** Claimed names: exact names, and prefixes with a trailing `*`. */
   readonly models: readonly string[];
-  /** The same names with references as written, and the model behind each alias. */
+  /** Claimed names and the model of each alias, with references as written in the configuration. */
   readonly written: { readonly models: readonly string[]; readonly aliases: Readonly<Record<string, string>> };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Certificate of the front door, and the TLS server that uses it.
+ * Certificate of the data listener, and the TLS server that uses it.
  *
  * - `acme/`: certificates by ACME (RFC 8555)
  */

@@ -1,4 +1,4 @@
-/** Metrics of the front door: the certificate in use, its validity, and results of handshakes. */
+/** Metrics of the data listener's TLS: the certificate in use, its validity, and results of handshakes. */
 import type { TLSSocket } from "node:tls";
 import type { Instruments } from "../../base/index.ts";
 import type { Certificates } from "./types.ts";

@@ -85,7 +85,7 @@ export function createTlsServer({
 }: TlsServerOptions): TlsServer {
   let presented: Pick<Certificate, "chain" | "key"> | undefined = certificates.current() ?? placeholder;
   let keys = ticketKeys(clock.now());
-  /** Indexed by client address, the only thing that a connection and the TLS session on it certainly share. */
+  /** Connections by client address, the only property that a connection and its TLS socket are certain to share. */
   const pending = new Map<string, Pending>();
   let hasCertificate = certificates.current() !== undefined;
 
@@ -149,7 +149,7 @@ export function createTlsServer({
 
   return {
     accept(raw, speak) {
-      raw.on("error", () => undefined); // its `close` follows
+      raw.on("error", () => undefined); // `close` follows every error
       const limit = setTimeout(() => {
         counters.silent();
         raw.destroy();
@@ -159,7 +159,7 @@ export function createTlsServer({
         clearTimeout(limit);
         const bytes: Buffer | null = raw.read();
         if (bytes === null) {
-          raw.destroy(); // Closed before it sent anything.
+          raw.destroy(); // The client has closed the connection without sending anything.
           return;
         }
         raw.unshift(bytes);

@@ -1,4 +1,4 @@
-/** Types for the front door's certificate, whether from files or from an ACME authority. */
+/** Types for the data listener's certificate, whether from files or from an ACME authority. */
 
 /**
  * Checked certificate: the key is that of the chain's first certificate, and a server can present both. Times are milliseconds
@@ -39,7 +39,7 @@ export interface CertificateStatus {
   readonly nextRenewal: number | undefined;
   /** Current activity, such as a step of an order; `undefined` if there is none. */
   readonly step: string | undefined;
-  /** `undefined` once a newer certificate is in use or the fault was fixed. */
+  /** Current failure; `undefined` once a newer certificate is in use or the fault was fixed. */
   readonly failure: CertificateFailure | undefined;
   /** Failed attempts since the last that succeeded. */
   readonly failures: number;

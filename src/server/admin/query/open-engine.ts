@@ -57,7 +57,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
     idle.unref();
   };
 
-  /** Runs a statement. It does not wait for a busy worker to be replaced; only the next statement does. */
+  /** Runs a statement. If a busy worker must be replaced, only the next statement waits for that. */
   const perform = async (statement: Statement, caller: AbortSignal): Promise<QueryAnswer> => {
     clearTimeout(idle);
     const running = open();

@@ -7,7 +7,7 @@ const MAX_HEADS = 100_000;
 
 const HASH = /^[A-Za-z0-9_-]{43}$/;
 
-/** Throws an error whose message says what is wrong with `text`. */
+/** Parses the file of witnessed heads. Throws an error whose message says what is wrong with `text`. */
 export function parseHeads(text: string): readonly WitnessedHead[] {
   let value: unknown;
   try {

@@ -31,7 +31,10 @@ export interface PlatformKeys extends SigningKeys {
   readonly source: string;
 }
 
-/** `cause` contains the answer of each link of the chain, for the log. The message contains no path, host, role or key. */
+/**
+ * Error if no provider of the chain has keys. `cause` contains the answer of each provider, for the log. The message contains no
+ * path, host, role or key.
+ */
 export class ChainFailure extends GatewayError {
   readonly reason: string;
   /** Whether another process of the node received this failure and has logged it. */

@@ -23,7 +23,7 @@ import {
   stringToSign,
 } from "./sigv4.ts";
 
-/** Indexed by length, since most headers differ in length and are skipped quickly. */
+/** Client headers that are signed, by length of the name, so that most other headers are skipped without a comparison. */
 const SIGNED: ReadonlyMap<number, string> = new Map(
   ["content-type", "anthropic-version"].map((name) => [name.length, name]),
 );

@@ -30,9 +30,9 @@ export interface TokenAsked {
 
 export interface IssuedToken {
   readonly token: string;
-  /** `undefined` if the token has no expiry. */
+  /** Lifetime in milliseconds; `undefined` if the token has no expiry. */
   readonly lifeMs: number | undefined;
-  /** `undefined` if the token has no readable claims. */
+  /** Claims of the token, unverified; `undefined` if they cannot be read. */
   readonly claims: Readonly<Record<string, unknown>> | undefined;
   readonly issuedType: string | undefined;
 }
@@ -104,7 +104,10 @@ export async function requestToken(asked: TokenAsked, dialler: TokenDialler): Pr
   return readIssued(issued);
 }
 
-/** Encodes no more than necessary: some servers do not decode, and ids contain dashes and dots. RFC 6749 section 2.3.1. */
+/**
+ * Returns HTTP Basic authentication (RFC 6749 section 2.3.1). Encodes no more than necessary: some servers do not decode, and ids
+ * contain dashes and dots.
+ */
 function basic({ clientId, clientSecret }: TokenClient): ClientAuth {
   const form = (text: string): string => encodeURIComponent(text).replace(/%20/g, "+");
   const pair = Buffer.from(`${form(clientId)}:${form(clientSecret)}`).toString("base64");

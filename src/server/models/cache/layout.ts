@@ -36,7 +36,7 @@ export function layoutOf(root: string): Layout {
 export async function makeFolders({ root, ...folders }: Layout): Promise<void> {
   try {
     await mkdir(root, { recursive: true, mode: 0o755 });
-    // Not recursive, since that hides why a folder cannot be created.
+    // `recursive` is not used here, since it hides why a folder cannot be created.
     for (const folder of Object.values(folders)) await mkdir(folder, { mode: 0o755 }).catch(unlessThere);
   } catch (error) {
     throw storageError(root, error);

@@ -99,7 +99,7 @@ export async function layOut(layout: Layout, id: string, files: readonly Manifes
     await mkdir(dirname(target), { recursive: true, mode: 0o755 });
     await place(join(layout.blobs, digest.hex), target, digest.hex);
   }
-  // Read after all links were made, since a link changes the metadata of its content.
+  // The metadata are read after all links were made, since each link changes those of its content.
   for (const { path } of files) {
     const stats = await fileStats(join(layout.views, id, path));
     if (stats !== undefined) seen[path] = looksOf(stats);

@@ -17,7 +17,7 @@ const query = ({ from, to }: Window): readonly (readonly [string, string])[] => 
 
 const headers = ({ adminKey }: Audited) => ({ authorization: `Bearer ${adminKey}` });
 
-/** Batches do not pass through the gateway. */
+/** Returns whether a result is about batches, which do not pass through the gateway. */
 const isBatch = (result: Result): boolean => result["batch"] === true;
 
 export const COMPAT_ENDPOINTS: readonly Endpoint[] = [
@@ -31,7 +31,7 @@ export const COMPAT_ENDPOINTS: readonly Endpoint[] = [
   },
   {
     path: "/v1/organization/usage/embeddings",
-    // Organisations without embeddings, and proxies before the API, may lack it.
+    // Organizations without embeddings, and proxies in front of the API, may lack this endpoint.
     isOptional: true,
     headers,
     query,

@@ -1,4 +1,4 @@
-/** The front door's certificate by ACME (RFC 8555). */
+/** Certificate of the data listener by ACME (RFC 8555). */
 
 export { AttemptFailed } from "./attempt-failed.ts";
 export { openAuthority } from "./authority.ts";

@@ -1,6 +1,6 @@
 /**
- * Front-door certificate by ACME: every node serves the certificate of the replicated rows and answers every pending challenge;
- * the leader orders certificates. Source: design decisions, section 15; RFC 8555, RFC 9773.
+ * Certificate of the data listener by ACME: every node serves the certificate of the replicated rows and answers every pending
+ * challenge; the leader orders certificates. Source: design decisions, section 15; RFC 8555, RFC 9773.
  */
 
 import { createHash } from "node:crypto";
@@ -26,7 +26,7 @@ export interface AcmeSettings {
   /** PEM of trusted roots; `undefined` for those that this system trusts. */
   readonly roots: string | undefined;
   readonly eab: { readonly keyId: string; readonly macKey: string } | undefined;
-  /** `undefined` if challenges are answered on the data listener. */
+  /** Writer of DNS records; `undefined` if challenges are answered on the data listener. */
   readonly dns: DnsProvider | undefined;
   /** Proxies to the authority; if omitted, connections are direct. */
   readonly proxies?: ForwardProxies;

@@ -90,7 +90,7 @@ export function effectOf({ account, record }: World, wanted: Wanted, now: number
   const kept = record ?? emptyRecord(wanted.ca, wanted.names);
   const { order, failure, litter, issued } = kept;
   if (order !== null && order.type !== wanted.type) return { do: "abandon" };
-  // No need to wait after the cause was fixed, be it the clock or the settings.
+  // If the settings have changed, or a clock that was ahead was set right, the next attempt is made without a wait.
   const isSame = failure === null || (failure.settings === wanted.settings && !isAhead(failure.at, now));
   const from = isSame ? kept.nextAttemptAt : 0;
   const cleanAt = timeOf(kept.cleanAt, HOUR, now);
@@ -107,7 +107,7 @@ export function effectOf({ account, record }: World, wanted: Wanted, now: number
   return { do: "wait", until: Math.min(due, askAt, litter.length > 0 ? cleanAt : Number.POSITIVE_INFINITY) };
 }
 
-/** Returns `at`, a time at most `most` after it was written; 0 if it was written by a clock that was ahead. */
+/** Returns `at`; 0 if a clock that was ahead wrote it. `most`: maximum time by which `at` is later than when it was written. */
 const timeOf = (at: number, most: number, now: number): number =>
   Number.isFinite(at) && isAhead(at - most, now) ? 0 : at;
 

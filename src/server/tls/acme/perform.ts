@@ -32,7 +32,7 @@ import { askAgain, drawWindow, MAX_SKEW_MS, renewalTime } from "./renewal-time.t
 export interface Hands {
   readonly authority: Authority;
   readonly store: Pick<CertificateStore, "spread">;
-  /** `undefined` if challenges are answered on the data listener. */
+  /** Writer of DNS records; `undefined` if challenges are answered on the data listener. */
   readonly dns: DnsProvider | undefined;
   readonly wanted: Wanted;
   /** Returns milliseconds since 1970. */

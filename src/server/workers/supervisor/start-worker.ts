@@ -37,7 +37,7 @@ export async function startWorker({ program, number, version, env, log }: Worker
   child.on("error", () => undefined);
   const exited = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
-    // The process could not be started at all.
+    // Without a pid, the process could not be started, and no `exit` event follows.
     child.once("error", () => child.pid === undefined && resolve());
   });
   let last: Beat | undefined;
