@@ -33,13 +33,13 @@ export interface ListSource<Row> {
   parts?(): Promise<readonly StoredPart[]>;
 }
 
-/** Packed rows with one common value. */
+/** Packed rows that have one value in common, their `label`. */
 export interface StoredPart {
   readonly label: string;
   readonly texts: readonly string[];
 }
 
-/** Returns `rows` for every time. */
+/** Returns a `Taken` of rows that are the same at any time. */
 export const fixed =
   <Row>(rows: readonly Row[]): Taken<Row> =>
   () =>

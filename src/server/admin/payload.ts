@@ -9,8 +9,8 @@ import { JsonText } from "./handler-types.ts";
 /** Number of characters that are gathered before a write. */
 const SLICE_LENGTH = 64 << 10;
 /**
- * Maximum time on the thread without a break, in milliseconds. A request of the data plane waits for several such turns, one
- * for each of its own.
+ * Maximum time on the thread without a break, in milliseconds. It is short, because a data plane request needs several turns of
+ * the event loop and may have to wait this long before each.
  */
 const TURN_MS = 1;
 

@@ -54,7 +54,7 @@ export interface Ports {
   readonly log: Log;
 }
 
-/** Lists whose rows the admin plane itself makes, of the state and of several ports. */
+/** Lists whose rows the admin plane itself creates from the state and several ports. */
 export type OwnTable =
   | "keys"
   | "profiles"
@@ -88,7 +88,7 @@ export interface RowArrayOf<T extends TableName> extends RowsOf<T> {
   list(): readonly Omit<RowOf<T>, "node">[];
 }
 
-/** A document in its original text, YAML or JSON. */
+/** Document to write, in its original text (YAML or JSON). */
 export interface DocumentWrite {
   readonly name: string;
   readonly document: string;
@@ -96,7 +96,7 @@ export interface DocumentWrite {
   readonly ifRevision: number | undefined;
 }
 
-/** `refused` means that the whole would not compile with it; nothing was changed. */
+/** Outcome of a write. `refused`: the configuration would not compile with the document, and nothing was changed. */
 export type SourceOutcome<T> =
   | { readonly kind: "done"; readonly value: T }
   | { readonly kind: "refused"; readonly problems: readonly SourceProblem[] };
@@ -163,7 +163,7 @@ export interface NodeFacts {
   readonly version: string;
   /** Start of the process, in milliseconds since 1970. */
   readonly startedAt: number;
-  /** Returns milliseconds since then, by a monotonic clock. */
+  /** Returns the time since the start by a monotonic clock, in milliseconds. */
   uptimeMs(): number;
   listeners(): NodeStatus["listeners"];
   /** Returns whether the node can serve; not whether it can write. */

@@ -3,7 +3,7 @@
 import type { Ports } from "./ports.ts";
 import { refusal } from "./refusal.ts";
 
-/** Rejects with `invalid` on a reason with a secret in it, which is not repeated. */
+/** Checks that a reason contains no secret. Otherwise rejects with `invalid`, without repeating the secret. */
 export async function refuseSecret(
   { secretIn }: Pick<Ports, "secretIn">,
   reason: string,

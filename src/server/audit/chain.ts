@@ -100,5 +100,5 @@ function timeOf(at: number): string {
   return new Date(Number.isFinite(at) ? Math.min(Math.max(at, 0), MAX_TIME) : 0).toISOString();
 }
 
-/** The last millisecond whose year has four digits. */
+/** Latest time that can be written: the last millisecond whose year has four digits. */
 const MAX_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999);

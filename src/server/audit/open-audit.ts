@@ -43,7 +43,7 @@ const MODULE = {
 export interface OpenAuditOptions extends AuditOptions {
   readonly log: Log;
   readonly instruments: Instruments;
-  /** Returns milliseconds since 1970. */
+  /** Returns the current time, in milliseconds since 1970. */
   readonly now?: () => number;
 }
 

@@ -26,7 +26,7 @@ interface CallerClaims {
   readonly subject: string;
   readonly displayName: string;
   readonly audiences: readonly string[];
-  /** Milliseconds since 1970. */
+  /** Expiry, in milliseconds since 1970. */
   readonly expiresAt: number;
 }
 

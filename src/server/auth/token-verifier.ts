@@ -38,7 +38,7 @@ interface Issuer {
   readonly keys: IssuerKeys;
 }
 
-/** Keys that verified a token. */
+/** Known keys of the issuer when a token was verified. */
 interface Signers {
   readonly issuer: IssuerKeys;
   readonly keys: KnownKeys["keys"];

@@ -19,7 +19,7 @@ const CUT_LIMIT_MS = 2_000;
 export interface Connections {
   /** Must be called when a client has connected. */
   opened(socket: Duplex): void;
-  /** Must be called after a TLS handshake, from which on the traffic is on `secure`. */
+  /** Must be called after a TLS handshake, when the traffic moves from `raw` to `secure`. */
   secured(raw: Duplex, secure: Duplex): void;
   /** Must be called when a request has arrived. */
   begun(exchange: Exchange): void;

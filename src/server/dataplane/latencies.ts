@@ -22,7 +22,7 @@ export function bucketOf(ms: number): number {
   return 1 + (exponent - FIRST_EXPONENT) * STEPS + Math.floor(((us - low) * STEPS) / low);
 }
 
-/** Returns the representative time of a bucket, in milliseconds: the harmonic mean of its bounds, relatively as far from each. */
+/** Returns the time reported for a bucket, in milliseconds: the harmonic mean, with the same relative error at both bounds. */
 function timeOf(bucket: number): number {
   if (bucket === 0) return MIN_US / 2 / 1_000;
   const step = (bucket - 1) % STEPS;

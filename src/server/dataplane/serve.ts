@@ -1,7 +1,6 @@
 /**
  * Serves a request. Every HTTP request to the data plane passes through these stages: identify, read, address, admit, reserve,
- * inspect, forward, settle. A stage throws a refusal; `#end` turns it into an answer. Numbers in comments are the statuses with
- * which a line may refuse.
+ * inspect, forward, settle. A stage throws a refusal; `#end` turns it into an answer.
  *
  * Each stage calls the next one. An ordinary request finds its data in memory or gets it through a callback, so it is served
  * without a promise. Only a stage that must wait continues from a promise.
@@ -140,12 +139,12 @@ class Serving {
     const { admission, governing, metrics, snapshot: inForce } = this.#ports;
     const { request, facts, requestId } = exchange;
     const snapshot = inForce(); // one configuration for the whole request
-    if (exchange.crossing !== undefined && this.#crosses(exchange.crossing, snapshot)) return; // 403
+    if (exchange.crossing !== undefined && this.#crosses(exchange.crossing, snapshot)) return; // refuses with 403
     if (governing?.isRemoved() === true) {
       exchange.dialect = dialectOf(request);
-      throw removedError(); // 503
+      throw removedError(); // refuses with 503
     }
-    const own = wellKnown(request, snapshot, governing); // 404
+    const own = wellKnown(request, snapshot, governing); // refuses with 404
     if (own !== undefined) {
       exchange.labels = metrics.labels(own.route);
       this.#answer(own.document);
@@ -161,24 +160,24 @@ class Serving {
         return;
       }
     }
-    const agent = isRegistry ? undefined : agentAt(exchange, snapshot, this.#ports); // 403
-    const place = isRegistry || agent !== undefined ? undefined : locate(request.method ?? "GET", request); // 404, before a byte of the body is read
+    const agent = isRegistry ? undefined : agentAt(exchange, snapshot, this.#ports); // refuses with 403
+    const place = isRegistry || agent !== undefined ? undefined : locate(request.method ?? "GET", request); // refuses with 404, before a byte of the body is read
     if (place !== undefined) {
       facts.hop = "llm";
       exchange.dialect = place.dialect;
       exchange.labels = metrics.labels(place.route.name);
     }
-    admission.enter(); // 503
+    admission.enter(); // refuses with 503
     this.#isAdmitted = true;
     if (agent?.wants === "card") {
-      const card = cardDocument(agent, snapshot, request.method ?? "GET", this.#ports); // 404, 405, 502, 503
+      const card = cardDocument(agent, snapshot, request.method ?? "GET", this.#ports); // refuses with 404, 405, 502 or 503
       this.#after(card.then((document) => this.#answer(document)));
       return;
     }
     const server = agent?.kind === "mcp" ? agent : undefined;
     const asked = { requestId, servers: server?.fronted?.paths, challenged: server?.fronted && server.asked };
     const arrival = { snapshot, isRegistry, agent, place, asked };
-    const found = identify(request, snapshot.governance, governing, asked); // 401
+    const found = identify(request, snapshot.governance, governing, asked); // refuses with 401
     if (found instanceof Promise) this.#after(found.then((caller) => this.#identified(caller, arrival)));
     else this.#identified(found, arrival);
   }
@@ -209,9 +208,9 @@ class Serving {
     const { snapshot, agent } = arrival;
     const { governing } = this.#ports;
     exchange.caller = caller;
-    const standing = standingOf(caller, snapshot.governance); // 403
+    const standing = standingOf(caller, snapshot.governance); // refuses with 403
     exchange.facts.profile = standing.profile.name;
-    if (governing !== undefined) admitCaller(standing.caller, governing.suspensions); // 403
+    if (governing !== undefined) admitCaller(standing.caller, governing.suspensions); // refuses with 403
     if (arrival.isRegistry) {
       this.#answer(registryDocument(request, snapshot.fronted, standing));
       return;
@@ -243,8 +242,8 @@ class Serving {
     const { governing } = ports;
     exchange.bodyRead();
     if (governing !== undefined) {
-      recogniseAgain(standing.caller, snapshot.governance, governing, asked.challenged); // 401
-      admitCaller(standing.caller, governing.suspensions); // 403
+      recogniseAgain(standing.caller, snapshot.governance, governing, asked.challenged); // refuses with 401
+      admitCaller(standing.caller, governing.suspensions); // refuses with 403
     }
     if (place === undefined) {
       if (agent === undefined) this.#end();
@@ -268,7 +267,7 @@ class Serving {
       return;
     }
     exchange.failing = responsesFailure;
-    const forgotten = ownResponse(request.method ?? "GET", place, asResponse); // 404
+    const forgotten = ownResponse(request.method ?? "GET", place, asResponse); // refuses with 404
     this.#after(forgotten.then((body) => (body === undefined ? this.#unpack(call) : this.#answer({ body }))));
   }
 
@@ -281,7 +280,7 @@ class Serving {
       this.#address(original, call);
       return;
     }
-    const decoded = decode(original, encoding, snapshot.maxBodyBytes, this.#held); // 400, 413, 503
+    const decoded = decode(original, encoding, snapshot.maxBodyBytes, this.#held); // refuses with 400, 413 or 503
     this.#after(decoded.then((plain) => this.#address(plain, call)));
   }
 
@@ -291,7 +290,7 @@ class Serving {
     const held = this.#held;
     const { "content-type": contentType = "" } = request.headers;
     facts.trace?.placed(place);
-    const addressed = address(snapshot, place, { contentType, original, plain, held, facts }); // 400, 404, 413, 503
+    const addressed = address(snapshot, place, { contentType, original, plain, held, facts }); // refuses with 400, 404, 413 or 503
     const target = asResponse === undefined ? addressed : withReferences(addressed, asResponse, snapshot, held);
     if (target instanceof Promise) this.#after(target.then((referred) => this.#admit(referred, call)));
     else this.#admit(target, call);
@@ -312,9 +311,9 @@ class Serving {
       suspensions: governing?.suspensions,
       sealing: asResponse && sealingFor(asResponse),
       sinks: { trail: governing?.trail, metrics: metrics.decisions, log, facts: exchange.facts },
-    }); // 403, 503, 400 fidelity
+    }); // refuses with 400 (fidelity), 403 or 503
     exchange.facts.trace?.admitted(admitted.first);
-    const meter = reserve(target, admitted.first, standing, exchange, this.#ports); // 429, 503
+    const meter = reserve(target, admitted.first, standing, exchange, this.#ports); // refuses with 429 or 503
     if (meter instanceof Promise) this.#after(meter.then((held) => this.#forward(held, admitted, target, call)));
     else this.#forward(meter, admitted, target, call);
   }
@@ -339,7 +338,7 @@ class Serving {
       ports: this.#ports,
     };
     if (guard === undefined)
-      forwardTo(admitted, forwarding, this.#done); // 502, 504
+      forwardTo(admitted, forwarding, this.#done); // refuses with 502 or 504
     else this.#after(this.#inspect(guard, admitted, forwarding).then(() => this.#end()));
   }
 
@@ -347,7 +346,7 @@ class Serving {
     const exchange = this.#exchange;
     const { target, snapshot, standing, held, ports } = forwarding;
     const sinks = { trail: ports.governing?.trail, metrics: ports.metrics.guardrails, log: ports.log };
-    const inspected = await inspectRequest(guard, target, { snapshot, exchange, standing, held, sinks }); // 400, 403, 503
+    const inspected = await inspectRequest(guard, target, { snapshot, exchange, standing, held, sinks }); // refuses with 400, 403 or 503
     const { verdict } = inspected;
     if (exchange.gone) {
       await verdict;
@@ -372,7 +371,7 @@ class Serving {
         ports,
         answering: isInspected ? answering : undefined,
       };
-      return untilDone((done) => forwardTo(passed, further, done)); // 403, 502, 503, 504
+      return untilDone((done) => forwardTo(passed, further, done)); // refuses with 403, 502, 503 or 504
     };
     if (verdict === undefined) await forwarded(forwarding.downstream);
     else await whileJudged(exchange, verdict, forwarded);

@@ -143,7 +143,7 @@ export async function serveUpgrade(
     facts.profile = standing.profile.name;
     if (governing !== undefined) admitCaller(standing.caller, governing.suspensions);
     const guard = (): Guard | undefined => ports.snapshot().guardrails.of(standing.profile.name);
-    const modelless = () => modellessSession(snapshot, place); // 426
+    const modelless = () => modellessSession(snapshot, place); // refuses with 426
     const nothing = { contentType: "", original: NO_BODY, plain: NO_BODY };
     const target = address(snapshot, place, { ...nothing, held, facts, modelless });
     facts.trace?.placed(place);
@@ -156,7 +156,7 @@ export async function serveUpgrade(
       sealing: undefined,
       sinks: { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log, facts },
     };
-    const { first: admitted } = orNotCarried(() => admit(snapshot, target, governed)); // 403, 426
+    const { first: admitted } = orNotCarried(() => admit(snapshot, target, governed)); // refuses with 403 or 426
     facts.trace?.admitted(admitted);
     const { provider, channel } = admitted;
     labels = ports.metrics.labels(place.route.name, provider.name, target.label, provider.maker);
@@ -180,7 +180,7 @@ export async function serveUpgrade(
       },
     });
     closeInspection = inspector.close;
-    acted = await handshake(request); // 403, 503
+    acted = await handshake(request); // refuses with 403 or 503
     const spending = sessionSpending(target, admitted, standing);
     if (spending !== undefined && governing !== undefined) {
       // The session is closed after the answer that exhausted the budget, which is charged and on its way to the client.
@@ -255,7 +255,7 @@ export async function serveUpgrade(
     const carried = attemptSpan?.carry(prepared.headers) ?? prepared.headers;
     const presenting =
       credential && ports.presenter.present(credential, { method: "GET", path, host, headers: carried, body: null });
-    const presented = presenting instanceof Promise ? await presenting : presenting; // 502
+    const presented = presenting instanceof Promise ? await presenting : presenting; // refuses with 502
     const result = await tunnel({
       request,
       socket,

@@ -58,7 +58,7 @@ export function connectToProxy(proxy: ForwardProxy, limitMs: number, done: Conne
   };
 }
 
-/** Opens a tunnel to the target, within `limitMs` in total. Calls `done` once, later. */
+/** Opens a tunnel to the target, within `limitMs` in total. Calls `done` once, asynchronously. */
 export function openTunnel(proxy: ForwardProxy, target: Target, limitMs: number, done: Connected): Cancel {
   const endsAt = performance.now() + limitMs;
   let cancel = connectToProxy(proxy, limitMs, (error, socket) => {

@@ -32,7 +32,7 @@ export interface StoreOptions extends Partial<Omit<TransportOptions, "userAgent"
   readonly directory: string;
   /** Product and version, sent to hubs. */
   readonly userAgent: string;
-  /** Returns milliseconds since 1970. */
+  /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
   readonly monotonic: () => number;
   readonly waiting?: Waiting;

@@ -21,7 +21,7 @@ interface HistoryOptions {
 }
 
 interface OpenHistory {
-  /** The last quarter of an hour in buckets of ten seconds, and the last hour in buckets of a minute. */
+  /** Rows for the last quarter of an hour, in buckets of ten seconds, and for the last hour, in buckets of a minute. */
   readonly rows: { readonly history: RowArrayOf<"history">; readonly history_minutes: RowArrayOf<"history_minutes"> };
   /** Ends the current bucket at the clock's time; also called by its own timer. */
   sample(): void;

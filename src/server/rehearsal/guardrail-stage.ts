@@ -66,7 +66,7 @@ function weighed(request: RecordedRequest, { guard, standing, unchanged }: Weigh
   const inAnswer = findings.filter(({ direction }) => direction === "response");
   const variables = variablesOf(request, standing);
   const wasLet = endOf(request).kind === "forwarded";
-  /** Returns whether the rule acted on the recorded request; `unknown` if the rule has changed, or may have acted on the answer. */
+  /** Returns whether the rule acted on the recorded request; `unknown` if it has changed or may have acted on the answer. */
   const before = ({ rule, action }: RuleWeight): RuleWeight["fires"] => {
     const isTold = wasLet && unchanged.has(rule) && inAnswer.length === 0;
     if (!isTold) return "unknown";

@@ -55,7 +55,7 @@ export function planPutCertificate(
     readonly id: string;
     readonly expect: number | null;
     readonly names: readonly string[];
-    /** Milliseconds since 1970. */
+    /** Expiry, in milliseconds since 1970. */
     readonly notAfter: number | null;
     readonly value: string;
   },

@@ -16,7 +16,7 @@ export type SecretFile =
   /** `missing`: the file does not exist, so another place may be tried; other problems are final. */
   | { readonly kind: "problem"; readonly message: string; readonly missing: boolean };
 
-/** The longest file name of common file systems, in bytes. */
+/** Maximum length of a file name on common file systems, in bytes. */
 const MAX_NAME_BYTES = 255;
 
 interface SecretFileOptions {

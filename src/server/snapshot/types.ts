@@ -35,7 +35,7 @@ export interface Profile {
   readonly poolSubset: string | undefined;
   /** Budget; `undefined` if usage is not limited. */
   readonly budget: BudgetRule | undefined;
-  /** The deployment's rules, then the profile's own. */
+  /** Access rules: the deployment's, then the profile's own. */
   readonly policy: AccessPolicy;
   /** Number of the profile's own rules. */
   readonly ownRules: number;

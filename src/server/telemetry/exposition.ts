@@ -31,7 +31,7 @@ export function prometheusName({ name, unit = "" }: Pick<Reading, "name" | "unit
 
 const prometheusLabel = (name: string): string => name.replaceAll(".", "_");
 
-/** A line of the scrape, in the form that prom-client's registry reads. */
+/** Line of the scrape, in the form that prom-client's registry reads. */
 interface Value {
   readonly value: number;
   readonly metricName?: string;

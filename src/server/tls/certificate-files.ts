@@ -29,7 +29,7 @@ interface Fault {
   readonly message: string;
 }
 
-/** The files cannot be used. The message names the file. */
+/** Error if the files cannot be used. The message names the file. */
 export class CertificateFilesUnusable extends Error {}
 
 /**

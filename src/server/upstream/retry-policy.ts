@@ -1,8 +1,8 @@
 /**
  * Decides after a failed attempt: retry at the same provider after a wait, failover to the next one, or return the failure.
  *
- * Source: specification document 3, `retry` and `failover`. Retries are exhausted before failover. A 429's `retry-after` is
- * waited exactly or, beyond the cap, not at all. No wait exceeds the request's own deadline.
+ * Source: specification document 3, `retry` and `failover`. Retries are exhausted before failover. The wait after a 429 is
+ * exactly its `retry-after`; if that exceeds the cap, there is no retry. No wait exceeds the request's own deadline.
  */
 import type { RetryPolicy, Trigger } from "./provider.ts";
 

@@ -27,7 +27,7 @@ const MAX_ROWS = 2_048;
 const MAX_NAMES_LENGTH = 65_536;
 
 const REQUESTS = COUNTS.indexOf("requests");
-/** Indexes into the amounts that are metered per provider. */
+/** Indexes into `metered`: answers, then the token classes, then answers that reported no usage. */
 const ANSWERS = 0;
 const FIRST_CLASS = 1;
 const UNMEASURED = 6;
@@ -57,7 +57,7 @@ interface HourOfUse {
   readonly hour: number;
   readonly hops: Readonly<Record<Hop, ByProvider>>;
   readonly rows: Row[];
-  /** Metered amounts by provider, with an array for each kind. */
+  /** Metered amounts by provider; see `ANSWERS` and the following indexes. */
   readonly metered: Map<string, readonly number[][]>;
 }
 

@@ -39,7 +39,7 @@ export function adminPolicySchema(): SchemaJson<string> {
   };
 }
 
-/** Returns the types. A kind whose names are all known has no others, so that a policy with a misspelled name is noticed. */
+/** Returns the entity types of resources. A type whose names are all known lists them, so that misspelled names are found. */
 function resourceTypes(resources: readonly Operation["resource"][]): Record<string, object> {
   const names = new Map<ResourceKind, Set<string>>([["Table", new Set(Object.keys(TABLES))]]);
   const open = new Set<ResourceKind>();

@@ -1,4 +1,4 @@
-/** Acknowledgements of rows of attention. Their names belong to the console: they are not looked up. */
+/** Acknowledgements of alerts. The console defines the names of alerts, so the names are not checked here. */
 
 import type { AcknowledgementRecord } from "../../../admin-api/index.ts";
 import { parseDuration } from "../../../base/index.ts";

@@ -7,7 +7,7 @@ import { counted, fixed, inTurns, type ListSource, storedValues, tables } from "
 import type { Ports } from "../ports.ts";
 import { TABLE_PREFIX } from "../state-prefixes.ts";
 
-/** Changes with the configuration and with the keys. */
+/** Returns the list of profiles. It changes with the configuration and with the keys. */
 export function profileList({ cluster: { view }, governed }: Ports): ListSource<ProfileRecord> {
   const keys = tables(view, TABLE_PREFIX.keys);
   const counts = keyCounts(view);
@@ -35,7 +35,7 @@ export function profileList({ cluster: { view }, governed }: Ports): ListSource<
   };
 }
 
-/** Changes immediately with the configuration, and at most once a second with spending and grants. */
+/** Returns the list of budgets. It changes at once with the configuration, at most once a second with spending and grants. */
 export function budgetList({ governed }: Ports): ListSource<BudgetRecord> {
   return {
     ...counted((listener) => governed.onChange(listener)),

@@ -3,7 +3,7 @@
 import { type OpenApiDocument, openApiDocument } from "../../../admin-api/index.ts";
 import type { Handlers } from "../handler-types.ts";
 
-/** Created at the first request; a process has one version. */
+/** Description of the API, created at the first request. */
 let made: OpenApiDocument | undefined;
 
 export const openApiHandlers: Pick<Handlers, "get_openapi"> = {

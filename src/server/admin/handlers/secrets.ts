@@ -7,7 +7,7 @@ import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
 import { TABLE_PREFIX } from "../state-prefixes.ts";
 
-/** Changes with the keyring too: a data key that was wrapped again has another `kek`. */
+/** Returns the list of secrets. It also changes with the keyring, because wrapping a data key again changes its `kek`. */
 export function secretList({ cluster: { view }, secrets }: Ports): ListSource<SecretRecord> {
   return { ...tables(view, TABLE_PREFIX.secrets, TABLE_PREFIX.ring), take: () => fixed(secrets.list()) };
 }

@@ -8,7 +8,7 @@ import { refusal } from "../refusal.ts";
 import { DEFAULT_SINCE_MS, shownTo } from "../rehearsal-answer.ts";
 import { TABLE_PREFIX } from "../state-prefixes.ts";
 
-/** Changes with the state, and when this node begins to serve a revision or fails to. */
+/** Returns the list of sources. It changes with the state, and when this node begins to serve a revision or fails to. */
 export function sourceList({ cluster: { view }, sources }: Ports): ListSource<SourceRecord> {
   const stored = tables(view, TABLE_PREFIX.sources);
   let standings = 0;

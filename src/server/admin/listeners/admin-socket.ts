@@ -18,7 +18,7 @@ export interface AdminSocketOptions {
   readonly path: string;
   /** Shared by all listeners, and closed with the first of them. */
   readonly plane: OpenPlane;
-  /** The system's by default. */
+  /** Identifies peers; by default through the system. */
   readonly peerCredentials?: PeerCredentials;
 }
 

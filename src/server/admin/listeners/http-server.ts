@@ -63,7 +63,7 @@ function requestId({ headers }: Pick<IncomingMessage, "headers">): string {
   return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-/** Not a decorator: fastify's request for a path that it cannot decode has none. */
+/** Abort signals by request. A fastify decorator would be missing on requests whose path fastify cannot decode. */
 const signals = new WeakMap<FastifyRequest, AbortSignal>();
 
 /** Returns the signal that aborts when the answer has been sent, or the caller has left. */

@@ -68,7 +68,7 @@ function unknownFunction(name: string): Error {
 
 const isNumeric = (type: SqlType): boolean => type === "integer" || type === "real";
 
-/** Returns the common type of values that may have any of these. */
+/** Returns the common type of values whose types are among `types`. */
 export function unified(types: readonly SqlType[]): SqlType {
   const known = new Set(types.filter((type) => type !== "unknown"));
   const [first = "unknown", ...others] = known;
@@ -76,7 +76,7 @@ export function unified(types: readonly SqlType[]): SqlType {
   return [...known].every(isNumeric) ? "real" : "unknown";
 }
 
-/** Returns the branches of a CASE: the value after each condition, and the ELSE. */
+/** Returns the result types of a CASE: of the value after each condition, and of ELSE. */
 const branches = (types: readonly SqlType[], from: number): readonly SqlType[] =>
   types.filter((_, index) => index === types.length - 1 || (index >= from && (index - from) % 2 === 0));
 

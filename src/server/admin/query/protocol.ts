@@ -7,7 +7,7 @@
 import type { QueryResult, TableName } from "../../../admin-api/index.ts";
 import type { Value } from "./plan.ts";
 
-/** A table with the columns that a statement reads. */
+/** Table and the columns of it that a statement reads. */
 export interface ReadTable {
   readonly name: TableName;
   readonly columns: readonly string[];

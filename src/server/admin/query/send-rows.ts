@@ -38,7 +38,7 @@ export interface RowPorts {
 /** Index and time at which the rows were read. */
 export interface Moment {
   readonly index: number;
-  /** Milliseconds since 1970. */
+  /** Time in milliseconds since 1970. */
   readonly now: number;
 }
 

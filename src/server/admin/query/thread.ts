@@ -25,13 +25,13 @@ const MODULE = {
 };
 
 export interface QueryThread {
-  /** Resolves once it accepts statements; rejects if it ends before, for example because it takes too long. */
+  /** Resolves once the thread accepts statements. Rejects if it ends before that, for example because it takes too long. */
   readonly ready: Promise<void>;
   readonly isEnded: boolean;
   send(message: ToWorker): void;
   /** Returns the next message of the worker. Rejects when the thread ends, with `memory` if that is the reason. */
   next(): Promise<FromWorker>;
-  /** Sets whether the process waits for it. */
+  /** Sets whether the thread keeps the process alive. */
   hold(isHeld: boolean): void;
   end(): Promise<void>;
 }

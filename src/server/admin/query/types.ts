@@ -12,11 +12,11 @@ import type { ListSource } from "../lists.ts";
 export type QuerySource = Pick<ListSource<unknown>, "version" | "take" | "parts">;
 
 export interface QueryEngineOptions {
-  /** A table without a source has no rows. */
+  /** Sources by table. A table without a source has no rows. */
   readonly sources: ReadonlyMap<TableName, QuerySource>;
   /** Returns the log index of the current state. */
   readonly index: () => number;
-  /** Milliseconds since 1970. */
+  /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
   readonly log: Log;
   /** Time limit of one statement, in milliseconds; 5,000 by default. */

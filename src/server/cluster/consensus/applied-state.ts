@@ -45,7 +45,7 @@ export interface Machine {
   ): CommandResult | undefined;
   /** Replaces state and log by a received snapshot file. */
   install(record: SnapshotRecord, path: string, hardState: HardState): Promise<void>;
-  /** Reports the whole state, for a reader that begins. */
+  /** Reports the whole state, for a new reader. */
   announce(): void;
   /** Reports applied changes now instead of at the end of this turn of the event loop. */
   flush(): void;

@@ -142,7 +142,8 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
   };
 
   /**
-   * Makes the commit durable: the only node that knows an applied change of members must not forget it in a power failure of all.
+   * Makes the commit index durable. This node may be the only one that knows that a membership change was applied, and must still
+   * know it after a power failure of all nodes.
    */
   const pinCommit = (): void => {
     addToAppend({ entries: [], hardState: hardStateNow(), mustSync: true, messagesAfterAppend: [], ack: undefined });

@@ -25,7 +25,7 @@ export interface SubmitPorts {
   after(ms: number, run: () => void): () => void;
   isRemoved(): boolean;
   isDiskLow(): boolean;
-  /** Returns monotonic milliseconds. */
+  /** Returns the time of a monotonic clock, in milliseconds. */
   now(): number;
 }
 

@@ -7,7 +7,7 @@ const RENEW_AFTER_MS = 30 * 24 * 60 * 60 * 1000;
 const LOOK_EVERY_MS = 60 * 60 * 1000;
 
 interface RenewalOptions {
-  /** Returns milliseconds since 1970. */
+  /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
   readonly onFailure: (error: unknown) => void;
   /** Calls `look` every `ms` milliseconds until the returned function is called. */

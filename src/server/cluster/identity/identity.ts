@@ -28,7 +28,7 @@ export interface IdentityOptions {
   /** Keys of the previous secret, while it is being changed. */
   readonly previousKeys?: ClusterKeys;
   readonly subject: Subject;
-  /** Returns milliseconds since 1970. */
+  /** Returns the current time, in milliseconds since 1970. */
   readonly now?: () => number;
 }
 

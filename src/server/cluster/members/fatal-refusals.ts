@@ -3,7 +3,7 @@
 import { forgot, StorageError } from "../storage-error.ts";
 
 interface Refused {
-  /** The data directory. */
+  /** Path of the data directory. */
   readonly path: string;
   /** Refusing peer. */
   readonly peerId: string;

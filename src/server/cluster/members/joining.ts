@@ -18,7 +18,7 @@ export interface JoinPorts {
   /** Asks one address, and follows a follower's hint to its leader. Rejects only with the signal's reason. */
   ask(address: string, timeoutMs: number): Promise<JoinAnswer>;
   pause(ms: number): Promise<void>;
-  /** Returns monotonic milliseconds. */
+  /** Returns the time of a monotonic clock, in milliseconds. */
   now(): number;
   onAnswer(address: string, answer: JoinAnswer): void;
 }

@@ -37,7 +37,7 @@ interface PeersOptions {
   readonly store: Pick<LogStore, "lastIndex">;
   readonly book: Pick<MemberDirectory, "ids" | "isOf" | "judge" | "storageOf">;
   status(): RaftStatus;
-  /** Returns monotonic milliseconds. */
+  /** Returns the time of a monotonic clock, in milliseconds. */
   monotonic(): number;
   /** Called when this node must stop. */
   onEnd(error: Error): void;

@@ -20,7 +20,7 @@ interface DirectoryCopy {
   remove(): Promise<void>;
 }
 
-/** LevelDB's own log file, and the lock. */
+/** Files that are not copied: the lock, and LevelDB's own log files. */
 const NOT_COPIED: ReadonlySet<string> = new Set(["LOCK", "LOG", "LOG.old"]);
 
 /** Copies the directory. Rejects with a `StorageError`: `missing`, `locked`, or a fault of the disk that receives the copy. */

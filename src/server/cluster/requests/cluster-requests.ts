@@ -37,7 +37,7 @@ interface RequestPorts {
   transferLeader(to: string): void;
   ask(address: string, asked: Asked, timeoutMs: number): Promise<NetworkReply>;
   nextChange(ms: number): Promise<void>;
-  /** Returns monotonic milliseconds. */
+  /** Returns the time of a monotonic clock, in milliseconds. */
   now(): number;
 }
 

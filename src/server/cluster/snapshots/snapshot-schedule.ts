@@ -24,7 +24,7 @@ interface SnapshotPorts {
   lowestMatch(): number;
   /** Returns whether a received file waits to be installed, while no record names it yet. */
   isInstalling(): boolean;
-  /** Called when the beginning of the log moved. */
+  /** Called after entries were removed from the beginning of the log. */
   onCompacted(): void;
   onFault(error: unknown): void;
   readonly signal: AbortSignal;

@@ -61,7 +61,7 @@ interface LogWriter {
 
 export function createLogWriter(database: Database, guard: GuardFile, initial: LogFacts): LogWriter {
   let facts = initial;
-  /** The running write and those before it. If it fails, the database's handle has failed too. */
+  /** Resolves once all writes of the guard file so far have ended. If it rejects, the database's handle has failed too. */
   let guarded: Promise<void> = Promise.resolve();
   let later: NodeJS.Immediate | undefined;
   let isGuarding = false;

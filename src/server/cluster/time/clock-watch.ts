@@ -24,12 +24,12 @@ interface ClockWatchPorts {
   handOverTo(nodeIds: readonly string[]): void;
 }
 
-/** Key for the log among the member names, none of which is empty. */
+/** Key for the time of the log in a map by member name. No member name is empty. */
 const LOG = "";
 
 /** Number of checks between two attempts to hand over leadership. */
 const HAND_OVER_EVERY = 5;
-/** The difference has ended once it is within this fraction of the reported limit. */
+/** Fraction of the reported limit below which a difference counts as ended. */
 const ENDED = 0.5;
 
 /**

@@ -31,9 +31,9 @@ const STEP_MS = 500;
 const SETTLE_MS = 10_000;
 
 interface ClockPorts {
-  /** Returns milliseconds since 1970 by the clock of this machine, which may be set. */
+  /** Returns the time of this machine's wall clock, in milliseconds since 1970. The clock may be set. */
   wall(): number;
-  /** Returns milliseconds of a clock that is never set. */
+  /** Returns the time of this machine's monotonic clock, in milliseconds. */
   monotonic(): number;
   /** Called when the wall clock was set by `byMs` milliseconds, before that is accepted. */
   onStep?(byMs: number): void;

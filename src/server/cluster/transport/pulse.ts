@@ -7,16 +7,16 @@ import { isRecord, type Pulse } from "../wire/index.ts";
 
 /** Clock of a peer at a moment of this node's monotonic clock. Its error is at most half the round trip. */
 export interface ClockReading {
-  /** Milliseconds since 1970. */
+  /** Time of the peer's clock, in milliseconds since 1970. */
   readonly atMs: number;
   readonly monotonicMs: number;
   readonly roundTripMs: number;
 }
 
 export interface PulsePorts {
-  /** Returns milliseconds since 1970 by this node's clock. */
+  /** Returns the time of this node's clock, in milliseconds since 1970. */
   now(): number;
-  /** Returns monotonic milliseconds. */
+  /** Returns the time of a monotonic clock, in milliseconds. */
   monotonic(): number;
   /** Returns the last entry that is both committed and on this node's disk, which no later leader may replace. */
   safeIndex(): number;

@@ -40,7 +40,7 @@ export function createSnapshotReceiver(options: SnapshotReceiverOptions): Snapsh
   const { snapshotPath, mayReceive, onSnapshotReceived, log, nodeId } = options;
   const turns = createSemaphore({ permits: 1 });
   let current: Transfer | undefined;
-  /** The received part, kept even after its transfer was interrupted. */
+  /** Received part of a snapshot, kept even after its transfer was interrupted. */
   let partial: PartialFile | undefined;
   let isClosed = false;
 

@@ -15,7 +15,7 @@ import {
   WINDOW_CHUNKS,
 } from "./snapshot-frames.ts";
 
-/** The peer refused the snapshot. */
+/** Error if the peer refused the snapshot. */
 export class SnapshotRefused extends Error {
   override readonly name = "SnapshotRefused";
   readonly code: string;

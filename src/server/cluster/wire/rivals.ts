@@ -27,7 +27,7 @@ interface RivalsOptions {
    * know of another process could otherwise end both.
    */
   arbitrates(nodeId: string): boolean;
-  /** Returns monotonic milliseconds. */
+  /** Returns the time of a monotonic clock, in milliseconds. */
   now(): number;
 }
 

@@ -26,7 +26,7 @@ export interface ClockOffsets {
 }
 
 interface ClockOffsetsOptions {
-  /** Returns milliseconds since 1970. */
+  /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
   readonly changed: (host: string, offsetMs: number) => void;
 }

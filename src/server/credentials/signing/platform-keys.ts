@@ -52,7 +52,7 @@ interface ChainOptions {
   /** Region of the signed requests. The token service is called there, unless the environment sets another. */
   readonly region: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Returns milliseconds since 1970. */
+  /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
   readonly fetchShared: FetchShared;
 }

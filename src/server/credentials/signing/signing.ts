@@ -43,7 +43,7 @@ interface Derived {
 }
 
 interface Second {
-  /** Seconds since 1970. */
+  /** Time in seconds since 1970. */
   readonly at: number;
   readonly time: string;
   readonly scope: string;

@@ -38,7 +38,7 @@ export class TokenUnavailable extends GatewayError {
 interface ClientCredentialsOptions {
   readonly dialler: TokenDialler;
   readonly request: RequestShared;
-  /** Returns milliseconds since 1970. */
+  /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
 }
 

@@ -38,8 +38,8 @@ interface RenewedOptions<Value> {
   /** Returns the pause that a failure asks for, in milliseconds; `undefined` if it asks for none. */
   readonly pauseOf: (failure: unknown) => number | undefined;
   /**
-   * Minimum interval between drops, in milliseconds. An upstream that refuses every value must not cause a fetch for each
-   * request.
+   * Minimum interval between calls of `drop` that cause a fetch, in milliseconds. An upstream that refuses every value must not
+   * cause a fetch for each request.
    */
   readonly dropsEveryMs: number;
   readonly clock: Clock;

@@ -49,7 +49,7 @@ export interface BudgetsOptions {
   readonly log: Log;
   /** Options of a process that borrows from its node; absent for the node itself. */
   readonly ledger?: LedgerOptions;
-  /** Called with the names of the shares of which this process has nothing left. Only used with `ledger.borrows`. */
+  /** Called with the names of shares that this process holds no more units of. Only used with `ledger.borrows`. */
   readonly onForgotten?: (names: readonly ShareName[]) => void;
   /** Calls `run` every `ms` until the returned function is called. Default: a timer that does not keep the process alive. */
   readonly every?: (ms: number, run: () => void) => () => void;

@@ -153,7 +153,7 @@ export type Recall = (name: ShareName, signal: AbortSignal) => Promise<ReturnedS
 export interface BorrowingProcess {
   /** Applies a report as `UsageReports` does. Waits at most a second. */
   report(report: UsageReport, signal: AbortSignal): Promise<ReportOutcome>;
-  /** Must be called when the process has nothing left of these shares. */
+  /** Must be called when the process holds no more units of these shares. */
   forget(names: readonly ShareName[]): void;
   /** Must be called when the process has ended and everything that it sent was read. Charges the units that it may have spent. */
   end(): void;

@@ -9,7 +9,7 @@ import type { Family, Histogram, Instruments } from "../../../base/index.ts";
 import type { Usage } from "../../core/dialects/index.ts";
 import { modelOf, operationOf, systemOf } from "./names.ts";
 
-/** Labels of a request. The same set is always the same object. */
+/** Labels of a request. Equal sets are the same object. */
 export interface ConventionLabels {
   readonly route: string;
   /** Name or pattern of the configuration. */

@@ -8,7 +8,7 @@ import type { Refusal } from "./refusals.ts";
 
 const EVERY_MS = 60_000;
 
-/** The part of the audit trail that is used here. */
+/** Methods of the audit trail that are used here. */
 interface Decisions {
   /** Throws if the record cannot be written. */
   decided(record: {

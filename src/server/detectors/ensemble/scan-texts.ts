@@ -22,7 +22,7 @@ export interface Scanning {
   /** Scans in progress, by key. */
   readonly flights: Map<string, Promise<readonly Finding[]>>;
   readonly metrics: EnsembleMetrics;
-  /** Returns milliseconds from any origin. */
+  /** Returns the time of a monotonic clock with any origin, in milliseconds. */
   readonly now: () => number;
 }
 

@@ -44,7 +44,7 @@ interface JudgeOptions {
   readonly callModel: CallModel;
   /** Whether the provider has a channel of the compat dialect; `undefined` if this is not known here. */
   readonly speaksCompat: boolean | undefined;
-  /** Returns milliseconds from any origin. */
+  /** Returns the time of a monotonic clock with any origin, in milliseconds. */
   readonly now?: () => number;
 }
 

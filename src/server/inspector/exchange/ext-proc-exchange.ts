@@ -47,7 +47,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
   const held = new HeldBody();
   /** Bytes of memory that are reserved for this exchange. */
   let room = 0;
-  /** The whole request, while it is inspected. */
+  /** Body of the whole request, while it is inspected. */
   let whole: Buffer = EMPTY;
 
   return {

@@ -21,7 +21,7 @@ interface Hub {
   readonly token: string | undefined;
 }
 
-/** A listed file. Only `path` has been checked, to be a string. */
+/** Listed file. Only `path` was validated; it is a string. */
 export interface ListedFile {
   readonly path: string;
   readonly size: unknown;

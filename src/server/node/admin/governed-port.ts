@@ -38,7 +38,7 @@ const OWN_BUCKET = /^(b\/[^/]+)\/k\/([^/\u0000]+)$/;
 
 /** State of this node's budget ledger that is not in the replicated state. */
 export interface LedgerView {
-  /** Returns milliseconds since 1970 by the ledger's clock, so that windows are those in which requests are charged. */
+  /** Returns the ledger's time, in milliseconds since 1970, which determines the windows in which requests are charged. */
   now(): number;
   row(question: BucketQuestion): BudgetRow;
   /** Returns the names of the buckets in the ledger. */

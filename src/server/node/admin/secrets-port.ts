@@ -30,7 +30,7 @@ interface SecretsOptions {
   readonly here: SealingHere | undefined;
   /** Configuration, which a write waits for, so that it is answered once the new value is in force on this node. */
   readonly configuration: Pick<Configuration, "settled">;
-  /** Returns milliseconds since 1970. */
+  /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
 }
 

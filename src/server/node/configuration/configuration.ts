@@ -55,7 +55,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   let running: CompiledSources | undefined;
   let served: ReadonlyMap<string, number> = new Map();
   let refused: CompiledSources | undefined;
-  /** The stored configuration while the models that it needs are being fetched. */
+  /** Stored configuration whose models are still being fetched. */
   let awaiting: CompiledSources | undefined;
   let told = "";
   let isToldOfOpen = false;
@@ -121,7 +121,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     return { ...looked.sources, inputs: inputs() };
   };
 
-  /** The document on disk, if something that it needs cannot be loaded. */
+  /** Document on disk, if something that it needs cannot be loaded. */
   let unusable: { readonly text: string; readonly sources: CompiledSources } | undefined;
 
   const file = openDeploymentFile({

@@ -31,7 +31,7 @@ interface RehearsalOptions {
   readonly store: RecordStore | undefined;
   readonly governed: Pick<Governed, "budgets">;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Returns milliseconds since 1970. */
+  /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
 }
 

@@ -2,7 +2,7 @@
 import type { Instruments } from "../../../base/index.ts";
 import type { Beat, Worker } from "../../workers/index.ts";
 
-/** Returns a function to call with each worker at its start. */
+/** Registers the metrics. Returns a function that must be called with each worker when it starts. */
 export function observeTraffic(instruments: Instruments): (worker: Worker) => void {
   const connections = instruments.gauge(
     "gateway_worker_connections",

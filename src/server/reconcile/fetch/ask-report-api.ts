@@ -26,7 +26,7 @@ export class ReportFault extends Error {
 
 export interface Asking {
   send(asked: GuardedRequest): Promise<GuardedAnswer>;
-  /** Returns milliseconds since 1970, for a `retry-after` that is a date. */
+  /** Returns the current time, in milliseconds since 1970. It is needed for a `retry-after` that is a date. */
   readonly now: () => number;
   readonly signal: AbortSignal;
   /** Number of retries left. */

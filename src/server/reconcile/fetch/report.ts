@@ -94,7 +94,7 @@ async function fetchEndpoint(
   }
 }
 
-/** The cursor has expired: reading must start again with the first page. */
+/** Error for an expired cursor. Reading must start again with the first page. */
 class Expired extends ReportFault {}
 
 async function walkPages(

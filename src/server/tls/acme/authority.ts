@@ -19,7 +19,7 @@ interface AuthorityOptions {
   readonly userAgent: string;
   /** Forward proxies; if omitted, connections are direct. */
   readonly proxies?: ForwardProxies | undefined;
-  /** Returns milliseconds since 1970. */
+  /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
 }
 

@@ -69,7 +69,7 @@ export interface Issued {
   readonly askAt: number | null;
 }
 
-/** A TXT record that was written, or was about to be. */
+/** TXT record that was written, or was about to be written. */
 export interface TxtRecord {
   readonly name: string;
   readonly value: string;

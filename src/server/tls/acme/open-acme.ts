@@ -40,7 +40,7 @@ export interface AcmeOptions {
   readonly userAgent: string;
   /** Resolves once the data listener of this node is open. Challenges that are answered there are requested only then. */
   readonly listening: Promise<unknown>;
-  /** Returns milliseconds since 1970. */
+  /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
   /** Returns a uniform random number in [0, 1). */
   readonly random: () => number;

@@ -35,7 +35,7 @@ export interface Hands {
   /** Writer of DNS records; `undefined` if challenges are answered on the data listener. */
   readonly dns: DnsProvider | undefined;
   readonly wanted: Wanted;
-  /** Returns milliseconds since 1970. */
+  /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
   /** Returns a uniform random number in [0, 1). */
   readonly random: () => number;

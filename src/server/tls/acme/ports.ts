@@ -17,7 +17,7 @@ export interface RowWrite {
   readonly value: string;
   /** Facts about a certificate that are readable without opening the row. */
   readonly names: readonly string[];
-  /** Milliseconds since 1970; null while none is issued. */
+  /** Expiry, in milliseconds since 1970; null while no certificate is issued. */
   readonly notAfter: number | null;
 }
 

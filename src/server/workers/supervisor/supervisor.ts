@@ -59,7 +59,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
       worker.kill(`it could not be brought to serve: ${error instanceof Error ? error.message : String(error)}`);
       const by = await worker.gone;
       onGone(worker);
-      // If the worker ended unexpectedly, the error adds nothing to that.
+      // If the worker ended unexpectedly, the error of `begin` is only a consequence of that.
       throw ending.signal.aborted ? new Error(`worker ${number} ended while it started (${by})`) : error;
     }
     worker.serves();

@@ -19,7 +19,7 @@ export function isLike(value: Cell, pattern: Cell, escaping?: Cell): Value {
   return matches(textOf(value), parts, escapedBy);
 }
 
-/** The character after an escape is literal. */
+/** Throws if the pattern ends with its escape character, because an escape makes the next character literal. */
 function checkEnd(pattern: string, escapedBy: string): void {
   let at = 0;
   while (at < pattern.length) {
@@ -29,7 +29,7 @@ function checkEnd(pattern: string, escapedBy: string): void {
   }
 }
 
-/** Only the last `%` needs backtracking: it can match whatever an earlier one could match in addition. */
+/** Returns whether the text matches. Backtracks only to the last `%`, since it can match whatever an earlier one could. */
 function matches(text: string, pattern: string, escapedBy: string | undefined): boolean {
   let at = 0;
   let part = 0;

@@ -56,7 +56,7 @@ interface ServedCall {
   readonly ports: Ports;
 }
 
-/** Serves the call. Throws the refusal; numbers in comments below are the statuses with which a line may refuse. */
+/** Serves the call. Throws the refusal. */
 export async function serveAgent(served: ServedCall): Promise<void> {
   const { exchange, place, standing, snapshot, original, held, ports } = served;
   const { request } = exchange;
@@ -70,20 +70,20 @@ export async function serveAgent(served: ServedCall): Promise<void> {
   exchange.use = use;
   const { "content-encoding": encoding = "identity" } = request.headers;
   const isPlain = encoding.toLowerCase() === "identity";
-  const arrived = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, held); // 400, 413, 503
+  const arrived = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, held); // refuses with 400, 413 or 503
   const reading = readCall(fronted, place.query, request, arrived);
   if (reading.kind === "dropped") return exchange.accepted();
   if (reading.kind === "refused") return exchange.fault(reading.fault);
   const { call } = reading;
   const plain = call.body ?? arrived;
-  if (plain !== arrived) held.hold(plain.length); // 503
+  if (plain !== arrived) held.hold(plain.length); // refuses with 503
   exchange.rpc = { protocol: fronted.kind, id: call.id };
   exchange.facts.method = call.method;
   exchange.facts.trace?.called(fronted.name, call, Math.max(plain.length, original.length));
   const tool = exchange.span !== undefined && call.method === "tools/call" ? listedTool(fronted, call.name) : undefined;
   exchange.called = agentWords(fronted.kind, fronted.name, call.method, tool);
   const suspensions = governing?.suspensions;
-  if (suspensions?.any === true) refuseSuspended(fronted.kind, fronted.name, suspensions); // 503
+  if (suspensions?.any === true) refuseSuspended(fronted.kind, fronted.name, suspensions); // refuses with 503
   const decided: DecidedRequest = {
     requestId: exchange.requestId,
     hop: fronted.kind,
@@ -97,9 +97,9 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     const { facts } = exchange;
     const sinks = { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log, facts };
     const error = settleVerdict(call.decide(policy, standing.variables), decided, standing, sinks);
-    if (error !== undefined) throw error; // 403
+    if (error !== undefined) throw error; // refuses with 403
   }
-  const reserved = reserve(call, standing, ports); // 429, 503
+  const reserved = reserve(call, standing, ports); // refuses with 429 or 503
   const charge = reserved instanceof Promise ? await reserved : reserved;
   exchange.facts.trace?.admittedCall(charge);
   try {
@@ -108,7 +108,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     const sinks = { trail: governing?.trail, metrics: ports.metrics.guardrails, log: ports.log };
     const restorer = snapshot.guardrails.restorer(fronted.restore);
     const inspecting = { exchange, standing, decided, plain, held, sinks, restorer };
-    const inspected = guard && (await inspectCall(guard, call, inspecting)); // 403, 503
+    const inspected = guard && (await inspectCall(guard, call, inspecting)); // refuses with 403 or 503
     // The rejection is handled where the verdict is awaited; that may never happen, so it is ignored here.
     inspected?.verdict?.catch(() => undefined);
     if (exchange.gone) return;
@@ -146,8 +146,8 @@ export async function serveAgent(served: ServedCall): Promise<void> {
           if (heartbeatMs > 0) setTimeout(begin, heartbeatMs).unref();
         },
       });
-    const { rewritten, restored } = sentCall(call, inspected, restorer); // 413
-    recordRestored(restored, decided, standing, sinks); // 503
+    const { rewritten, restored } = sentCall(call, inspected, restorer); // refuses with 413
+    recordRestored(restored, decided, standing, sinks); // refuses with 503
     const body = rewritten === undefined ? plain : Buffer.from(rewritten.body);
     if (rewritten !== undefined) held.hold(body.length);
     const headers = headersFor(call, request, rewritten?.headers);
@@ -155,7 +155,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     const answered = async (to: Downstream): Promise<void> => {
       const kept = shareable === undefined ? undefined : keptList(fronted, shareable, call.id, performance.now());
       if (kept === undefined)
-        return await forwardCall(call, { outgoing, answer: answerTo(to), charge, acting }, served); // 401, 403, 502, 504
+        return await forwardCall(call, { outgoing, answer: answerTo(to), charge, acting }, served); // refuses with 401, 403, 502 or 504
       charge?.settle(undefined);
       answerWith(answerTo(to), kept);
     };

@@ -63,7 +63,7 @@ export interface SessionOptions {
   readonly logEnded?: LogEndedProcess;
   /** Server of a served graph. */
   readonly server?: AskServer;
-  /** Returns milliseconds from any origin. */
+  /** Returns the time of a monotonic clock with any origin, in milliseconds. */
   readonly now?: () => number;
   /** Called when nothing is in progress. */
   readonly onIdle?: () => void;
