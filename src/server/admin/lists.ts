@@ -18,7 +18,7 @@ interface Page {
 }
 
 export interface ListSource<Row> {
-  /** Increases whenever the rows change. */
+  /** Returns a number that increases whenever the rows change. */
   version(): number;
   /** Calls `onChange` after each change, until the returned function is called. */
   watch(onChange: () => void): () => void;

@@ -36,7 +36,7 @@ export interface FetchOptions {
   readonly token: string | undefined;
   /** Forward proxies; if omitted, connections are direct. */
   readonly proxies?: ForwardProxies | undefined;
-  /** Limits the time; its reason becomes the error. */
+  /** Signal that limits the time. Its reason becomes the error. */
   readonly signal: AbortSignal;
 }
 

@@ -49,7 +49,7 @@ export interface StateView {
   /** Log index up to which rows are applied here. */
   readonly appliedIndex: number;
   get(key: string): string | undefined;
-  /** Returns rows in the order of their keys; with `after`, only those behind that key. */
+  /** Returns rows in the order of their keys; with `after`, only those after that key. */
   scan(prefix: string, after?: string): Iterable<readonly [key: string, value: string]>;
   /** Returns a growing number that changes whenever a row under the prefix (a whole table, such as `key/`) changes. */
   version(prefix: string): number;

@@ -47,7 +47,7 @@ export function startSpan(tracing: Tracing, { method = "GET", socket, headers }:
   return tracing.start({
     method,
     scheme: "encrypted" in socket ? "https" : "http",
-    // Node joins repeated headers. The joined value is malformed, as it should be for repeated headers.
+    // Node joins repeated headers to one value, which is malformed and therefore ignored.
     traceparent: typeof traceparent === "string" ? traceparent : undefined,
   });
 }

@@ -44,8 +44,8 @@ export function createChangeNotifier(measured: Measured, tell: () => void): Chan
 }
 
 /**
- * Returns a function that adds a listener and returns its removal. Listeners are notified at most once a second; nothing runs
- * while there are none.
+ * Returns a function that registers a listener and returns a function to remove it. Listeners are notified at most once a second;
+ * nothing runs while there are none.
  */
 export function heard(measured: Measured): (listener: () => void) => () => void {
   const listeners = new Set<() => void>();

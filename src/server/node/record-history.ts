@@ -112,7 +112,7 @@ interface Counted {
   readonly label: string;
   readonly kind: Kind;
   readonly measure: keyof Measures;
-  /** Another label and its value. */
+  /** Further label, and the value that it must have for a series to count. */
   readonly where?: readonly [label: string, value: string];
 }
 

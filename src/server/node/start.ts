@@ -67,7 +67,7 @@ export interface DataPlaneBounds {
   readonly rehearsalMemory: number | undefined;
   /** Name servers for pool members, `address` or `address:port`; empty means the system's. */
   readonly nameServers: readonly string[];
-  /** Origins of served browser pages; empty for none. `undefined` if `auth` alone decides. */
+  /** Origins of browser pages that may send requests; empty for none. `undefined` if `auth` alone decides. */
   readonly corsOrigins?: readonly string[] | undefined;
 }
 

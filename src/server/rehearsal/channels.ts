@@ -59,7 +59,7 @@ const sameCapabilities = (before: Profile | undefined, now: Profile): boolean =>
   before.requireCaps.join("\n") === now.requireCaps.join("\n") &&
   (before.budget === undefined) === (now.budget === undefined);
 
-/** Returns true if the request was sent as bytes and nothing of it was lost. */
+/** Returns true if the request was sent as the client wrote it and lost no capability. */
 const isPlain = ({ facts }: RecordedRequest): boolean =>
   (facts & FACT.isAdmitted) !== 0 && (facts & (FACT.losesSomething | FACT.isTranslated | FACT.usesThread)) === 0;
 

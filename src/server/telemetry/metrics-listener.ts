@@ -30,7 +30,7 @@ export interface MetricsOptions {
    * observed as long as it listens.
    */
   readonly processMetrics?: ProcessMetrics;
-  /** Called at each `/readyz`. Must be cheap. */
+  /** Returns the readiness. It is called at each `/readyz`, so it must be cheap. */
   readonly readiness: () => Readiness;
   readonly log?: Log;
   /** Closes the listener when it is aborted. */

@@ -23,7 +23,7 @@ export interface ForwardOptions {
   /** Listen address. */
   readonly listen: string;
   readonly identity: Identity;
-  /** Read at each hello, so an object with getters may change. */
+  /** Facts about this node, which are read again at each hello, so that getters may return new values. */
   readonly self: Self;
   judge(hello: Hello, peer: Peer): string | undefined;
   /**

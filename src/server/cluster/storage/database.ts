@@ -167,7 +167,7 @@ async function refuseDamagedTables(path: string, location: string): Promise<void
   if (fault !== undefined) throw damaged(path, fault);
 }
 
-/** Reads what LevelDB wrote to LOG while it opened. */
+/** Throws if LevelDB reported lost records in LOG while it opened the database. */
 async function refuseLoss(path: string, location: string): Promise<void> {
   let file: FileHandle | undefined;
   try {

@@ -47,7 +47,7 @@ export interface OpenLogStore extends LogStore {
   readonly generation: number;
   /** Switches to the generation in one synced batch. */
   adopt(generation: number): Promise<void>;
-  /** Does everything of `install` and raises the recovery epoch, in one synced batch. */
+  /** Does the same as `install` and raises the recovery epoch, in one synced batch. */
   recover(change: Recovered): Promise<void>;
 }
 

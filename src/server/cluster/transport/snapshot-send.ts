@@ -106,7 +106,7 @@ async function readChunk(file: FileHandle, position: number, length: number): Pr
   return chunk;
 }
 
-/** Creates the queue of answers. Waiting for one also ends with the link, the signal, or a peer that makes no progress. */
+/** Creates the queue of answers. A wait for one also ends if the link ends, the signal aborts, or the peer makes no progress. */
 function createInbox(timing: Timing) {
   const arrived: SnapshotAck[] = [];
   let failure: Error | undefined;

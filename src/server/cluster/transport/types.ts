@@ -11,7 +11,7 @@ export interface TransportOptions {
   /** Address to listen on. */
   readonly listen: string;
   readonly identity: Identity;
-  /** Read at each hello, so an object with getters may change. */
+  /** Facts about this node, which are read again at each hello, so that getters may return new values. */
   readonly self: Self;
   /**
    * Returns a refusal code that depends on the members and their storages (`not_a_member`, `storage_changed`), or
@@ -48,7 +48,7 @@ export interface TransportOptions {
 export interface PeerConnection {
   readonly id: string;
   readonly state: "connecting" | "up" | "down";
-  /** Reason why it is or was last down; `undefined` once it is up. */
+  /** Reason why the connection is or was last down; `undefined` once it is up. */
   readonly error: { readonly code: string; readonly message: string } | undefined;
 }
 

@@ -9,7 +9,7 @@ import { WireError } from "./wire-error.ts";
 
 export type Purpose = "raft" | "snapshot" | "forward";
 
-/** Identity and state that a process sends of itself. Read at each hello, so an object with getters may change. */
+/** Identity and state that a process sends about itself. They are read again at each hello, so getters may return new values. */
 export interface Self {
   readonly nodeId: string;
   /** Identity of the data directory; empty for a command line. */

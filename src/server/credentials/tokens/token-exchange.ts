@@ -58,7 +58,7 @@ interface ExchangeOptions {
   readonly clock: Clock;
   /** Returns a uniform random number in [0, 1). */
   readonly random: () => number;
-  /** Called for each exchange. `reason`: why it failed. */
+  /** Called after each exchange. `reason`: reason of a failure. */
   readonly ended: (outcome: "fetched" | "failed" | "refused", isOwn: boolean, reason: string) => void;
   /** Called when a request is sent again with another token. */
   readonly repeated: () => void;

@@ -77,7 +77,7 @@ interface AcmeNodeOptions {
 /** Opens the certificate orders; `owner` closes them. Throws `ConfigurationRefused`. */
 export function openCertificateOrders(options: AcmeNodeOptions, owner: Lifetime): Certificates {
   const { settings, cluster, here, version, listening, instruments, log } = options;
-  // Unreachable after a valid node file: its reader refuses `tls.domains` without a cluster secret.
+  // A valid node file never gets here: its reader refuses `tls.domains` without a cluster secret.
   if (here === undefined) throw new ConfigurationRefused(["tls.domains needs `cluster.secret`"]);
   return owner.own(
     "certificate orders",

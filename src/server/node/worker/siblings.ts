@@ -9,7 +9,7 @@ export interface MemberQuestion {
   readonly timeoutMs: number;
 }
 
-/** Returns the other nodes for a worker, and its own node for its sibling processes, through the node process. */
+/** Returns the nodes that a worker asks through its node process: the other nodes, and its own for its sibling processes. */
 export function othersOver(channel: Channel): OtherNodes {
   let ids: readonly string[] = [];
   channel.on("members", (body) => {

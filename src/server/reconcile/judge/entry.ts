@@ -24,12 +24,12 @@ export interface Entry {
   readonly scope: Scope;
   /** Last report of the provider. */
   readonly reported: Reported;
-  /** Judgement; `undefined` until the day is mature. */
+  /** Result of the comparison; `undefined` until the provider's report of the day is final. */
   readonly judged: Judged | undefined;
 }
 
 interface Judged {
-  /** Time of this result, in milliseconds since 1970. A later judgement with the same result keeps it. */
+  /** Time of this result, in milliseconds since 1970. A later comparison with the same result keeps it. */
   readonly at: number;
   readonly unmeasured: number;
   readonly classes: readonly JudgedClass[];

@@ -124,7 +124,7 @@ function parsed(text: string, status: number): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // For a failed request the status is enough.
+    // The body of a failed request may have any form, because its status is enough.
     if (status >= 300) return undefined;
     throw new AttemptFailed("ca_answer", "the authority's answer says that it is JSON and is none", {
       keepsOrder: true,

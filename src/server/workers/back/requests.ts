@@ -3,9 +3,9 @@ import type { FinishedRequest, FinishedSink, Refusal, Refusals, UsageLedger } fr
 import type { Channel } from "../channel/index.ts";
 import { gather } from "./gather.ts";
 
-/** Maximum number of callers, by code and cause, between two messages. */
+/** Maximum number of refusals by caller, code and cause that are gathered between two messages. */
 const MAX_REFUSED = 500;
-/** Maximum number of rows, equal to the number that the node lists. */
+/** Maximum number of finished requests that are kept, equal to the number that the node lists. */
 const MAX_FINISHED = 2_000;
 const LOOK_MS = 250;
 /** Number of rows between two checks up to which rows are reported as they arrive. */
@@ -13,9 +13,9 @@ const FEW = 500;
 const LATEST_MS = 2_000;
 /** Maximum number of rows in one message, so that requests are served between two messages. */
 const ROWS_A_MESSAGE = 100;
-/** Maximum number of callers by usage between two messages. */
+/** Maximum number of sums of usage that are gathered between two messages. */
 const MAX_USES = 1_000;
-/** Maximum number of used keys between two messages. */
+/** Maximum number of used keys that are gathered between two messages. */
 const MAX_USED_KEYS = 1_000;
 
 interface Refused {

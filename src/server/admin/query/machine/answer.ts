@@ -12,7 +12,7 @@ const PART_LENGTH = 128 * 1024;
 
 interface Answer {
   readonly columns: Plan["outputs"];
-  /** Rows as JSON text, a line each, with the separators between them. Throws over the bound. */
+  /** Rows as JSON text, one per line, with separators. The iterator throws if the answer exceeds `MAX_LENGTH`. */
   readonly parts: Iterator<string>;
 }
 

@@ -16,7 +16,7 @@ type Compiled = (parameters: Parameters) => readonly Row[];
 type EngineFunction = (...args: readonly never[]) => unknown;
 
 export interface Engine {
-  /** Throws if the text is not one SELECT of the known form, which is an internal error. */
+  /** Compiles a statement. Throws if the text is not one SELECT of the known form, which is an internal error. */
   compile(text: string): Compiled;
 }
 

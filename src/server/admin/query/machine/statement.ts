@@ -4,7 +4,7 @@ import type { Aggregate, Expr, Source, Value } from "../plan.ts";
 import { engineName } from "./aggregates.ts";
 import { functionName } from "./engine.ts";
 
-/** Statement for the engine. Parameters: `v…` are constants, `o…` slots of a sub-query, `t…` rows, `n0` the current time. */
+/** Statement for the engine. Parameters: `v…` constants, `o…` slots of a sub-query, `t…` rows, `n0` the current time. */
 export interface Statement {
   readonly text: string;
   readonly parameters: Readonly<Record<string, unknown>>;

@@ -36,7 +36,7 @@ export interface ClientRequest {
 interface AnswerReader {
   /** Whether the answer must be readable for a reason other than its edits, such as a models list or metering. */
   readonly reads: boolean;
-  /** Whether guardrails inspect the answer, which must also be complete then. */
+  /** Whether guardrails inspect the answer. No partial content is requested then. */
   readonly inspects: boolean;
 }
 
