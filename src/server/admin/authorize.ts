@@ -75,7 +75,7 @@ export async function recorded<T extends { readonly value: unknown }>(
     done = { error };
   }
   const outcome = {
-    ...("error" in done ? failureOf(done.error) : { outcome: "done", ...told(asked.operation, done.reply.value) }),
+    ...("error" in done ? failureOf(done.error) : { outcome: "done", ...recordedFields(asked.operation, done.reply.value) }),
     ...(asked.isDryRun === true && { dry_run: true }),
   };
   try {
@@ -89,7 +89,7 @@ export async function recorded<T extends { readonly value: unknown }>(
 }
 
 /** Returns the fields of the answer that the operations table lists for the audit record. */
-function told({ records = [] }: Operation, answer: unknown): AuditEntry["data"] {
+function recordedFields({ records = [] }: Operation, answer: unknown): AuditEntry["data"] {
   const fields = new Map<string, unknown>(Object.entries(answer ?? {}));
   return Object.fromEntries(
     records.flatMap((name) => {

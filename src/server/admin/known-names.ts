@@ -26,7 +26,7 @@ export function mustExist(ports: Ports, kind: SuspensionKind, name: string): voi
   }
   const names = configured(ports, kind);
   if (names.includes(name)) return;
-  throw refusal("not_found", `There is no ${WORDS[kind]} named ${name} in the configuration${told(name, names)}.`);
+  throw refusal("not_found", `There is no ${WORDS[kind]} named ${name} in the configuration${knownNamesText(name, names)}.`);
 }
 
 type Configured = Exclude<SuspensionKind, "model" | "key">;
@@ -60,7 +60,7 @@ function configured({ backends, governed }: Ports, kind: Configured): readonly s
 export function mustBeProfile({ governed }: Ports, name: string): void {
   const names = namesOf(governed.profiles());
   if (names.includes(name)) return;
-  const message = `names no profile of the configuration${told(name, names)}`;
+  const message = `names no profile of the configuration${knownNamesText(name, names)}`;
   const faults = [{ field: "profile", message }];
   throw refusal("invalid", `The field \`profile\` ${message}.`, { in: "body", faults });
 }
@@ -91,7 +91,7 @@ function* similarKeys(view: StateView, name: string): Generator<string> {
 }
 
 /** Returns the known names for a message: the nearest, then as many as fit into a line. */
-function told(name: string, names: readonly string[]): string {
+function knownNamesText(name: string, names: readonly string[]): string {
   if (names.length === 0) return ", which has none";
   const near = nearest(name, names);
   const first = names.slice(0, MAX_TOLD).map((it) => `\`${it}\``);

@@ -54,10 +54,10 @@ interface ErrorAnswer {
 export function errorAnswer(error: unknown): ErrorAnswer {
   const refused = ofCluster(error) ?? asRefusal(error);
   const { code, status, message, details } = refused;
-  const told = (details as { readonly outcome?: unknown } | null | undefined)?.outcome;
+  const statedOutcome = (details as { readonly outcome?: unknown } | null | undefined)?.outcome;
   return {
     code,
-    outcome: typeof told === "string" ? told : undefined,
+    outcome: typeof statedOutcome === "string" ? statedOutcome : undefined,
     status,
     // In seconds: by then a full queue has mostly emptied, and an election has ended.
     headers: code === "busy" || code === "no_leader" ? { "retry-after": "1" } : {},

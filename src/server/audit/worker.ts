@@ -9,29 +9,29 @@ import type { FromWorker, ToWorker } from "./worker-protocol.ts";
 
 const main = threadCaller<ToWorker, readonly FromWorker[]>();
 let writer: Writer | undefined;
-let untold: FromWorker[] = [];
+let queuedMessages: FromWorker[] = [];
 const feeds: MessagePort[] = [];
 
 /** Queues a message. Messages of one turn are sent together, since each one wakes the main thread. */
-function tell(message: FromWorker): void {
-  untold.push(message);
-  if (untold.length === 1) queueMicrotask(sendUntold);
+function queueMessage(message: FromWorker): void {
+  queuedMessages.push(message);
+  if (queuedMessages.length === 1) queueMicrotask(sendQueued);
 }
 
-function sendUntold(): void {
-  if (untold.length > 0) main.post(untold);
-  untold = [];
+function sendQueued(): void {
+  if (queuedMessages.length > 0) main.post(queuedMessages);
+  queuedMessages = [];
 }
 
 function fail(error: unknown): void {
   const code = error instanceof AuditError ? error.code : "worker";
-  tell({ kind: "fault", code, message: error instanceof Error ? error.message : String(error) });
+  queueMessage({ kind: "fault", code, message: error instanceof Error ? error.message : String(error) });
 }
 
 main.onMessage((message) => {
   switch (message.kind) {
     case "start":
-      openWriter(message.options, tell, fail).then((opened) => {
+      openWriter(message.options, queueMessage, fail).then((opened) => {
         writer = opened;
       }, fail);
       return;
@@ -62,10 +62,10 @@ async function close(at: number, limitMs: number): Promise<void> {
   }
   try {
     const left = (await writer?.close(at, limitMs)) ?? 0;
-    tell({ kind: "closed", left });
+    queueMessage({ kind: "closed", left });
   } catch (error) {
     fail(error);
   }
-  sendUntold();
+  sendQueued();
   main.close();
 }

@@ -105,7 +105,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
         return;
       case "replace-rows":
         followed.add(message.rows);
-        setImmediate(() => tell({ kind: "took" }));
+        setImmediate(() => queueMessage({ kind: "took" }));
         return;
       case "replace-end":
         logNow = message.now;
@@ -158,17 +158,17 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     } catch (error) {
       log.error("a question of another node was not answered", { error });
     }
-    tell({ kind: "reply", id, body });
+    queueMessage({ kind: "reply", id, body });
   };
 
-  let untold: ToWorker[] = [];
+  let queuedMessages: ToWorker[] = [];
   /** Posts all requests of one turn of the event loop in one message, so that they reach the log together. */
-  const tell = (message: ToWorker): void => {
-    untold.push(message);
-    if (untold.length > 1) return;
+  const queueMessage = (message: ToWorker): void => {
+    queuedMessages.push(message);
+    if (queuedMessages.length > 1) return;
     setImmediate(() => {
-      const messages = untold;
-      untold = [];
+      const messages = queuedMessages;
+      queuedMessages = [];
       worker.post(messages);
     });
   };
@@ -184,7 +184,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         waiting.delete(id);
-        tell({ kind: "forget", id });
+        queueMessage({ kind: "forget", id });
         reject(aborted?.reason);
       };
       aborted?.addEventListener("abort", onAbort, { once: true });
@@ -199,7 +199,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
           reject(error);
         },
       });
-      tell({ kind: "ask", id, ask: what });
+      queueMessage({ kind: "ask", id, ask: what });
     });
   };
 
@@ -317,11 +317,11 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     );
     void worker.end();
   }, START_LIMIT_MS);
-  const heard = (): void => clearTimeout(limit);
+  const stopLimit = (): void => clearTimeout(limit);
   try {
-    tell({ kind: "start", options: plain });
+    queueMessage({ kind: "start", options: plain });
     // A node that is starting refuses a read barrier at once. Any answer shows that the worker is alive.
-    void ask({ kind: "read-barrier", timeoutMs: 1 }).then(heard, heard);
+    void ask({ kind: "read-barrier", timeoutMs: 1 }).then(stopLimit, stopLimit);
     await started.promise;
   } catch (error) {
     await worker.end();

@@ -162,8 +162,8 @@ export function runReplica(parts: ReplicaParts): Replica {
     lowestMatch() {
       const { progress, role } = driver.status();
       if (role !== "leader") return Number.MAX_SAFE_INTEGER;
-      const heard = [...progress].filter(([id]) => id !== nodeId && silentTicks(String(id)) < SILENT_TICKS);
-      return Math.min(Number.MAX_SAFE_INTEGER, ...heard.map(([, { match }]) => match));
+      const reachable = [...progress].filter(([id]) => id !== nodeId && silentTicks(String(id)) < SILENT_TICKS);
+      return Math.min(Number.MAX_SAFE_INTEGER, ...reachable.map(([, { match }]) => match));
     },
     isInstalling: () => [...received.values()].some(({ index }) => index > machine.state.applied.index),
     onCompacted: () => driver.resume(),

@@ -37,7 +37,7 @@ export function createView(onFailure: (error: unknown) => void): FollowedView {
   const watchers = new Set<Watcher>();
   let appliedIndex = 0;
 
-  const tell = (watcher: Watcher, mutations: readonly Mutation[] | undefined): void => {
+  const notifyWatcher = (watcher: Watcher, mutations: readonly Mutation[] | undefined): void => {
     try {
       watcher.onChange(mutations);
     } catch (error) {
@@ -65,7 +65,7 @@ export function createView(onFailure: (error: unknown) => void): FollowedView {
       if (mutations.length === 0) return;
       for (const watcher of [...watchers]) {
         const own = mutations.filter(({ key }) => key.startsWith(watcher.prefix));
-        if (own.length > 0) tell(watcher, own);
+        if (own.length > 0) notifyWatcher(watcher, own);
       }
     },
     beginReplace() {
@@ -79,7 +79,7 @@ export function createView(onFailure: (error: unknown) => void): FollowedView {
       rows = next;
       next = createRows();
       appliedIndex = index;
-      for (const watcher of [...watchers]) tell(watcher, undefined);
+      for (const watcher of [...watchers]) notifyWatcher(watcher, undefined);
     },
   };
 }

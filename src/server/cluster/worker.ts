@@ -11,7 +11,7 @@ import type { Ask, Failure, FromWorker, ToWorker } from "./worker-protocol.ts";
 
 const main = threadCaller<readonly ToWorker[], readonly FromWorker[]>();
 const stop = new AbortController();
-let untold: FromWorker[] = [];
+let queuedMessages: FromWorker[] = [];
 /** Running asks; false if the caller no longer waits for the answer. */
 const asked = new Map<number, boolean>();
 let started: StartedReplica | undefined;
@@ -19,10 +19,10 @@ let started: StartedReplica | undefined;
 const logAt =
   (level: LogLevel) =>
   (message: string, fields: Readonly<Record<string, unknown>> = {}): void =>
-    tell({ kind: "log", level, message, fields: plain(fields) });
+    queueMessage({ kind: "log", level, message, fields: plain(fields) });
 const log: Log = { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error") };
 
-const questions = createPeerQueries((id, question) => tell({ kind: "question", id, question }));
+const questions = createPeerQueries((id, question) => queueMessage({ kind: "question", id, question }));
 
 main.onMessage((messages) => {
   const replica = started?.replica;
@@ -49,7 +49,7 @@ function take(message: ToWorker): void {
       return;
     case "took":
       isHeldBack = false;
-      sendUntold();
+      sendQueued();
       return;
     default:
       message satisfies never;
@@ -57,27 +57,27 @@ function take(message: ToWorker): void {
 }
 
 /** Sends all messages of one turn of the event loop together, such as the answers of a batch: each send wakes the main thread. */
-function tell(message: FromWorker): void {
-  untold.push(message);
-  if (untold.length === 1) queueMicrotask(sendUntold);
+function queueMessage(message: FromWorker): void {
+  queuedMessages.push(message);
+  if (queuedMessages.length === 1) queueMicrotask(sendQueued);
 }
 
 /** Whether a slice of a whole state is unacknowledged. The next slice, and all messages after it, then wait. */
 let isHeldBack = false;
 
-function sendUntold(): void {
-  if (untold.length === 0 || isHeldBack) return;
-  const slice = untold.findIndex(({ kind }) => kind === "replace-rows");
-  const messages = slice < 0 ? untold : untold.slice(0, slice + 1);
-  untold = slice < 0 ? [] : untold.slice(slice + 1);
+function sendQueued(): void {
+  if (queuedMessages.length === 0 || isHeldBack) return;
+  const slice = queuedMessages.findIndex(({ kind }) => kind === "replace-rows");
+  const messages = slice < 0 ? queuedMessages : queuedMessages.slice(0, slice + 1);
+  queuedMessages = slice < 0 ? [] : queuedMessages.slice(slice + 1);
   isHeldBack = slice >= 0;
   main.post(messages);
 }
 
 /** Sends everything that is left, including messages that wait behind a slice, and closes the port. */
 function sendLast(): void {
-  if (untold.length > 0) main.post(untold);
-  untold = [];
+  if (queuedMessages.length > 0) main.post(queuedMessages);
+  queuedMessages = [];
   main.close();
 }
 
@@ -87,20 +87,20 @@ async function start({ options }: Extract<ToWorker, { kind: "start" }>): Promise
       options,
       {
         log,
-        onApplied: (mutations, index, now) => tell({ kind: "applied", index, now, mutations }),
+        onApplied: (mutations, index, now) => queueMessage({ kind: "applied", index, now, mutations }),
         onReplaced(slices, index, now) {
-          tell({ kind: "replace-begin" });
-          for (const rows of slices) tell({ kind: "replace-rows", rows });
-          tell({ kind: "replace-end", index, now });
+          queueMessage({ kind: "replace-begin" });
+          for (const rows of slices) queueMessage({ kind: "replace-rows", rows });
+          queueMessage({ kind: "replace-end", index, now });
         },
-        onStatus: (status) => tell({ kind: "status", status }),
-        onTiming: (fsyncSeconds) => tell({ kind: "timing", fsyncSeconds }),
+        onStatus: (status) => queueMessage({ kind: "status", status }),
+        onTiming: (fsyncSeconds) => queueMessage({ kind: "timing", fsyncSeconds }),
         onQuestion: questions.ask,
         onFault: fail,
       },
       stop.signal,
     );
-    tell({ kind: "started", clusterId: started.clusterId, warnings: started.warnings });
+    queueMessage({ kind: "started", clusterId: started.clusterId, warnings: started.warnings });
   } catch (error) {
     fail(error);
   }
@@ -109,7 +109,7 @@ async function start({ options }: Extract<ToWorker, { kind: "start" }>): Promise
 /** Reports a fault. The main thread ends this thread after reading it. */
 function fail(error: unknown): void {
   const name = error instanceof Error ? error.name : "Error";
-  tell({ kind: "fault", name, failure: failureOf(error) });
+  queueMessage({ kind: "fault", name, failure: failureOf(error) });
   sendLast();
 }
 
@@ -119,10 +119,10 @@ async function answer(id: number, ask: Ask): Promise<void> {
     const value = await perform(ask);
     // The rows of a write are sent before its answer.
     started?.replica.flush();
-    if (asked.get(id) === true) tell({ kind: "answer", id, value });
+    if (asked.get(id) === true) queueMessage({ kind: "answer", id, value });
     if (ask.kind === "close") sendLast();
   } catch (error) {
-    if (asked.get(id) === true) tell({ kind: "failure", id, failure: failureOf(error) });
+    if (asked.get(id) === true) queueMessage({ kind: "failure", id, failure: failureOf(error) });
   } finally {
     asked.delete(id);
   }

@@ -48,14 +48,14 @@ export function compileCredential(config: CredentialConfig, at: PresentedAt): Co
   }
   if (oauth !== undefined) {
     const { token_url: tokenUrl, client_id: clientId, client_secret: clientSecret, scopes = [] } = oauth;
-    const said = { tokenUrl, clientId, clientSecret, scopes };
-    return made({ kind: "oauth", name, digest: digestOf(["oauth", name, said]), ...said });
+    const settings = { tokenUrl, clientId, clientSecret, scopes };
+    return made({ kind: "oauth", name, digest: digestOf(["oauth", name, settings]), ...settings });
   }
   if (exchange !== undefined) {
     const { issuer, grant, audience, resource, scopes = [] } = exchange;
     const { client_id: clientId, client_secret: clientSecret, subject_token_type: subjectTokenType } = exchange;
-    const said = { issuer, grant, audience, resource, scopes, clientId, clientSecret, subjectTokenType };
-    return made({ kind: "token_exchange", name, digest: digestOf(["token_exchange", name, said]), ...said });
+    const settings = { issuer, grant, audience, resource, scopes, clientId, clientSecret, subjectTokenType };
+    return made({ kind: "token_exchange", name, digest: digestOf(["token_exchange", name, settings]), ...settings });
   }
   return { kind: "credential", credential: compileKey(name, key ?? "", at.keyHeader) };
 }
@@ -64,6 +64,6 @@ function made(credential: Credential): CompiledCredential {
   return { kind: "credential", credential: Object.freeze(credential) };
 }
 
-function digestOf(said: unknown): string {
-  return hash("sha256", JSON.stringify(said), "hex");
+function digestOf(value: unknown): string {
+  return hash("sha256", JSON.stringify(value), "hex");
 }

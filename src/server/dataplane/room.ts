@@ -48,7 +48,7 @@ export function createRoom({ connections, log, isPlain }: RoomOptions): (socket:
   let refused = 0;
   let toldAt = Number.NEGATIVE_INFINITY;
 
-  const tell = (): void => {
+  const logShortage = (): void => {
     const now = performance.now();
     if (now - toldAt < TELL_MS) return;
     toldAt = now;
@@ -89,7 +89,7 @@ export function createRoom({ connections, log, isPlain }: RoomOptions): (socket:
       } else if (now - one.since >= WAIT_MS) refuse(one.socket);
       else waiting.push(one);
     }
-    tell();
+    logShortage();
     if (waiting.length > 0) lookSoon();
   };
 
@@ -104,14 +104,14 @@ export function createRoom({ connections, log, isPlain }: RoomOptions): (socket:
       return;
     }
     if (waiting.length === 0 && makeRoom(1)) {
-      tell();
+      logShortage();
       serve();
       return;
     }
     socket.on("error", () => undefined);
     if (waiting.length >= reservedDescriptors(descriptorLimit()) / 16) refuse(socket);
     else waiting.push({ socket, since: performance.now(), serve });
-    tell();
+    logShortage();
     lookSoon();
   };
 }

@@ -5,7 +5,7 @@ import type { Grpc } from "../ext-proc/index.ts";
 interface Asked {
   readonly service?: string;
 }
-interface Told {
+interface HealthAnswer {
   readonly status: number;
 }
 
@@ -42,14 +42,14 @@ export async function createHealth(grpc: Grpc): Promise<Health> {
   });
   const definition = fromJSON(named)["grpc.health.v1.Health"];
   let isServing = true;
-  const watching = new Set<ServerWritableStream<Asked, Told>>();
+  const watching = new Set<ServerWritableStream<Asked, HealthAnswer>>();
   const statusNow = (): number => (isServing ? SERVING : NOT_SERVING);
   const implementation = {
-    Check({ request: { service = "" } }: ServerUnaryCall<Asked, Told>, answer: sendUnaryData<Told>): void {
+    Check({ request: { service = "" } }: ServerUnaryCall<Asked, HealthAnswer>, answer: sendUnaryData<HealthAnswer>): void {
       if (SERVICES.has(service)) answer(null, { status: statusNow() });
       else answer({ code: grpc.status.NOT_FOUND, details: "no such service" });
     },
-    Watch(call: ServerWritableStream<Asked, Told>): void {
+    Watch(call: ServerWritableStream<Asked, HealthAnswer>): void {
       call.on("error", () => undefined);
       if (watching.size >= MAX_WATCHERS) {
         call.emit("error", { code: grpc.status.RESOURCE_EXHAUSTED, details: "as many watch as may" });

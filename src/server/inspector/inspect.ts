@@ -163,18 +163,18 @@ async function inspectMessages(texts: ProxiedTexts, headers: HeaderList, judging
   for (const what of texts.uninspected) judging.sinks.metrics.uninspected(what);
   const beside = envelopeSegments(judging.guard, ownHeaders(headers), queryOf(headers));
   const changes: (string | undefined)[] = [];
-  const told = openInspectionSpan(judging.asked);
+  const inspectionSpan = openInspectionSpan(judging.asked);
   try {
     for (const [at, message] of texts.messages.entries()) {
       // Segments of the body come first, so that changes keep their indexes. Headers and query are inspected once, with the first
       // message.
       const segments = at === 0 && beside.length > 0 ? [...message.segments, ...beside] : message.segments;
       const made =
-        segments.length === 0 ? undefined : await changesIn(message, segments, headers, { ...judging, told });
+        segments.length === 0 ? undefined : await changesIn(message, segments, headers, { ...judging, told: inspectionSpan });
       for (const place of message.segments.keys()) changes.push(made?.[place]);
     }
   } finally {
-    told?.end();
+    inspectionSpan?.end();
   }
   if (changes.every((change) => change === undefined)) return ALLOW;
   return { kind: "rewrite", ...texts.rewrite(changes) };

@@ -91,7 +91,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
         asking: (request) => (answers.areRead && headerValue(request, "accept-encoding") !== "" ? PLAIN : undefined),
         begin(request, response) {
           const begun = answers.begin(request, response);
-          answering = begun?.read({ told, idle }, hold);
+          answering = begun?.read({ told: receiveNews, idle }, hold);
           return begun?.head.early;
         },
       },
@@ -102,7 +102,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
   call.on("data", (message: ProcessingRequest__Output) => {
     if (grpcCall.isOver()) return;
     idleTimeout.activity();
-    guarded(() => heard(message));
+    guarded(() => receiveMessage(message));
   });
   call.on("end", () => {
     hasLeft = true;
@@ -114,7 +114,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
     if (hasLeft && !exchange.isOwing()) grpcCall.finish();
   }
 
-  function told(news: ResponseNews): void {
+  function receiveNews(news: ResponseNews): void {
     guarded(() => take(exchange.told(news)));
     finishIfDone();
   }
@@ -131,7 +131,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
     take(exchange.fed());
   }
 
-  function heard(message: ProcessingRequest__Output): void {
+  function receiveMessage(message: ProcessingRequest__Output): void {
     // A filter in observability mode does not wait for answers.
     if (message.observability_mode === true) {
       if (headers.length === 0) counted("observed", "it only watches: `observability_mode` is on");

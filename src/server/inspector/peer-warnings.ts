@@ -18,12 +18,12 @@ const FAULTS: Partial<Record<Counted, string>> = {
 };
 
 export function warnOfPeers(modes: BodyModes, log: Pick<Log, "warn">): InspectorObserver["counted"] {
-  const told = new Set<string>();
+  const warned = new Set<string>();
   return (what, peer, detail) => {
     const words = FAULTS[what];
     const key = `${what} ${peer}`;
-    if (words === undefined || told.has(key) || told.size >= MAX_TOLD) return;
-    told.add(key);
+    if (words === undefined || warned.has(key) || warned.size >= MAX_TOLD) return;
+    warned.add(key);
     log.warn(words, { peer, ...(detail !== "" && { because: detail }), set_in_its_filter: settingsLine(modes) });
   };
 }

@@ -27,24 +27,24 @@ export function arrivalOf(message: ProcessingRequest__Output): Arrival | undefin
   switch (message.request) {
     case "request_headers":
     case "response_headers": {
-      const said = message[message.request];
-      const headers = headersOf(said?.headers?.headers ?? []);
+      const content = message[message.request];
+      const headers = headersOf(content?.headers?.headers ?? []);
       return {
         kind: "headers",
         side: sideOf(message.request),
         headers,
-        isEnd: said?.end_of_stream === true,
+        isEnd: content?.end_of_stream === true,
         modes: modesOf(message),
       };
     }
     case "request_body":
     case "response_body": {
-      const said = message[message.request];
+      const content = message[message.request];
       return {
         kind: "body",
         side: sideOf(message.request),
-        bytes: said?.body ?? EMPTY,
-        isEnd: said?.end_of_stream === true,
+        bytes: content?.body ?? EMPTY,
+        isEnd: content?.end_of_stream === true,
       };
     }
     case "request_trailers":

@@ -28,7 +28,7 @@ export async function recordBreaches(
   );
   for (const held of waiting.toSorted((a, b) => (a.value.day < b.value.day ? -1 : 1))) {
     signal.throwIfAborted();
-    if (!tell(held, record, log)) return;
+    if (!recordEntry(held, record, log)) return;
     const { value, rev } = held;
     await rows.put(
       [{ day: value.day, id: value.provider, fields: fieldsOf(withRecordedBreaches(value)), seen: rev }],
@@ -38,7 +38,7 @@ export async function recordBreaches(
 }
 
 /** Records the breaches of an entry. Returns false if nothing can be recorded now. */
-function tell({ value }: Held<Entry>, record: ReconcilePorts["record"], log: Log): boolean {
+function recordEntry({ value }: Held<Entry>, record: ReconcilePorts["record"], log: Log): boolean {
   const { day, provider, scope, judged } = value;
   for (const verdict of unrecordedBreaches(value)) {
     const breach = { ...verdict, provider, day, scope, unmeasured: judged?.unmeasured ?? 0 };

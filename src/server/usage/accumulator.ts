@@ -164,7 +164,7 @@ export function createAccumulator(now: () => number): Accumulator {
       const names = createNames();
       const packed: number[][] = [];
       const metered: number[][] = [];
-      let told = 0;
+      let requestCount = 0;
       for (const { hour, rows, metered: byProvider } of hours) {
         for (const [provider, kinds] of byProvider) {
           if (metered.length + METERED_KINDS.length > MAX_ROWS || names.length > MAX_NAMES_LENGTH) break;
@@ -178,7 +178,7 @@ export function createAccumulator(now: () => number): Accumulator {
           if (packed.length === MAX_ROWS || names.length > MAX_NAMES_LENGTH) break;
           const numbers = [caller, profile, provider, model].map(names.number);
           packed.push([hour, HOPS.indexOf(hop), ...numbers, ...counts]);
-          told += counts[REQUESTS]!;
+          requestCount += counts[REQUESTS]!;
           taken += 1;
         }
         forget(hours, hour, taken);
@@ -186,10 +186,10 @@ export function createAccumulator(now: () => number): Accumulator {
       }
       hours = hours.filter(({ rows, metered: left }) => rows.length > 0 || left.size > 0);
       if (packed.length === 0 && metered.length === 0) return undefined;
-      requests -= told;
+      requests -= requestCount;
       return {
         report: { names: names.all, rows: packRows(packed), metered: packRows(metered) },
-        requests: told,
+        requests: requestCount,
       };
     },
     get requests() {

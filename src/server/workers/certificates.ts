@@ -2,7 +2,7 @@
 import type { Certificate, CertificateStatus, Certificates } from "../tls/index.ts";
 import type { Channel } from "./channel/index.ts";
 
-interface Told {
+interface CertificateMessage {
   readonly mode: Certificates["mode"];
   readonly current: Certificate | undefined;
   readonly standing: CertificateStatus;
@@ -15,20 +15,20 @@ const CHALLENGE_MS = 2_000;
 
 /** Feeds a worker from the node process. Returns a function that stops it. */
 export function feedCertificates(channel: Channel, certificates: Certificates): () => void {
-  const tell = (): void => {
+  const sendCertificate = (): void => {
     const { mode } = certificates;
     channel.send("certificate", {
       mode,
       current: certificates.current(),
       standing: certificates.standing(),
-    } satisfies Told);
+    } satisfies CertificateMessage);
   };
-  tell();
+  sendCertificate();
   channel.answer("challenge", (body) => {
     const [host, token] = body as Challenge;
     return certificates.challenge(host, token);
   });
-  return certificates.onChange(tell);
+  return certificates.onChange(sendCertificate);
 }
 
 /**
@@ -36,18 +36,18 @@ export function feedCertificates(channel: Channel, certificates: Certificates): 
  * node for each.
  */
 export async function followCertificates(channel: Channel): Promise<Certificates> {
-  let told: Told | undefined;
+  let latest: CertificateMessage | undefined;
   const listeners = new Set<() => void>();
   await new Promise<void>((resolve) =>
     channel.on("certificate", (body) => {
-      told = body as Told;
+      latest = body as CertificateMessage;
       for (const listener of listeners) listener();
       resolve();
     }),
   );
-  const known = (): Told => {
-    if (told === undefined) throw new Error("no certificate was told of");
-    return told;
+  const known = (): CertificateMessage => {
+    if (latest === undefined) throw new Error("no certificate was told of");
+    return latest;
   };
   return {
     mode: known().mode,

@@ -182,8 +182,8 @@ function principalEntity({ issuer, subject, roles }: Principal): PrincipalEntity
 
 function problemsOf(error: DetailedError, place: (offset: number) => Position): PolicyProblem[] {
   const [at] = error.sourceLocations ?? [];
-  const told = error.message.replace(/^failed to parse policies from string: |^for policy `policy\d+`[,:] /, "");
-  const message = [told, ...(at?.label ? [at.label] : []), ...(error.help ? [error.help] : [])].join("; ");
+  const cedarMessage = error.message.replace(/^failed to parse policies from string: |^for policy `policy\d+`[,:] /, "");
+  const message = [cedarMessage, ...(at?.label ? [at.label] : []), ...(error.help ? [error.help] : [])].join("; ");
   const related = (error.related ?? []).flatMap((it) => problemsOf(it, place));
   return [{ ...place(at?.start ?? 0), message }, ...related];
 }

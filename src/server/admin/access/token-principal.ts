@@ -56,7 +56,7 @@ export function createTokenPrincipals(
   verifier: Pick<TokenVerifier, "verify">,
   log: Log,
 ): TokenPrincipals {
-  const told = new Set<string>();
+  const logged = new Set<string>();
   const bound = bindings.map(({ issuer, audience, roles: { claim, map } }) => {
     assert(issuer !== "local", "an issuer of this name would speak for callers without a token");
     return { issuer, audience, claim, map: map === undefined ? undefined : new Map(Object.entries(map)) };
@@ -64,8 +64,8 @@ export function createTokenPrincipals(
 
   function withoutOwn(roles: ReadonlySet<string>, issuer: string): readonly string[] {
     const granted = [...roles].filter((role) => !OWN_ROLES.has(role));
-    if (granted.length < roles.size && !told.has(issuer)) {
-      told.add(issuer);
+    if (granted.length < roles.size && !logged.has(issuer)) {
+      logged.add(issuer);
       log.warn("a token grants a role of callers without a token; the role is left out", { issuer });
     }
     return granted.slice(0, MAX_ROLES);

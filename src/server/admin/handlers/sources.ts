@@ -56,12 +56,12 @@ export function done<T>(outcome: SourceOutcome<T>): T {
   const [first, ...more] = outcome.problems;
   throw refusal(
     "refused",
-    `The document is refused: ${told(first)}${more.length > 0 ? ` (and ${more.length} more)` : ""}.`,
+    `The document is refused: ${problemText(first)}${more.length > 0 ? ` (and ${more.length} more)` : ""}.`,
     [...outcome.problems],
   );
 }
 
-const told = (problem: SourceProblem | undefined): string =>
+const problemText = (problem: SourceProblem | undefined): string =>
   problem === undefined ? "it does not compile" : `${problem.path === "" ? "" : `${problem.path}: `}${problem.message}`;
 
 async function documentOf(ports: Ports, name: string, revision: number, signal: AbortSignal): Promise<string> {

@@ -126,21 +126,21 @@ function asFirst(expr: Expr): Expr {
 function summedAt({ select, isDistinct }: Place, counts: ReadonlySet<number>): Reading["summed"] {
   const { sources, where, group, outputs } = select;
   if (sources.length !== 1) return undefined;
-  const told = new Set<number>();
+  const distinguishing = new Set<number>();
   const summed = new Set<number>();
-  for (const expr of optional(where)) columnsIn(expr, told);
+  for (const expr of optional(where)) columnsIn(expr, distinguishing);
   if (group === undefined) {
     if (!isDistinct) return undefined;
-    for (const expr of outputs) columnsIn(expr, told);
+    for (const expr of outputs) columnsIn(expr, distinguishing);
     return summed;
   }
-  for (const key of group.keys) columnsIn(key, told);
+  for (const key of group.keys) columnsIn(key, distinguishing);
   for (const aggregate of group.aggregates) {
-    if (isSameOfOne(aggregate)) for (const arg of aggregate.args) columnsIn(arg, told);
+    if (isSameOfOne(aggregate)) for (const arg of aggregate.args) columnsIn(arg, distinguishing);
     else if (aggregate.name !== "sum" || !aggregate.args.every((arg) => isLinear(arg, counts, summed)))
       return undefined;
   }
-  return [...summed].some((column) => told.has(column)) ? undefined : summed;
+  return [...summed].some((column) => distinguishing.has(column)) ? undefined : summed;
 }
 
 /** Returns whether duplicate rows do not change the aggregate. */

@@ -70,7 +70,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
       const inTime = <T>(work: Promise<T>): Promise<T> => limited(work, runLimitMs, signal, () => tooSlow(runLimitMs));
       isAsked = true;
       running.send(statement.plan);
-      const { tables } = told(await inTime(running.next()), "planned");
+      const { tables } = expectMessage(await inTime(running.next()), "planned");
       const isPermitted = tables.every(({ name }) => statement.plan.tables.includes(name));
       if (!isPermitted) throw new Error("the query worker asked for a table that the caller may not read");
       isAsked = false;
@@ -79,7 +79,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
       const ask: RowPorts["ask"] = async (message) => {
         isAsked = true;
         running.send(message);
-        const { wanted } = told(await inTime(running.next()), "wanted");
+        const { wanted } = expectMessage(await inTime(running.next()), "wanted");
         isAsked = false;
         return wanted;
       };
@@ -154,18 +154,18 @@ class Refused extends Error {
 }
 
 async function fetchAnswer(thread: QueryThread, { index }: Moment): Promise<QueryAnswer> {
-  const { columns } = told(await thread.next(), "done");
+  const { columns } = expectMessage(await thread.next(), "done");
   const rows: string[] = [];
   for (;;) {
     // Parts are requested one by one, so that each arrives in its own turn of the event loop.
     thread.send({ kind: "more" });
-    const { text } = told(await thread.next(), "part");
+    const { text } = expectMessage(await thread.next(), "part");
     if (text === undefined) return { columns, rows, index };
     rows.push(text);
   }
 }
 
-function told<K extends FromWorker["kind"]>(message: FromWorker, kind: K): Extract<FromWorker, { kind: K }> {
+function expectMessage<K extends FromWorker["kind"]>(message: FromWorker, kind: K): Extract<FromWorker, { kind: K }> {
   if (message.kind === "refused") throw new Refused(message.message, message.reason);
   if (message.kind === "fault") throw new Error(`the query worker failed: ${message.message}`);
   if (message.kind !== kind) throw new Error(`the query worker said ${message.kind} in place of ${kind}`);

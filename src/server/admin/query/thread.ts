@@ -40,12 +40,12 @@ export function startThread(): QueryThread {
   const options = { argv: [], env: {}, execArgv: [], stdin: false, stdout: true, stderr: true, resourceLimits: LIMITS };
   let failure: Error | undefined;
   let isEnded = false;
-  const told: FromWorker[] = [];
+  const queued: FromWorker[] = [];
   let waiting: { readonly resolve: (message: FromWorker) => void; readonly reject: (error: Error) => void } | undefined;
 
   const { post, hold, end } = openThread<ToWorker, FromWorker>(MODULE, options, {
     onMessage(message) {
-      if (waiting === undefined) told.push(message);
+      if (waiting === undefined) queued.push(message);
       else waiting.resolve(message);
       waiting = undefined;
     },
@@ -59,7 +59,7 @@ export function startThread(): QueryThread {
 
   const next = (): Promise<FromWorker> =>
     new Promise((resolve, reject) => {
-      const message = told.shift();
+      const message = queued.shift();
       if (message !== undefined) resolve(message);
       else if (failure !== undefined && isEnded) reject(failure);
       else waiting = { resolve, reject };

@@ -62,11 +62,11 @@ export function openUnpacker(columns: readonly string[], { conditions, summed }:
   const tested = inRows.filter((column) => column.conditions.length > 0);
   const added = inRows.filter(({ isSummed }) => isSummed);
   const fields = new Set(inRows.map(({ field }) => field));
-  const told = inRows.filter(({ isSummed }) => !isSummed);
+  const keyColumns = inRows.filter(({ isSummed }) => !isSummed);
   const rows: Record<string, unknown>[] = [];
   /** Sums by summed column and row, which are written into the rows at the end. */
   const sums = added.map((): number[] => []);
-  const places = openPlaces(told.length);
+  const places = openPlaces(keyColumns.length);
   const holdsAll = ({ conditions: asked }: Column, value: string | number | null): boolean =>
     asked.every((condition) => holds(condition, value));
 
@@ -85,7 +85,7 @@ export function openUnpacker(columns: readonly string[], { conditions, summed }:
       const isKept = tested.map((column) =>
         remembered(column.field, (value) => holdsAll(column, cellOf(column.field, value, names))),
       );
-      const numbers = told.map(({ field }) => remembered(field, (value) => places.number(cellOf(field, value, names))));
+      const numbers = keyColumns.map(({ field }) => remembered(field, (value) => places.number(cellOf(field, value, names))));
       const first = hour === undefined ? 0 : places.number(label);
       const visit = (row: readonly number[]): void => {
         for (let at = 0; at < tested.length; at += 1) {
@@ -96,7 +96,7 @@ export function openUnpacker(columns: readonly string[], { conditions, summed }:
           return;
         }
         let place = first;
-        for (let at = 0; at < told.length; at += 1) place = places.pair(at, place, numbers[at]!(row[told[at]!.field]!));
+        for (let at = 0; at < keyColumns.length; at += 1) place = places.pair(at, place, numbers[at]!(row[keyColumns[at]!.field]!));
         const known = places.row(place);
         if (known === undefined) {
           places.put(place, rows.length);

@@ -64,20 +64,20 @@ interface MachineOptions {
 export function createMachine(options: MachineOptions): Machine {
   const { storage, writer, events } = options;
   let { state, configuration } = options;
-  let untold: Mutation[] = [];
+  let unreported: Mutation[] = [];
   let isTelling = false;
   const waiting = new Set<{ readonly index: number; readonly done: (isApplied: boolean) => void }>();
 
   const flush = (): void => {
     if (!isTelling) return;
     isTelling = false;
-    const mutations = untold;
-    untold = [];
+    const mutations = unreported;
+    unreported = [];
     events.onApplied(mutations, state.applied.index, state.decidedAt);
   };
 
-  const tell = (mutations: readonly Mutation[]): void => {
-    for (const mutation of mutations) if (isPublicRow(mutation.key)) untold.push(mutation);
+  const queueChanges = (mutations: readonly Mutation[]): void => {
+    for (const mutation of mutations) if (isPublicRow(mutation.key)) unreported.push(mutation);
     if (isTelling) return;
     isTelling = true;
     setImmediate(flush);
@@ -94,7 +94,7 @@ export function createMachine(options: MachineOptions): Machine {
   const standing = (): WrittenPosition => ({ applied: state.applied, digest: state.digest, configuration });
 
   const announce = (): void => {
-    untold = [];
+    unreported = [];
     isTelling = false;
     events.onReplaced(slicesOf(state), state.applied.index, state.decidedAt);
   };
@@ -134,7 +134,7 @@ export function createMachine(options: MachineOptions): Machine {
         events.onConfiguration(configuration, entry.index);
       } else {
         writer.add(outcome.mutations, standing());
-        tell(outcome.mutations);
+        queueChanges(outcome.mutations);
         if (change !== undefined) events.onConfiguration(configuration, entry.index);
       }
       if (isUnequal(outcome.result)) events.onDiverged(entry.index);

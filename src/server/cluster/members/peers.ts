@@ -67,12 +67,12 @@ export function createPeers({ path, log, store, book, status, monotonic, onEnd }
         { by_ms: byMs },
       ),
   });
-  const told = new Map<string, string>();
+  const logged = new Map<string, string>();
 
-  const tell = (id: string, { lastIndex, hadIndex }: Forgotten): void => {
+  const logForgotten = (id: string, { lastIndex, hadIndex }: Forgotten): void => {
     const words = `its log ends with entry ${lastIndex}, and entry ${hadIndex} was on its disk`;
-    if (told.get(id) === words) return;
-    told.set(id, words);
+    if (logged.get(id) === words) return;
+    logged.set(id, words);
     log.error(
       `a member has forgotten what it acknowledged (${words}): its data directory was put back from an old copy, or its ` +
         "disk lost writes. It is refused; move the directory away there and let the node join with an empty one",
@@ -88,10 +88,10 @@ export function createPeers({ path, log, store, book, status, monotonic, onEnd }
       const counts = role === "leader" && match !== undefined && book.isOf(words.nodeId, words.storageId);
       const found = memory.judge(words, counts ? { term, index: match } : undefined);
       if (found === undefined) {
-        told.delete(words.nodeId);
+        logged.delete(words.nodeId);
         return undefined;
       }
-      tell(words.nodeId, found);
+      logForgotten(words.nodeId, found);
       return "forgot";
     },
     arbitrates(nodeId) {

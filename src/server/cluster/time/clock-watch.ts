@@ -48,30 +48,30 @@ export function maySetTime(clocks: Clocks, nodeId: string): boolean {
 
 export function createClockWatch(ports: ClockWatchPorts): () => void {
   const { nodeId, clocks, log } = ports;
-  const told = new Set<string>();
-  let looks = 0;
+  const reported = new Set<string>();
+  let checks = 0;
 
-  const tell = (member: string, ahead: number | undefined): void => {
+  const reportClock = (member: string, ahead: number | undefined): void => {
     if (ahead === undefined) return;
     const seconds = Math.round(ahead / 100) / 10;
-    if (!told.has(member) && Math.abs(ahead) > TOLD_OFFSET_MS) {
-      told.add(member);
+    if (!reported.has(member) && Math.abs(ahead) > TOLD_OFFSET_MS) {
+      reported.add(member);
       log.warn(
         `the clock of a member is ${Math.abs(seconds)} s ${ahead > 0 ? "ahead of" : "behind"} the median of the members' ` +
           "clocks: see that its machine keeps time (chrony, systemd-timesyncd)",
         { member, ahead_ms: ahead },
       );
-    } else if (told.has(member) && Math.abs(ahead) < ENDED * TOLD_OFFSET_MS) {
-      told.delete(member);
+    } else if (reported.has(member) && Math.abs(ahead) < ENDED * TOLD_OFFSET_MS) {
+      reported.delete(member);
       log.info("the clock of a member agrees with the others again", { member, ahead_ms: ahead });
     }
   };
 
   const tellLog = (): void => {
     const ahead = logAheadOf(clocks, ports.logNow());
-    const isTold = told.has(LOG);
+    const isTold = reported.has(LOG);
     if (ahead > 0 && !isTold) {
-      told.add(LOG);
+      reported.add(LOG);
       const until = new Date(ports.logNow()).toISOString();
       const goesBy =
         ports.featureLevel() >= LOG_TIME_LEVEL
@@ -83,22 +83,22 @@ export function createClockWatch(ports: ClockWatchPorts): () => void {
         { ahead_ms: ahead },
       );
     } else if (ahead === 0 && isTold) {
-      told.delete(LOG);
+      reported.delete(LOG);
       log.info("the members' clocks have reached the time of the log");
     }
   };
 
   return () => {
-    looks += 1;
+    checks += 1;
     tellLog();
     const lead = clocks.lead();
-    tell(nodeId, lead);
-    for (const id of ports.memberIds()) if (id !== nodeId) tell(id, clocks.aheadOf(id));
+    reportClock(nodeId, lead);
+    for (const id of ports.memberIds()) if (id !== nodeId) reportClock(id, clocks.aheadOf(id));
 
     const isFarOff = Math.abs(lead) > MAX_LEADER_OFFSET_MS;
     ports.setReluctant(isFarOff);
     const { role, configuration } = ports.status();
-    if (!isFarOff || role !== "leader" || looks % HAND_OVER_EVERY !== 0) return;
+    if (!isFarOff || role !== "leader" || checks % HAND_OVER_EVERY !== 0) return;
     const able = configuration.voters
       .map(String)
       .filter((id) => id !== nodeId && ports.isHeard(id) && maySetTime(clocks, id));

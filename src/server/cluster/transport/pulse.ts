@@ -41,15 +41,15 @@ export function createPulse(peer: PulsePeer, ports: PulsePorts): Pulse {
       return encode({ t: asked.at, safe: ports.safeIndex() });
     },
     answer(question) {
-      const told = decode(question);
-      if (told === undefined) return NOTHING;
-      const { t, safe } = told;
+      const payload = decode(question);
+      if (payload === undefined) return NOTHING;
+      const { t, safe } = payload;
       if (isNatural(safe)) ports.onSafeIndex(peer, safe);
       return encode({ t, at: ports.now() });
     },
     onAnswer(answer) {
-      const told = decode(answer);
-      const { t, at } = told ?? {};
+      const payload = decode(answer);
+      const { t, at } = payload ?? {};
       if (asked === undefined || t !== asked.at || !isNatural(at)) return;
       const { since } = asked;
       asked = undefined;

@@ -128,10 +128,10 @@ function nameIn(type: string): string {
 
 function errorIn(body: string): { readonly codes: readonly string[]; readonly words: string } {
   try {
-    const said = JSON.parse(body) as Readonly<Record<string, unknown>> | null;
-    const inner = (typeof said?.["error"] === "object" ? said["error"] : undefined) as typeof said | undefined;
+    const parsed = JSON.parse(body) as Readonly<Record<string, unknown>> | null;
+    const inner = (typeof parsed?.["error"] === "object" ? parsed["error"] : undefined) as typeof parsed | undefined;
     const texts = (names: readonly string[]): readonly string[] =>
-      [said, inner].flatMap((from) => names.map((name) => from?.[name])).filter((it) => typeof it === "string");
+      [parsed, inner].flatMap((from) => names.map((name) => from?.[name])).filter((it) => typeof it === "string");
     return {
       codes: texts(["__type", "code", "Code", "type"]).map(nameIn),
       words: texts(["message", "Message"]).join(" "),

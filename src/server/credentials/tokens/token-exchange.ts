@@ -161,9 +161,9 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
       if (until > clock.monotonic()) kept.keep(key, { value, until, principal });
       return value.exchanged;
     } catch (error) {
-      const told = error instanceof TokenFailure ? error : new TokenFailure("the exchange failed", { isPassing: true });
-      const refusal = refusalOf(credential, told, leftMs);
-      options.ended(refusal instanceof TokenUnavailable ? "failed" : "refused", !told.isOfAnother, told.message);
+      const failure = error instanceof TokenFailure ? error : new TokenFailure("the exchange failed", { isPassing: true });
+      const refusal = refusalOf(credential, failure, leftMs);
+      options.ended(refusal instanceof TokenUnavailable ? "failed" : "refused", !failure.isOfAnother, failure.message);
       if (refusal instanceof TokenUnavailable) {
         pause(refusal);
       } else {

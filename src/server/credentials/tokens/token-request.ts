@@ -151,26 +151,26 @@ function failureOf(answer: TokenAnswer | undefined, fault: unknown): TokenFailur
     return new TokenFailure(wordsOf(fault), { isPassing: true, isGone });
   }
   const { status, headers, text } = answer;
-  const said = jsonOf(text);
+  const json = jsonOf(text);
   const retryAfterMs = Number(headers["retry-after"]) * 1_000;
-  const named = said?.["error"];
+  const named = json?.["error"];
   if (typeof named === "string" && status >= 400 && status < 500 && status !== 429) {
     const code = printable(named);
     const traces = Object.fromEntries(
       ["trace_id", "correlation_id"].flatMap((name) => {
-        const value = said?.[name];
+        const value = json?.[name];
         return typeof value === "string" ? [[name, printable(value)]] : [];
       }),
     );
     const isPassing = code === "temporarily_unavailable" || code === "server_error";
     return new TokenFailure(`the endpoint answers ${status} ${code}`, {
       code,
-      claims: claimsIn(said?.["claims"]),
+      claims: claimsIn(json?.["claims"]),
       isPassing,
       traces,
     });
   }
-  const type = said?.["token_type"];
+  const type = json?.["token_type"];
   if (status === 200 && typeof type === "string" && type.toLowerCase() !== "bearer") return NO_BEARER;
   const words = status === 200 ? "the endpoint's answer holds no token" : `the endpoint answers ${status}`;
   return new TokenFailure(words, {

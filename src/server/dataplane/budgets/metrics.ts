@@ -56,7 +56,7 @@ export function createBudgetMetrics(
       "Cost units that could not be reported before their window was dropped; anything but 0 calls for a look.",
     )
     .with();
-  const untold = instruments
+  const unreportedUnits = instruments
     .counter(
       "gateway_budget_untold_units_total",
       "Cost units charged for processes of this node that ended before they could tell what they had used.",
@@ -90,7 +90,7 @@ export function createBudgetMetrics(
     follow(counts) {
       if (counts.excess !== seenExcess) excess.inc(counts.excess - seenExcess);
       if (counts.unreported !== seenUnreported) unreported.inc(counts.unreported - seenUnreported);
-      if (counts.untold !== seenUntold) untold.inc(counts.untold - seenUntold);
+      if (counts.untold !== seenUntold) unreportedUnits.inc(counts.untold - seenUntold);
       seenUntold = counts.untold;
       seenExcess = counts.excess;
       seenUnreported = counts.unreported;

@@ -223,10 +223,10 @@ function laterOf(clock: Clock, reports: UsageReports): () => number {
   let aheadSince: number | undefined;
   return () => {
     const local = clock.now();
-    const told = reports.logNow();
-    if (told !== logNow) {
-      logNow = told;
-      aheadSince = told > local ? clock.monotonic() : undefined;
+    const reportedNow = reports.logNow();
+    if (reportedNow !== logNow) {
+      logNow = reportedNow;
+      aheadSince = reportedNow > local ? clock.monotonic() : undefined;
     }
     return aheadSince === undefined ? local : Math.max(local, Math.trunc(logNow + clock.monotonic() - aheadSince));
   };

@@ -101,12 +101,12 @@ export function usageAttributes(usage: Omit<Usage, "totalTokens"> | undefined): 
   };
 }
 
-interface Told {
+interface ReportedAnswer {
   readonly reasons: readonly string[];
   readonly model: string | undefined;
 }
 
-export const toldAttributes = (told: Told | undefined): SpanAttributes => ({
+export const toldAttributes = (told: ReportedAnswer | undefined): SpanAttributes => ({
   ...(told !== undefined && told.reasons.length > 0 && { "gen_ai.response.finish_reasons": told.reasons }),
   ...(told?.model !== undefined && { "gen_ai.response.model": told.model }),
 });
@@ -115,7 +115,7 @@ interface ServedRequest {
   readonly labels: ConventionLabels;
   readonly streams: boolean;
   readonly usage: Usage | undefined;
-  readonly told: Told | undefined;
+  readonly told: ReportedAnswer | undefined;
 }
 
 /**

@@ -74,13 +74,13 @@ export async function inspectSegments(
   function judgeBeside(): BesideVerdict {
     if (guard.beside === undefined) return undefined;
     const span = exchange.span?.inspection("request");
-    const told = (judged: Guarded | undefined): void => span?.end(inspectionFacts(judged, segments.length));
+    const endSpan = (judged: Guarded | undefined): void => span?.end(inspectionFacts(judged, segments.length));
     const judged = guard.beside(segments, occasion, guarded, NEVER);
     if (judged instanceof Promise) {
-      judged.then(told, () => told(undefined));
+      judged.then(endSpan, () => endSpan(undefined));
       return judged.then(settle);
     }
-    told(judged);
+    endSpan(judged);
     const error = settle(judged);
     if (error !== undefined) throw error;
     return undefined;

@@ -15,7 +15,7 @@ export interface SessionTrail extends DecisionTrail {
 }
 
 /** Pending records of one event and direction, which are summed up in one record. */
-interface Untold {
+interface PendingRecords {
   messages: number;
   last: DecisionRecord;
   readonly controls: Set<string>;
@@ -36,22 +36,22 @@ type Counts = Readonly<Record<string, number>>;
 
 /** Returns the trail of a session. `monotonic` returns the time in milliseconds. */
 export function sessionTrail(trail: DecisionTrail, monotonic: () => number = () => performance.now()): SessionTrail {
-  const untold = new Map<string, Untold>();
+  const pending = new Map<string, PendingRecords>();
   let begunAt = monotonic();
-  let told = 0;
+  let recordsThisMinute = 0;
   let timer: NodeJS.Timeout | undefined;
 
   /** Writes the summary records. Throws `audit_unavailable` if one cannot be recorded. */
-  const tell = (): void => {
-    for (const [key, summed] of untold) {
+  const writeSummaries = (): void => {
+    for (const [key, summed] of pending) {
       trail.decided(summedUp(summed));
-      untold.delete(key);
+      pending.delete(key);
     }
   };
   const elapsed = (): void => {
     timer = undefined;
     try {
-      tell();
+      writeSummaries();
     } catch {
       later(); // the trail is full; the next request that records is refused
     }
@@ -66,22 +66,22 @@ export function sessionTrail(trail: DecisionTrail, monotonic: () => number = () 
       const now = monotonic();
       if (now - begunAt >= MINUTE_MS) {
         begunAt = now;
-        told = 0;
-        tell();
+        recordsThisMinute = 0;
+        writeSummaries();
       }
-      if (told < RECORDS_A_MINUTE) {
+      if (recordsThisMinute < RECORDS_A_MINUTE) {
         trail.decided(record);
-        told++;
+        recordsThisMinute++;
         return;
       }
-      add(untold, record);
+      add(pending, record);
       later();
     },
     notRecognised: (data) => trail.notRecognised(data),
     close() {
       clearTimeout(timer);
       try {
-        tell();
+        writeSummaries();
       } catch {
         // There is no peer left to refuse; the trail counts records that it could not write.
       }
@@ -89,7 +89,7 @@ export function sessionTrail(trail: DecisionTrail, monotonic: () => number = () 
   };
 }
 
-function add(untold: Map<string, Untold>, record: DecisionRecord): void {
+function add(untold: Map<string, PendingRecords>, record: DecisionRecord): void {
   const { event, data, controls } = record;
   const key = `${event} ${String(data["direction"])}`;
   let summed = untold.get(key);
@@ -120,7 +120,7 @@ function added(counts: Counts, more: Counts): Record<string, number> {
   return sum;
 }
 
-function summedUp({ messages, last, controls, skipped, matched, detectors }: Untold): DecisionRecord {
+function summedUp({ messages, last, controls, skipped, matched, detectors }: PendingRecords): DecisionRecord {
   const { event, data } = last;
   const what: RecordData =
     event === "guardrail.shadow"

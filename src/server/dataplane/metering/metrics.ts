@@ -50,7 +50,7 @@ export function createUsageMetrics(
     ["provider", "route", "doubt"],
   );
   const quiet = new Map<string, { until: number; untold: number }>();
-  const tell = (provider: string, route: string, doubt: Doubt): void => {
+  const logDoubt = (provider: string, route: string, doubt: Doubt): void => {
     const now = monotonic();
     const before = quiet.get(provider);
     if (before !== undefined && now < before.until) {
@@ -96,7 +96,7 @@ export function createUsageMetrics(
     missing: (provider, route) => missing.with(provider, route).inc(),
     doubted(provider, route, doubt) {
       doubts.with(provider, route, doubt).inc();
-      tell(provider, route, doubt);
+      logDoubt(provider, route, doubt);
     },
   };
 }

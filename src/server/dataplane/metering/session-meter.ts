@@ -26,7 +26,7 @@ export function createSessionMeter(options: SessionMeterOptions): SessionMeter {
   const { charge, provider, route, label, model = "", metrics, spent, counted, account } = options;
   const of = { provider, model };
   const usages = createSessionUsage();
-  let told = 0;
+  let reportedUnits = 0;
   const pay = ({ usage, isDoubtful }: SessionAnswer): void => {
     if (isDoubtful) metrics.doubted(provider, route, usage.totalTokens === 0 ? "nothing" : "impossible");
     metrics.used(provider, label, usage);
@@ -34,11 +34,11 @@ export function createSessionMeter(options: SessionMeterOptions): SessionMeter {
     account?.counted(usage, of);
     if (charge === undefined) return;
     charge.spend(usage, isDoubtful);
-    if (charge.spent > told) {
-      spent(charge.spent - told);
-      account?.spent(charge.spent - told, of);
+    if (charge.spent > reportedUnits) {
+      spent(charge.spent - reportedUnits);
+      account?.spent(charge.spent - reportedUnits, of);
     }
-    told = charge.spent;
+    reportedUnits = charge.spent;
   };
   return {
     message(data, isBinary) {

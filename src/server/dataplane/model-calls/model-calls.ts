@@ -58,9 +58,9 @@ export function createModelCalls(ports: CallPorts): CallModel {
     try {
       account.hold(bytesOf(question));
       const { dialect } = await ask(question, addressed, { snapshot, downstream, meter, tracer, ports });
-      const said = saidIn(dialect, downstream.answer());
+      const answer = saidIn(dialect, downstream.answer());
       hasFailed = false;
-      return said;
+      return answer;
     } finally {
       downstream.close();
       meter.close();

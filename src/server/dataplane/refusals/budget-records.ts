@@ -24,21 +24,21 @@ export interface BudgetRecords {
   close(): void;
 }
 
-interface Told {
+interface BudgetRefusals {
   untold: number;
   last: Refusal;
   timer: NodeJS.Timeout;
 }
 
 export function recordBudgets(trail: Decisions): BudgetRecords {
-  const budgets = new Map<string, Told>();
+  const budgets = new Map<string, BudgetRefusals>();
 
   const record = (budget: string, refused: number, { caller, code, requestId }: Refusal): boolean => {
     try {
       trail.decided({
         event: "access.decision",
         controls: [],
-        data: { ...whose(caller), budget, code, decision: "deny", refused, request: requestId },
+        data: { ...callerFields(caller), budget, code, decision: "deny", refused, request: requestId },
       });
       return true;
     } catch {
@@ -46,7 +46,7 @@ export function recordBudgets(trail: Decisions): BudgetRecords {
     }
   };
 
-  const elapsed = (budget: string, told: Told): void => {
+  const elapsed = (budget: string, told: BudgetRefusals): void => {
     if (told.untold === 0) {
       budgets.delete(budget);
       return;
@@ -54,20 +54,20 @@ export function recordBudgets(trail: Decisions): BudgetRecords {
     if (record(budget, told.untold, told.last)) told.untold = 0;
     told.timer = after(budget, told);
   };
-  const after = (budget: string, told: Told): NodeJS.Timeout =>
+  const after = (budget: string, told: BudgetRefusals): NodeJS.Timeout =>
     setTimeout(() => elapsed(budget, told), EVERY_MS).unref();
 
   return {
     refused(refusal) {
       if (refusal.by?.kind !== "budget") return;
       const { name } = refusal.by;
-      const told = budgets.get(name);
-      if (told !== undefined) {
-        told.untold += 1;
-        told.last = refusal;
+      const pending = budgets.get(name);
+      if (pending !== undefined) {
+        pending.untold += 1;
+        pending.last = refusal;
         return;
       }
-      const made = { untold: record(name, 1, refusal) ? 0 : 1, last: refusal } as Told;
+      const made = { untold: record(name, 1, refusal) ? 0 : 1, last: refusal } as BudgetRefusals;
       made.timer = after(name, made);
       budgets.set(name, made);
     },
@@ -82,7 +82,7 @@ export function recordBudgets(trail: Decisions): BudgetRecords {
 }
 
 /** Returns the caller's fields, as in records of access rules. */
-function whose(caller: Caller | undefined): Readonly<Record<string, string | null>> {
+function callerFields(caller: Caller | undefined): Readonly<Record<string, string | null>> {
   return {
     caller: caller?.kind ?? null,
     key: caller?.key?.name ?? null,

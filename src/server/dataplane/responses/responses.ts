@@ -147,13 +147,13 @@ export function createResponses(options: ResponsesOptions): Responses {
       if (question === undefined) return undefined;
       if (question.kind === "forget") return Buffer.from(String(forgetHere(question.caller, question.id)));
       const items = here(question.caller, question.ids);
-      let told = Buffer.from(JSON.stringify([...items]));
+      let encoded = Buffer.from(JSON.stringify([...items]));
       for (const id of question.ids) {
-        if (told.length <= MAX_TOLD_BYTES) break;
+        if (encoded.length <= MAX_TOLD_BYTES) break;
         items.delete(id);
-        told = Buffer.from(JSON.stringify([...items]));
+        encoded = Buffer.from(JSON.stringify([...items]));
       }
-      return told;
+      return encoded;
     },
   };
 

@@ -36,7 +36,7 @@ export function planTokenLabels(nlp: Nlp, labels: readonly string[], { entities 
   const tags = tagsOf(labels);
   const own = aggregation === "none" ? labels.filter((label) => label !== "O") : tags.map(({ name }) => name);
   const all = new Map(own.filter((name) => name !== "").map((name) => [name, renamed(map, name)]));
-  const { names, problems } = asked(all, entities);
+  const { names, problems } = selectedLabels(all, entities);
   if (problems.length > 0) return problems;
   return { reading: { type: "nlp", labels, names: Object.fromEntries(names), aggregation }, gives: unique(names) };
 }
@@ -69,7 +69,7 @@ export function planVerdicts(
     const message = "every label of the model means that nothing was found, so nothing would be";
     return [{ path: negative === undefined ? ["classify"] : ["classify", "negative"], message }];
   }
-  const { names, problems: unasked } = asked(all, entities);
+  const { names, problems: unasked } = selectedLabels(all, entities);
   if (unasked.length > 0) return unasked;
   const reported = labels.map((label) => names.get(label) ?? null);
   return {
@@ -85,7 +85,7 @@ export function planTopics(embed: Embed, { entities, threshold }: Common): Plann
       ? [{ path: ["embed", "topics", at, "name"], message: `a topic before it is called \`${name}\` too` }]
       : [],
   );
-  const { names, problems: unasked } = asked(new Map(topics.map(({ name }) => [name, name])), entities);
+  const { names, problems: unasked } = selectedLabels(new Map(topics.map(({ name }) => [name, name])), entities);
   if (problems.length + unasked.length > 0) return [...problems, ...unasked];
   const reported = [...names.keys()];
   const floor = threshold ?? ONE_HALF;
@@ -101,7 +101,7 @@ const renamed = (map: Readonly<Record<string, string>>, label: string): string =
 const unique = (names: ReadonlyMap<string, string>): readonly string[] => [...new Set(names.values())];
 
 /** Returns the labels that `entities` selects, with their reported names. */
-function asked(
+function selectedLabels(
   all: ReadonlyMap<string, string>,
   entities: readonly string[] | undefined,
 ): { readonly names: ReadonlyMap<string, string>; readonly problems: readonly ReadingProblem[] } {

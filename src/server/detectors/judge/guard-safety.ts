@@ -73,8 +73,8 @@ function categoriesIn(text: string, labels: readonly string[], isOfAnswer: boole
     lines.set(key, line.slice(colon + 1).trim());
   }
   for (const key of ["user", "response", "either"]) {
-    const said = lines.get(key)?.toLowerCase();
-    if (said !== undefined && said !== "safe" && said !== "unsafe") {
+    const safety = lines.get(key)?.toLowerCase();
+    if (safety !== undefined && safety !== "safe" && safety !== "unsafe") {
       throw wrong("has a verdict that is neither `safe` nor `unsafe`");
     }
   }

@@ -122,7 +122,7 @@ export function createEndpoints(options: EndpointsOptions = {}): Endpoints {
         const { pool, slots } = serverAt(origin);
         await slots.acquire({ signal });
         try {
-          return await asked(pool, ask, signal, metrics);
+          return await askOnce(pool, ask, signal, metrics);
         } finally {
           slots.release();
           if (slots.inUse === 0) endIfUnused(origin);
@@ -147,7 +147,7 @@ interface Server {
  */
 const MAY_REPEAT: ReadonlySet<string> = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
-async function asked(pool: Pool, ask: Ask, signal: AbortSignal, metrics: EndpointMetrics): Promise<Answer> {
+async function askOnce(pool: Pool, ask: Ask, signal: AbortSignal, metrics: EndpointMetrics): Promise<Answer> {
   let answer: Dispatcher.ResponseData;
   try {
     answer = await begin(pool, ask, signal);

@@ -125,8 +125,8 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
     if (mode === "duplex") {
       const hasTrailers = end === "trailers";
       phase = "done";
-      const said: Answer[] = [...piecesOf(side, body, !hasTrailers)];
-      return answers(hasTrailers ? [...said, { kind: "trailers", side }] : said);
+      const messages: Answer[] = [...piecesOf(side, body, !hasTrailers)];
+      return answers(hasTrailers ? [...messages, { kind: "trailers", side }] : messages);
     }
     outbox.push(body);
     late = sets;
@@ -135,16 +135,16 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
   }
 
   function pieced({ kind, bytes, head }: Exclude<ResponseNews, { kind: "refused" }>): readonly Step[] {
-    const said: Answer[] = [];
-    if (!isHeadSaid) said.push(headAnswer(head));
+    const messages: Answer[] = [];
+    if (!isHeadSaid) messages.push(headAnswer(head));
     isHeadSaid = true;
     const isEnd = kind === "ended";
-    said.push(...piecesOf(side, bytes, isEnd && end !== "trailers"));
+    messages.push(...piecesOf(side, bytes, isEnd && end !== "trailers"));
     if (isEnd) {
       phase = "done";
-      if (end === "trailers") said.push({ kind: "trailers", side });
+      if (end === "trailers") messages.push({ kind: "trailers", side });
     }
-    return answers(said);
+    return answers(messages);
   }
 
   function gathered({ kind, bytes, head }: Exclude<ResponseNews, { kind: "refused" }>): readonly Step[] {
@@ -183,8 +183,8 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
   }
 
   function passing(arrival: Arrival): readonly Step[] | undefined {
-    const said = passed(arrival);
-    return said && answers(said);
+    const messages = passed(arrival);
+    return messages && answers(messages);
   }
 }
 

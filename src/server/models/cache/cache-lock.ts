@@ -54,7 +54,7 @@ export async function acquire(
   let seen = { text: "", mtime: 0n, since: began };
   for (;;) {
     signal.throwIfAborted();
-    if (await create(path, root, own)) return held(path, own);
+    if (await create(path, root, own)) return heldLock(path, own);
     if (await isDone()) return undefined;
     const now = times.monotonic();
     const other = await look(path);
@@ -81,7 +81,7 @@ async function create(path: string, root: string, own: string): Promise<boolean>
   }
 }
 
-function held(path: string, own: string): Lock {
+function heldLock(path: string, own: string): Lock {
   OWN.add(own);
   const touching = setInterval(() => {
     const now = new Date();

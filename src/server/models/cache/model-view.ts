@@ -74,13 +74,13 @@ export async function isWhole(
     const stats = await fileStats(at);
     if (stats === undefined || stats.size !== BigInt(size)) return false;
     if (!isOurs(stats) && canReplace) return false;
-    const looks = looksOf(stats);
+    const metadata = looksOf(stats);
     const known = before[path];
-    if (known === undefined || !isSame(known, looks) || !isOurs(stats)) {
+    if (known === undefined || !isSame(known, metadata) || !isOurs(stats)) {
       if ((await fileSha256(at, signal)) !== digest.hex) return false;
       isNew = true;
     }
-    seen[path] = looks;
+    seen[path] = metadata;
   }
   if (isNew && remembers && canReplace) await writeJsonFile(recordPath(layout, id), { v: 1, files: seen });
   return true;

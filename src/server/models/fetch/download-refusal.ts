@@ -13,9 +13,9 @@ const LONGEST_WAIT_MS = 310_000;
 
 /** Returns the error for an answer. Reads the body up to a limit. `token` never appears in the message. */
 export async function refusalOf(answer: Answer, token: string | undefined): Promise<ModelError> {
-  const said = await saidIn(answer, token);
-  const { fault, words } = meaning(answer, said, token !== undefined && !answer.hasLeft);
-  const message = `${place(answer.url)}: ${words}${said === "" ? "" : ` (${said})`}`;
+  const detail = await saidIn(answer, token);
+  const { fault, words } = meaning(answer, detail, token !== undefined && !answer.hasLeft);
+  const message = `${place(answer.url)}: ${words}${detail === "" ? "" : ` (${detail})`}`;
   return new ModelError(fault, message, { retryAfterMs: fault === "unreachable" ? waitOf(answer) : undefined });
 }
 

@@ -46,11 +46,11 @@ export function artifactRows({ configuration, store, supply }: ArtifactsOptions)
     },
     onChange(listener) {
       const standing = (): string => JSON.stringify(supply.standing());
-      let told = standing();
+      let lastStatus = standing();
       const timer = setInterval(() => {
         const now = standing();
-        if (now === told) return;
-        told = now;
+        if (now === lastStatus) return;
+        lastStatus = now;
         listener();
       }, TELL_EVERY_MS).unref();
       const ends = [supply.onChange(listener), configuration.onChange(listener)];

@@ -16,12 +16,12 @@ export function backendsPort(
   const listeners = new Set<(what: "configuration" | "measurements") => void>();
   let snapshot: Snapshot | undefined;
 
-  const tell = (what: "configuration" | "measurements"): void => {
+  const notifyListeners = (what: "configuration" | "measurements"): void => {
     for (const listener of [...listeners]) listener(what);
   };
   const { begin, end } = createChangeNotifier(
     { changesInMs: () => (statistics.isQuiet() ? undefined : 1_000), awaitChange: (it) => statistics.awaitChange(it) },
-    () => tell("measurements"),
+    () => notifyListeners("measurements"),
   );
 
   /** Takes over a new configuration in the same turn as the data plane, so that every request is measured. */
@@ -31,7 +31,7 @@ export function backendsPort(
     snapshot = compiled.snapshot;
     const { providers, fronted } = snapshot;
     statistics.configure([...providers, ...fronted.all.map(forwardedTo)].map(({ name }) => name));
-    tell("configuration");
+    notifyListeners("configuration");
   };
   follow();
   configuration.onChange(follow);

@@ -35,10 +35,10 @@ export function controlRows({ configuration, decisions, clock, citing }: Control
       }));
     },
     onChange(listener) {
-      let told = decisions.counted;
+      let lastCount = decisions.counted;
       const timer = setInterval(() => {
-        if (decisions.counted === told) return;
-        told = decisions.counted;
+        if (decisions.counted === lastCount) return;
+        lastCount = decisions.counted;
         listener();
       }, TELL_EVERY_MS).unref();
       const unlisten = configuration.onChange(listener);

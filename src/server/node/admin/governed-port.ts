@@ -70,7 +70,7 @@ export function governedPort({ configuration, view, node, ledger, refusals }: Go
   let ending: NodeJS.Timeout | undefined;
   let unwatch: (() => void) | undefined;
 
-  const tell = (what: "configuration" | "measurements"): void => {
+  const notifyListeners = (what: "configuration" | "measurements"): void => {
     for (const listener of [...listeners]) listener(what);
   };
   const changed = (): void => {
@@ -84,7 +84,7 @@ export function governedPort({ configuration, view, node, ledger, refusals }: Go
     isChanged = false;
     pacing = setTimeout(pace, TELL_EVERY_MS).unref();
     awaitEnd();
-    tell("measurements");
+    notifyListeners("measurements");
   };
   /** Reports a change when the next window ends, while there is usage. */
   const awaitEnd = (): void => {
@@ -116,7 +116,7 @@ export function governedPort({ configuration, view, node, ledger, refusals }: Go
     snapshot = compiled.snapshot;
     if (listeners.size === 0) return;
     awaitEnd();
-    tell("configuration");
+    notifyListeners("configuration");
   };
   follow();
   configuration.onChange(follow);

@@ -24,24 +24,24 @@ export function guardrailsPort(
   let timer: NodeJS.Timeout | undefined;
   let rehearsals = 0;
 
-  const tell = (): void => {
+  const notifyListeners = (): void => {
     for (const listener of [...listeners]) listener();
   };
   const follow = (): void => {
     const compiled = configuration.running()?.compiled;
     if (compiled?.kind !== "compiled" || compiled.snapshot === snapshot) return;
     snapshot = compiled.snapshot;
-    tell();
+    notifyListeners();
   };
   follow();
   configuration.onChange(follow);
   const begin = (): void => {
-    let told = JSON.stringify(countsOf(instruments));
+    let lastCounts = JSON.stringify(countsOf(instruments));
     timer = setInterval(() => {
       const now = JSON.stringify(countsOf(instruments));
-      if (now === told) return;
-      told = now;
-      tell();
+      if (now === lastCounts) return;
+      lastCounts = now;
+      notifyListeners();
     }, TELL_EVERY_MS).unref();
   };
 

@@ -36,11 +36,11 @@ export async function readPolicy({ admin }: NodeFile, path: string): Promise<Pol
   const text = await openDisk().readText(file);
   if (text.kind === "problem") return { kind: "refused", problems: [`admin.policy_file: ${text.message}`] };
   const policy = await loadPolicy(text.text);
-  const told = ({ line, column, message }: { line: number; column: number; message: string }): string =>
+  const problemLine = ({ line, column, message }: { line: number; column: number; message: string }): string =>
     `${file}:${line}:${column}: ${message}`;
   return policy.kind === "refused"
-    ? { kind: "refused", problems: policy.problems.map(told) }
-    : { kind: "loaded", file, access: policy.access, warnings: policy.warnings.map(told) };
+    ? { kind: "refused", problems: policy.problems.map(problemLine) }
+    : { kind: "loaded", file, access: policy.access, warnings: policy.warnings.map(problemLine) };
 }
 
 /** Returns the access rules; without a policy everything is permitted. Throws `ConfigurationRefused`. */

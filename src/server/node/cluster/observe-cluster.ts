@@ -72,15 +72,15 @@ export function observeCluster(
 
 /** Makes a node not ready if its cluster has lost acknowledged writes: the configuration it serves may have been undone. */
 export function observeLoss(cluster: Pick<Cluster, "onStatus" | "status">, reasons: Set<string>, log: Log): void {
-  let told: string | undefined;
+  let lastLoss: string | undefined;
   const follow = ({ loss }: ClusterStatus): void => {
-    if (loss === told) return;
-    if (told !== undefined) reasons.delete(told);
+    if (loss === lastLoss) return;
+    if (lastLoss !== undefined) reasons.delete(lastLoss);
     if (loss !== undefined) {
       reasons.add(loss);
       log.error(loss);
     }
-    told = loss;
+    lastLoss = loss;
   };
   follow(cluster.status());
   cluster.onStatus(follow);

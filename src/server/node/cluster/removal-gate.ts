@@ -77,10 +77,10 @@ export function nodeStateOf(
   return {
     read: () => ({ isRemoved: removal.isClosed(), originMs: cluster.status().time.originMs }),
     onChange(listener) {
-      let told = cluster.status().time.originMs;
+      let lastOriginMs = cluster.status().time.originMs;
       const unlisten = cluster.onStatus(({ time: { originMs } }) => {
-        if (Math.abs(originMs - told) < TOLD_DRIFT_MS) return;
-        told = originMs;
+        if (Math.abs(originMs - lastOriginMs) < TOLD_DRIFT_MS) return;
+        lastOriginMs = originMs;
         listener();
       });
       const end = removal.onChange(listener);

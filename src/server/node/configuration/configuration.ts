@@ -57,7 +57,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   let refused: CompiledSources | undefined;
   /** Stored configuration whose models are still being fetched. */
   let awaiting: CompiledSources | undefined;
-  let told = "";
+  let lastLogged = "";
   let isToldOfOpen = false;
   let watching: { close(): void } | undefined;
   let retry: NodeJS.Timeout | undefined;
@@ -185,7 +185,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     { problems, snapshot }: Extract<CompiledSources["compiled"], { kind: "compiled" }>,
   ): void => {
     refused = undefined;
-    told = "";
+    lastLogged = "";
     running = next;
     served = new Map(rows.map(({ name, revision }) => [name, revision]));
     for (const problem of problems) log.warn("configuration", { warning: formatProblem(problem) });
@@ -211,8 +211,8 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     refused = next;
     retry = setTimeout(queueRebuild, RETRY_REFUSED_MS).unref();
     const lines = next.compiled.problems.map(formatProblem);
-    if (lines.join("\n") === told) return;
-    told = lines.join("\n");
+    if (lines.join("\n") === lastLogged) return;
+    lastLogged = lines.join("\n");
     for (const problem of lines) log.error("configuration refused", { problem });
     log.error(
       running === undefined ? "nothing is served until it compiles" : "the previous configuration keeps serving",

@@ -187,7 +187,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
     return { kind: applied ? "applied" : "kept", revision };
   };
 
-  const tell = (outcome: FileOutcome): void => {
+  const logOutcome = (outcome: FileOutcome): void => {
     if (outcome.kind !== "refused") {
       log.info(
         outcome.kind === "applied"
@@ -215,7 +215,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
     apply,
     async carry(document) {
       const write: WriteOptions = { by: BY_FILE, timeoutMs: FILE_WRITE_MS, signal };
-      let told = "";
+      let lastLogged = "";
       while (!signal.aborted) {
         try {
           const outcome = await apply(document(), "start", write);
@@ -226,14 +226,14 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
         } catch (error) {
           if (signal.aborted) return undefined;
           if (!(error instanceof ClusterError) || !PASSING.has(error.code)) throw error;
-          if (told !== error.code) log.warn("the deployment document on disk waits", { why: error.message });
-          told = error.code;
+          if (lastLogged !== error.code) log.warn("the deployment document on disk waits", { why: error.message });
+          lastLogged = error.code;
           await pause(RETRY_MS, signal);
         }
       }
       return undefined;
     },
-    tell,
+    tell: logOutcome,
     status(compiled, serves, lacking) {
       const path = options.path();
       const file = path === undefined ? undefined : standingOf(readTextSync(path));

@@ -76,11 +76,11 @@ export async function readGuardrailsIn(
   };
   const read = readGuardrails(source, references, { withTokens: false });
   const { document, asWritten, problem } = read;
-  const told = read.problems.map(formatProblem);
-  if (document === undefined || asWritten === undefined) return refused(told);
+  const problemLines = read.problems.map(formatProblem);
+  if (document === undefined || asWritten === undefined) return refused(problemLines);
   const { guardrails, profiles = [] } = document;
-  if (guardrails === undefined) return refused([...told, `${source.name}: it has no \`guardrails\``]);
-  if (guardrails.detectors.length === 0) return refused([...told, `${source.name}: guardrails: no \`detectors\``]);
+  if (guardrails === undefined) return refused([...problemLines, `${source.name}: it has no \`guardrails\``]);
+  if (guardrails.detectors.length === 0) return refused([...problemLines, `${source.name}: guardrails: no \`detectors\``]);
 
   let judged: Snapshot | undefined;
   if (guardrails.detectors.some(({ type }) => type === "llm")) {
@@ -98,8 +98,8 @@ export async function readGuardrailsIn(
       rules: undefined,
       limitRev: 0,
     });
-    if (problems.length > 0) return refused([...told, ...problems]);
-    if (compiled.kind !== "compiled") return refused([...told, ...compiled.problems.map(formatProblem)]);
+    if (problems.length > 0) return refused([...problemLines, ...problems]);
+    if (compiled.kind !== "compiled") return refused([...problemLines, ...compiled.problems.map(formatProblem)]);
     judged = compiled.snapshot;
   }
   return {
@@ -116,7 +116,7 @@ export async function readGuardrailsIn(
     cacheDirectory: await cacheOf(seen, path),
     judged,
     problem,
-    warnings: told,
+    warnings: problemLines,
   };
 }
 

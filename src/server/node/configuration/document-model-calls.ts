@@ -46,9 +46,9 @@ export function openModelCallsAlone(
   return {
     async callModel(question, signal) {
       count(question.provider, question.model, 1, 0);
-      const said = await call(question, signal);
-      count(question.provider, question.model, 0, said.promptTokens ?? 0);
-      return said;
+      const answer = await call(question, signal);
+      count(question.provider, question.model, 0, answer.promptTokens ?? 0);
+      return answer;
     },
     spent: () => [...spent.values()],
     close: () => {

@@ -127,10 +127,10 @@ export function compileDocuments(documents: NodeDocuments, env: Environment): Lo
   if (document?.kind === "problem") return refused([...problems, document.message]);
   const maySeal = nodeFile?.cluster.secret !== undefined;
   const { compiled, deployment, missing } = compileWith(documents, env, maySeal ? UNSEEN : undefined);
-  const told = [...problems, ...compiled.problems.map(formatProblem)];
-  if (nodeFile === undefined || !documents.isSound) return refused(told);
-  if (compiled.kind === "refused") return refused(told, missing);
-  return { kind: "loaded", node: { nodeFile, deployment, ...standing(compiled), warnings: told, unseen: [] } };
+  const problemLines = [...problems, ...compiled.problems.map(formatProblem)];
+  if (nodeFile === undefined || !documents.isSound) return refused(problemLines);
+  if (compiled.kind === "refused") return refused(problemLines, missing);
+  return { kind: "loaded", node: { nodeFile, deployment, ...standing(compiled), warnings: problemLines, unseen: [] } };
 }
 
 /**
@@ -169,9 +169,9 @@ export async function composeNode(path: string, env: Environment): Promise<Compo
   const { nodeFile, problems, document } = documents;
   if (document?.kind === "problem") return { kind: "refused", problems: [...problems, document.message] };
   const { deployment } = compileWith(documents, env, STANDING_IN);
-  const told = [...problems, ...deployment.problems.map(formatProblem)];
+  const problemLines = [...problems, ...deployment.problems.map(formatProblem)];
   if (nodeFile === undefined || !documents.isSound || hasErrors(deployment.problems)) {
-    return { kind: "refused", problems: told };
+    return { kind: "refused", problems: problemLines };
   }
   return { kind: "composed", nodeFile, document: deployment.document };
 }

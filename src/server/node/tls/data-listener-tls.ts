@@ -94,16 +94,16 @@ export async function openDataListenerTls(options: DataListenerTlsOptions, owner
 
 /** Logs an approaching expiry: once at each stage, and once a day while it stays so. */
 function tellExpiry(certificates: Certificates, log: Log): () => void {
-  let told: ExpiryStage = "valid";
-  let toldAt = 0;
+  let loggedStage: ExpiryStage = "valid";
+  let loggedAt = 0;
   const look = (): void => {
     const certificate = certificates.current();
     const now = systemClock.now();
     const stage = certificate === undefined ? "valid" : expiryStage(certificate, now);
-    const isDue = stage !== told || now - toldAt >= TELL_AGAIN_MS;
-    told = stage;
+    const isDue = stage !== loggedStage || now - loggedAt >= TELL_AGAIN_MS;
+    loggedStage = stage;
     if (certificate === undefined || stage === "valid" || !isDue) return;
-    toldAt = now;
+    loggedAt = now;
     const facts = {
       names: certificate.names,
       serial: certificate.serial,

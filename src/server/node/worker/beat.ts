@@ -30,14 +30,14 @@ export function countTraffic(channel: Channel, plane: () => ReportedPlane | unde
   subscribe("http.server.response.finish", () => {
     inFlight -= 1;
   });
-  const tell = (): void => {
+  const sendBeat = (): void => {
     const members: Record<string, unknown> = {};
     for (const name of plane()?.pooled() ?? []) members[name] = plane()?.members(name);
     channel.send("beat", { connections, requests, inFlight, members } satisfies Beat);
   };
-  tell();
-  channel.on("tell", tell);
-  setInterval(tell, EVERY_MS);
+  sendBeat();
+  channel.on("tell", sendBeat);
+  setInterval(sendBeat, EVERY_MS);
   return {
     connected() {
       connections += 1;

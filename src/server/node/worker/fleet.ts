@@ -128,7 +128,7 @@ export function createFleet(started: NodeFile): Fleet {
     const { channel, number } = worker;
     const { settings, cluster, node, certificates } = options;
     const otherListeners = options.otherListeners();
-    const told: WorkerSettings = { ...settings, number, nodeFile, otherListeners, address, port, intake };
+    const workerSettings: WorkerSettings = { ...settings, number, nodeFile, otherListeners, address, port, intake };
     const left = takePorts(channel, number, node);
     passIssued(channel, () => others(worker).map((it) => it.channel));
     channel.answer("member", (body) => askMember(worker, body as MemberQuestion, cluster));
@@ -146,7 +146,7 @@ export function createFleet(started: NodeFile): Fleet {
       ready.delete(worker);
       for (const end of ends) end?.();
     });
-    await channel.ask("open", told, signal);
+    await channel.ask("open", workerSettings, signal);
     await rows.settled();
     for (let has: Prepare | undefined; has === undefined || has !== current; ) {
       if (current === undefined) throw new Error("there is no configuration yet");
@@ -203,9 +203,9 @@ export function createFleet(started: NodeFile): Fleet {
       await Promise.all(
         Array.from(fed.values(), async ({ worker, rows }) => {
           if (!ready.has(worker)) return;
-          const looks = openLooks(CHANGE, () => worker.kill("it did not take a change of the state within 1 s"));
+          const checks = openLooks(CHANGE, () => worker.kill("it did not take a change of the state within 1 s"));
           await Promise.race([rows.settled(), worker.gone]);
-          looks.end();
+          checks.end();
         }),
       );
     },

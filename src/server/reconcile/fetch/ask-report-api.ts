@@ -46,19 +46,19 @@ export async function askPage(
   const { send, now, signal, wait = waitFor } = asking;
   for (let attempt = 0; ; attempt += 1) {
     const limit = AbortSignal.timeout(ANSWER_LIMIT_MS);
-    let told: Failure;
+    let lastFailure: Failure;
     try {
       const answer = await send({ method: "GET", url, headers, signal: anySignal([signal, limit]) });
       const failure = failureOf(answer, now());
       if (failure === undefined) return objectIn(answer.text);
-      told = failure;
+      lastFailure = failure;
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ReportFault) throw error;
       const words = limit.aborted ? `no answer within ${formatDuration(ANSWER_LIMIT_MS)}` : wordsOf(error);
-      told = { words, mayRepeat: true, retryAfterMs: undefined };
+      lastFailure = { words, mayRepeat: true, retryAfterMs: undefined };
     }
-    const { words, mayRepeat, retryAfterMs, status } = told;
+    const { words, mayRepeat, retryAfterMs, status } = lastFailure;
     if (!mayRepeat) throw new ReportFault(words, status);
     if (retryAfterMs !== undefined && retryAfterMs > MAX_RETRY_AFTER_MS) {
       throw new ReportFault(`${words}, and asks to be left alone for ${formatDuration(Math.ceil(retryAfterMs))}`);

@@ -79,9 +79,9 @@ export function entryWith(
 
 /** Returns whether two entries are equal, regardless of which node judged and when. */
 function isSame(one: Entry, other: Entry): boolean {
-  const said = ({ judged, ...rest }: Entry): string =>
+  const comparable = ({ judged, ...rest }: Entry): string =>
     JSON.stringify([fieldsOf({ ...rest, judged: judged && { ...judged, at: 0, by: "" } })]);
-  return said(one) === said(other);
+  return comparable(one) === comparable(other);
 }
 
 export const verdictsOf = ({ judged, scope }: Entry): readonly Verdict[] =>
@@ -128,8 +128,8 @@ export function entryOf(day: string, provider: string, fields: Fields): Entry | 
   const tokens = Object.fromEntries(
     TOKEN_CLASSES.map((name) => [name, countIn(fields, `${name}.reported`) ?? null]),
   ) as Record<TokenClass, number | null>;
-  const said = typeof joined === "string" ? joined.split(" ") : [];
-  const reported = { tokens, joined: TOKEN_CLASSES.filter((name) => said.includes(name)) };
+  const joinedNames = typeof joined === "string" ? joined.split(" ") : [];
+  const reported = { tokens, joined: TOKEN_CLASSES.filter((name) => joinedNames.includes(name)) };
   return { day, provider, type, scope, reported, judged: judgedIn(fields) };
 }
 

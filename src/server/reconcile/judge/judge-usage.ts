@@ -58,10 +58,10 @@ export interface Verdict extends Compared {
 /** Compares the classes that both sides have, in the order of `TOKEN_CLASSES`. */
 export function compare({ tokens: metered }: Metered, { tokens: reported, joined }: Reported): readonly Compared[] {
   return TOKEN_CLASSES.flatMap((name) => {
-    const told = reported[name];
-    if (told === null) return [];
+    const reportedTokens = reported[name];
+    if (reportedTokens === null) return [];
     const further = name === "input" ? joined.reduce((sum, of) => sum + metered[of], 0) : 0;
-    return { class: name, metered: metered[name] + further, reported: told };
+    return { class: name, metered: metered[name] + further, reported: reportedTokens };
   });
 }
 

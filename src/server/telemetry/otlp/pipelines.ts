@@ -117,13 +117,13 @@ function resourceOf({ build, nodeId }: PipelinesOptions): resources.Resource {
  */
 function listenToLibraries(trouble: Trouble): void {
   core.setGlobalErrorHandler(() => undefined);
-  const told = (message: string, ...rest: readonly unknown[]): void => {
+  const complain = (message: string, ...rest: readonly unknown[]): void => {
     const details = rest.map((item) => (item instanceof Error ? item.message : typeof item === "string" ? item : ""));
     trouble.complained([message, ...details].join(" ").trim());
   };
-  const untold = (): void => undefined;
+  const ignore = (): void => undefined;
   api.diag.setLogger(
-    { error: told, warn: told, info: untold, debug: untold, verbose: untold },
+    { error: complain, warn: complain, info: ignore, debug: ignore, verbose: ignore },
     { logLevel: api.DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
 }

@@ -53,7 +53,7 @@ export function createTrouble({ instruments, log, now, queues }: TroubleOptions)
   const children = new Map(
     queues.map((queue) => [queue, { failures: failures.with(queue), drops: drops.with(queue) }]),
   );
-  const untold = new Map<Queue, number>();
+  const unreported = new Map<Queue, number>();
   let failureToldAt = Number.NEGATIVE_INFINITY;
   let complaintToldAt = Number.NEGATIVE_INFINITY;
   const toldAtStart = new Set<string>();
@@ -75,11 +75,11 @@ export function createTrouble({ instruments, log, now, queues }: TroubleOptions)
     failed(queue, lost, error) {
       children.get(queue)?.failures.inc();
       if (lost > 0) children.get(queue)?.drops.inc(lost);
-      untold.set(queue, (untold.get(queue) ?? 0) + 1);
+      unreported.set(queue, (unreported.get(queue) ?? 0) + 1);
       if (now() - failureToldAt < QUIET_MS) return;
       failureToldAt = now();
-      warn("telemetry could not be exported", { failures: Object.fromEntries(untold), error });
-      untold.clear();
+      warn("telemetry could not be exported", { failures: Object.fromEntries(unreported), error });
+      unreported.clear();
     },
     dropped(queue) {
       children.get(queue)?.drops.inc();

@@ -317,18 +317,18 @@ function failureOf(error: unknown): AttemptFailed {
     return new AttemptFailed("ca_answer", "the authority's answer is not as RFC 8555 has it", { cause: error });
   }
   const { type, status, retryAt, message, detail } = error;
-  const said = `the authority says ${message}`;
+  const text = `the authority says ${message}`;
   const cause = error;
   if (type === "rateLimited" || status === 429) {
-    return new AttemptFailed("rate_limited", said, { keepsOrder: true, retryAt, cause });
+    return new AttemptFailed("rate_limited", text, { keepsOrder: true, retryAt, cause });
   }
-  if (type === "accountDoesNotExist") return new AttemptFailed("account", said, { losesAccount: true, cause });
+  if (type === "accountDoesNotExist") return new AttemptFailed("account", text, { losesAccount: true, cause });
   if (type === "externalAccountRequired") return new AttemptFailed("eab", `${WORDS_OF_EAB}; it says ${message}`);
-  if (type === "badNonce") return new AttemptFailed("nonce", said, { keepsOrder: true, cause });
-  if (type === "unauthorized" && /account/i.test(detail)) return new AttemptFailed("account", said, { cause });
-  if (REFUSED.includes(type)) return new AttemptFailed("refused", said, { cause });
-  if (status >= 500) return new AttemptFailed("ca_unreachable", said, { keepsOrder: true, retryAt, cause });
-  return new AttemptFailed("ca_answer", said, { retryAt, cause });
+  if (type === "badNonce") return new AttemptFailed("nonce", text, { keepsOrder: true, cause });
+  if (type === "unauthorized" && /account/i.test(detail)) return new AttemptFailed("account", text, { cause });
+  if (REFUSED.includes(type)) return new AttemptFailed("refused", text, { cause });
+  if (status >= 500) return new AttemptFailed("ca_unreachable", text, { keepsOrder: true, retryAt, cause });
+  return new AttemptFailed("ca_answer", text, { retryAt, cause });
 }
 
 /** Returns whether an order was refused because of the certificate that it replaces. Without `replaces` it may be accepted. */

@@ -199,9 +199,9 @@ async function respond(challenges: readonly Challenge[], session: AccountSession
 }
 
 function refusedName({ name, status, problem: { type, words } }: AuthorizationState): AttemptFailed {
-  const said = words === "" ? `its authorization is ${status}` : words;
+  const reason = words === "" ? `its authorization is ${status}` : words;
   const isPolicy = type === "caa" || type === "rejectedIdentifier";
-  return new AttemptFailed(isPolicy ? "refused" : "validation", `${name} was not proved: ${said}`);
+  return new AttemptFailed(isPolicy ? "refused" : "validation", `${name} was not proved: ${reason}`);
 }
 
 /** Returns why an order failed, with the failing name if there is one. */
@@ -211,9 +211,9 @@ async function rejection(state: OrderState, session: AccountSession, signal: Abo
     if (it.status !== "valid" && it.status !== "pending") return refusedName(it);
   }
   const { type, words } = state.problem;
-  const said = words === "" ? `it is ${state.status}` : words;
+  const reason = words === "" ? `it is ${state.status}` : words;
   const isPolicy = type === "caa" || type === "rejectedIdentifier";
-  return new AttemptFailed(isPolicy ? "refused" : "validation", `the authority rejected the order: ${said}`);
+  return new AttemptFailed(isPolicy ? "refused" : "validation", `the authority rejected the order: ${reason}`);
 }
 
 const ISSUANCE_MS = 60_000;

@@ -21,13 +21,13 @@ export function dispatchOver(
       ? undefined
       : () => {
           const lone = openLone();
-          send(lone, request, new Told(handler, lone, undefined));
+          send(lone, request, new LibraryHandler(handler, lone, undefined));
           lone.close().catch(() => undefined); // The pool closes after the request, whose failure the handler reports.
         };
-  send(pool, request, new Told(handler, pool, replay));
+  send(pool, request, new LibraryHandler(handler, pool, replay));
 }
 
-function send(over: Dispatcher, { method, path, headers, body }: UpstreamRequest, told: Told): void {
+function send(over: Dispatcher, { method, path, headers, body }: UpstreamRequest, told: LibraryHandler): void {
   try {
     const options = { method: method as Dispatcher.HttpMethod, path, headers: headers as string[], body };
     over.dispatch(options, told);
@@ -50,7 +50,7 @@ function isClosed(cause: Error): boolean {
 const isMalformed = (cause: Error): cause is Error & { readonly code: string } =>
   "code" in cause && /^(?:HPE_\w+|UND_ERR_(?:HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH))$/.test(String(cause.code));
 
-class Told implements Dispatcher.DispatchHandler, Sending {
+class LibraryHandler implements Dispatcher.DispatchHandler, Sending {
   readonly #handler: AnswerHandler;
   readonly #over: Dispatcher;
   readonly #replay: (() => void) | undefined;

@@ -24,9 +24,9 @@ export function destinationOf({ request_headers: answer, dynamic_metadata: metad
 
 function judged(inHeader: string | undefined, inMetadata: string | undefined): Destination {
   if (inHeader !== undefined && inMetadata !== undefined && inHeader !== inMetadata) return { kind: "contradiction" };
-  const said = inHeader ?? inMetadata;
-  if (said === undefined) return { kind: "none" };
-  const endpoints = said
+  const endpointList = inHeader ?? inMetadata;
+  if (endpointList === undefined) return { kind: "none" };
+  const endpoints = endpointList
     .split(",", MOST_PICKED)
     .map((endpoint) => endpoint.trim().toLowerCase())
     .filter((endpoint) => endpoint !== "");

@@ -206,17 +206,17 @@ const pair = (key: string, value: string) => ({ key, raw_value: Buffer.from(valu
 
 function headersOf({ request, scheme, authority, requestId }: Question): ProcessingRequest {
   const { method, path, headers, body } = request;
-  const told = [pair(":method", method), pair(":path", path), pair(":authority", authority), pair(":scheme", scheme)];
+  const sentHeaders = [pair(":method", method), pair(":path", path), pair(":authority", authority), pair(":scheme", scheme)];
   let hasId = false;
   for (let i = 0; i < headers.length; i += 2) {
     const name = (headers[i] as string).toLowerCase();
     if (!TOLD.has(name)) continue;
     hasId ||= name === "x-request-id";
-    told.push(pair(name, headers[i + 1] as string));
+    sentHeaders.push(pair(name, headers[i + 1] as string));
   }
-  if (!hasId && requestId !== undefined) told.push(pair("x-request-id", requestId));
+  if (!hasId && requestId !== undefined) sentHeaders.push(pair("x-request-id", requestId));
   return {
-    request_headers: { headers: { headers: told }, end_of_stream: body === null },
+    request_headers: { headers: { headers: sentHeaders }, end_of_stream: body === null },
     protocol_config: { request_body_mode: FULL_DUPLEX_STREAMED, response_body_mode: NONE },
   };
 }

@@ -35,23 +35,23 @@ export async function routeByPicker(
     timeoutMs: picker.timeoutMs,
   });
   const pick = await exchange.pick;
-  const told = (outcome: PickOutcome): void => pickers.told(provider, outcome, performance.now() - begunAt);
+  const recordOutcome = (outcome: PickOutcome): void => pickers.told(provider, outcome, performance.now() - begunAt);
   switch (pick.kind) {
     case "answered":
-      told(pick.answer.status === 429 ? "429" : "503");
+      recordOutcome(pick.answer.status === 429 ? "429" : "503");
       return { kind: "answered", answer: pick.answer };
     case "failed":
-      told(pick.why);
+      recordOutcome(pick.why);
       return picker.refusesOnError ? { kind: "route", next: () => undefined, whyNone: REFUSED[pick.why] } : byTurns();
     case "picked": {
       const picked = pick.endpoints.flatMap((endpoint) => set.has(endpoint) ?? []);
       if (picked.length === 0) {
         // The picker may not name servers outside the pool; round robin is used instead.
-        told("outside");
+        recordOutcome("outside");
         exchange.ended(true);
         return byTurns();
       }
-      told("picked");
+      recordOutcome("picked");
       return routeOver(set.turns, whyNone, now, {
         preferred: picked,
         alone: picker.refusesOnError,

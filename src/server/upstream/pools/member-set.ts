@@ -48,7 +48,7 @@ export function openMemberSet(options: MemberSetOptions): MemberSet {
   let isSettled = false;
   let isClosed = false;
   let problem: string | undefined;
-  let told: string | undefined;
+  let lastProblem: string | undefined;
   let isLocal: boolean | undefined;
 
   /** Returns why the address is blocked, or `undefined` if it is allowed. */
@@ -81,13 +81,13 @@ export function openMemberSet(options: MemberSetOptions): MemberSet {
     problem = found ?? (turns.members.length === 0 ? fencedWords(left) : undefined);
     metrics?.members(provider, subset, turns.members.length);
     metrics?.resolved(provider, subset, found === undefined ? "answered" : "failed");
-    tell([problem, left.size === 0 ? undefined : fencedWords(left)].find((it) => it !== undefined));
+    logChange([problem, left.size === 0 ? undefined : fencedWords(left)].find((it) => it !== undefined));
   };
 
   /** Logs a problem once per change, not per query. */
-  const tell = (what: string | undefined): void => {
-    if (what === told) return;
-    told = what;
+  const logChange = (what: string | undefined): void => {
+    if (what === lastProblem) return;
+    lastProblem = what;
     const fields = { provider, ...(subset !== "" && { subset }), servers: turns.members.length };
     if (what === undefined) log?.info("the servers of a pool are known again", fields);
     else log?.warn("the servers of a pool are not as its name should say", { ...fields, problem: what });

@@ -65,7 +65,7 @@ export function createNames({
       let answer: NameAnswer = NOTHING;
       try {
         for (const name of candidates) {
-          answer = await asked(resolver, name);
+          answer = await resolveBoth(resolver, name);
           // A failed query must not be skipped: a later name in the search list may belong to another service.
           if (answer[4].kind !== "none" || answer[6].kind !== "none") return answer;
         }
@@ -80,7 +80,7 @@ export function createNames({
 const NONE: FamilyAnswer = { kind: "none", ttlMs: UNTOLD_TTL_MS };
 const NOTHING: NameAnswer = { 4: NONE, 6: NONE };
 
-async function asked(resolver: Resolver, name: string): Promise<NameAnswer> {
+async function resolveBoth(resolver: Resolver, name: string): Promise<NameAnswer> {
   const [four, six] = await Promise.all([
     answered(resolver.resolve4(name, { ttl: true })),
     answered(resolver.resolve6(name, { ttl: true })),
@@ -125,12 +125,12 @@ function systemAnswer(host: string, limitMs: number): Promise<NameAnswer> {
         const isNothing = error.code === "ENOTFOUND" || error.code === "ENODATA";
         const failed: FamilyAnswer = { kind: "failed", problem: wordsOf(error.code) };
         resolve(isNothing ? NOTHING : { 4: failed, 6: failed });
-      } else resolve(untold(found.map(({ address }) => address)));
+      } else resolve(withDefaultTtl(found.map(({ address }) => address)));
     });
   });
 }
 
-function untold(addresses: readonly string[]): NameAnswer {
+function withDefaultTtl(addresses: readonly string[]): NameAnswer {
   const of = (family: Family): FamilyAnswer => {
     const own = [...new Set(addresses.filter((address) => address.includes(":") === (family === 6)))];
     return own.length === 0 ? NONE : { kind: "addresses", addresses: own, ttlMs: UNTOLD_TTL_MS };
@@ -167,8 +167,8 @@ function listedIn(hosts: string, host: string): NameAnswer | undefined {
   const addresses = linesOf(hosts)
     .filter(([, ...names]) => names.some((own) => withoutDot(own) === name))
     .flatMap(([address]) => address ?? []);
-  if (addresses.length > 0) return untold(addresses);
-  return name === "localhost" || name.endsWith(".localhost") ? untold(["127.0.0.1", "::1"]) : undefined;
+  if (addresses.length > 0) return withDefaultTtl(addresses);
+  return name === "localhost" || name.endsWith(".localhost") ? withDefaultTtl(["127.0.0.1", "::1"]) : undefined;
 }
 
 /** Returns the names to query, in order. Each ends in a dot, because c-ares would append search domains otherwise. */

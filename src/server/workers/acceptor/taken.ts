@@ -8,12 +8,12 @@ const TELL_MS = 5;
 /** Calls `take` with each connection, in order. */
 export function takeConnections(channel: Channel, take: (socket: Socket) => void): void {
   let closed = 0;
-  const tell = (): void => {
+  const reportClosed = (): void => {
     channel.send("connections.closed", closed);
     closed = 0;
   };
   const ended = (): void => {
-    if (closed === 0) setTimeout(tell, TELL_MS);
+    if (closed === 0) setTimeout(reportClosed, TELL_MS);
     closed += 1;
   };
   let last = 0;

@@ -68,21 +68,21 @@ export function lendBudgets(channel: Channel, budgets: OpenBudgets, cluster: Len
     borrower.report(body as Parameters<UsageReports["report"]>[0], signal),
   );
   channel.on("budgets.forget", (names) => borrower.forget(names as readonly ShareName[]));
-  let told = "";
-  const tell = (): void => {
+  let lastState = "";
+  const sendState = (): void => {
     const state: ClusterState = {
       incarnation: cluster.incarnation(),
       hasLeader: cluster.hasLeader(),
       logNow: cluster.logNow(),
     };
     const text = JSON.stringify(state);
-    if (text === told) return;
-    told = text;
+    if (text === lastState) return;
+    lastState = text;
     channel.send("budgets.state", state);
   };
-  tell();
-  const unlisten = cluster.onIncarnation(tell);
-  const looking = setInterval(tell, LOOK_MS).unref();
+  sendState();
+  const unlisten = cluster.onIncarnation(sendState);
+  const looking = setInterval(sendState, LOOK_MS).unref();
   return () => {
     clearInterval(looking);
     unlisten();

@@ -14,15 +14,15 @@ type Holding = Pick<Admission, "limits" | "inFlight" | "bufferedBytes" | "beside
 
 /** Calls `changed` when the reservations have changed considerably or dropped to zero. Returns a function that stops it. */
 function follow({ limits, inFlight, bufferedBytes }: Holding, changed: (held: Held) => void): () => void {
-  let told = NOTHING_HELD;
+  let lastReported = NOTHING_HELD;
   const looking = setInterval(() => {
     const held: Held = { inFlight: inFlight(), bytes: bufferedBytes() };
     const isMore =
-      Math.abs(held.inFlight - told.inFlight) * PART >= limits.maxInFlight ||
-      Math.abs(held.bytes - told.bytes) * PART >= limits.maxBufferedBytes;
-    const isLet = (held.inFlight === 0 && told.inFlight > 0) || (held.bytes === 0 && told.bytes > 0);
+      Math.abs(held.inFlight - lastReported.inFlight) * PART >= limits.maxInFlight ||
+      Math.abs(held.bytes - lastReported.bytes) * PART >= limits.maxBufferedBytes;
+    const isLet = (held.inFlight === 0 && lastReported.inFlight > 0) || (held.bytes === 0 && lastReported.bytes > 0);
     if (!isMore && !isLet) return;
-    told = held;
+    lastReported = held;
     changed(held);
   }, LOOK_MS);
   looking.unref();

@@ -28,12 +28,12 @@ const OF_NODE: ReadonlySet<string> = new Set([
 /** Sends the metrics of a worker. Returns a function that stops it after a last report. */
 export function sendMetrics(channel: Channel, instruments: Pick<Instruments, "read">): () => void {
   const read = (): readonly Reading[] => instruments.read().filter(({ name }) => !OF_NODE.has(name));
-  const tell = (): void => channel.send("metrics", read());
-  const timer = setInterval(tell, EVERY_MS).unref();
+  const sendNow = (): void => channel.send("metrics", read());
+  const timer = setInterval(sendNow, EVERY_MS).unref();
   channel.answer("metrics.now", read);
   return () => {
     clearInterval(timer);
-    tell();
+    sendNow();
   };
 }
 

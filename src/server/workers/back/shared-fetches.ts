@@ -23,7 +23,7 @@ type Answer =
   { readonly turn: number } | Omit<SharedValue<unknown>, "isOwn">;
 
 /** Reported result. `value` is absent if the fetch was rejected; the next waiting process then fetches. */
-interface Told {
+interface FetchReport {
   readonly key: string;
   readonly number: number;
   readonly keepMs: number;
@@ -42,14 +42,14 @@ export function fetchThrough(channel: Channel): FetchShared {
     }
     if (!("turn" in answer)) return { ...(answer as SharedValue<never>), isOwn: false };
     const number = answer.turn;
-    const tell = (told: Omit<Told, "key" | "number">): void =>
-      channel.send("fetched", { key, number, ...told } satisfies Told, true);
+    const report = (told: Omit<FetchReport, "key" | "number">): void =>
+      channel.send("fetched", { key, number, ...told } satisfies FetchReport, true);
     try {
       const { value, keepMs } = await fetch();
-      tell({ value, keepMs });
+      report({ value, keepMs });
       return { value, ageMs: 0, number, isOwn: true };
     } catch (error) {
-      tell({ keepMs: 0 });
+      report({ keepMs: 0 });
       throw error;
     }
   };
@@ -156,7 +156,7 @@ export function openSharedFetches(now: () => number): SharedFetches {
     });
   };
 
-  const told = (body: Told): void => {
+  const handleReport = (body: FetchReport): void => {
     const { key, number, keepMs, value } = body;
     const under = underWay.get(key);
     // A result of a process that took too long and was given up is ignored.
@@ -176,7 +176,7 @@ export function openSharedFetches(now: () => number): SharedFetches {
   return {
     take(channel) {
       channel.answer("fetch", (body, signal) => asked(channel, body as Question, signal));
-      channel.on("fetched", (body) => told(body as Told));
+      channel.on("fetched", (body) => handleReport(body as FetchReport));
       return () => {
         for (const [key, under] of underWay) {
           for (const one of under.waiting) if (one.channel === channel) under.waiting.delete(one);

@@ -22,7 +22,7 @@ interface Met {
   readonly answered: number[];
 }
 
-interface ToldFailure {
+interface ReportedFailure {
   readonly provider: string;
   readonly model: string | undefined;
   readonly failure: AttemptFailure;
@@ -37,7 +37,7 @@ export function sendStatistics(channel: Channel): RecordedStatistics {
   /** Pending reports of failures whose errors have not been read completely. */
   const late = new Set<() => void>();
   channel.on("tell", () => {
-    for (const tell of late) tell();
+    for (const send of late) send();
   });
 
   const recording = (key: string, provider: string, model: string | undefined): ProviderStatistics => {
@@ -52,17 +52,17 @@ export function sendStatistics(channel: Channel): RecordedStatistics {
       },
       answered: (ms) => void met().answered.push(Math.round(ms * 1_000) / 1_000),
       failed(failure) {
-        const tell = (): void => {
-          late.delete(tell);
+        const sendFailure = (): void => {
+          late.delete(sendFailure);
           clearTimeout(timer);
           const { error, ...others } = failure;
-          const said = error && { said: error.said };
-          const told: ToldFailure = { provider, model, failure: { ...others, error: said } };
-          channel.send("statistics.failed", told);
+          const providerError = error && { said: error.said };
+          const report: ReportedFailure = { provider, model, failure: { ...others, error: providerError } };
+          channel.send("statistics.failed", report);
         };
-        const timer = setTimeout(tell, SAID_MS).unref();
-        if (failure.error === undefined) tell();
-        else late.add(tell);
+        const timer = setTimeout(sendFailure, SAID_MS).unref();
+        if (failure.error === undefined) sendFailure();
+        else late.add(sendFailure);
       },
       ended() {
         met().ended += 1;
@@ -124,7 +124,7 @@ export function takeStatistics(channel: Channel, statistics: Pick<Statistics, "o
     }
   });
   channel.on("statistics.failed", (body) => {
-    const { provider, model, failure } = body as ToldFailure;
+    const { provider, model, failure } = body as ReportedFailure;
     statistics.of(provider, model)?.failed(failure);
   });
   return () => {

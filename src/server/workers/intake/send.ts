@@ -39,7 +39,7 @@ export function sendDecisions(channel: Channel, now: () => number): (record: Dec
   let sent = 0;
   let taken = 0;
   /** Numbers of sent records at the last checks, oldest first. */
-  const looks = Array.from({ length: LOOKS }, () => 0);
+  const sentAtChecks = Array.from({ length: LOOKS }, () => 0);
   channel.on("audit.credit", (bytes) => {
     given = Number(bytes);
   });
@@ -49,12 +49,12 @@ export function sendDecisions(channel: Channel, now: () => number): (record: Dec
   // Checks are counted instead of time, because a process that was delayed itself reads waiting acknowledgements before its next
   // check.
   const looking = setInterval(() => {
-    looks.shift();
-    looks.push(sent);
+    sentAtChecks.shift();
+    sentAtChecks.push(sent);
   }, LOOK_MS).unref();
   void channel.closed.then(() => clearInterval(looking));
   return (record) => {
-    if (taken < (looks[0] ?? 0))
+    if (taken < (sentAtChecks[0] ?? 0))
       throw new GatewayError("audit_unavailable", "The node process has not taken audit records for 250 ms.");
     const text = eventText(record);
     const bytes = text.length + RECORD_OVERHEAD_BYTES;

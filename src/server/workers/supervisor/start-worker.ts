@@ -74,10 +74,10 @@ export async function startWorker({ program, number, version, env, log }: Worker
     gone,
   };
   const hello = new Promise<unknown>((resolve) => channel.on("hello", resolve));
-  const said = await Promise.race([hello, gone.then(() => undefined)]);
-  if (said === undefined) throw new Error(`worker ${number} ended while it started (${killedFor ?? endOf(child)})`);
+  const greeting = await Promise.race([hello, gone.then(() => undefined)]);
+  if (greeting === undefined) throw new Error(`worker ${number} ended while it started (${killedFor ?? endOf(child)})`);
   life.heard();
-  const { version: theirs } = said as { readonly version: string };
+  const { version: theirs } = greeting as { readonly version: string };
   if (theirs === version) return worker;
   kill("it is of another version");
   throw new Error(
@@ -94,12 +94,12 @@ function handOver(child: ChildProcess, channel: Channel): Pick<Worker, "take" | 
   const handed = new Map<number, (how: Handover) => void>();
   let last = 0;
   let isOver = false;
-  const told = (how: Handover) => (number: unknown) => {
+  const settleHandover = (how: Handover) => (number: unknown) => {
     handed.get(Number(number))?.(how);
     handed.delete(Number(number));
   };
-  channel.on("connections.taken", told("taken"));
-  channel.on("connections.lost", told("lost"));
+  channel.on("connections.taken", settleHandover("taken"));
+  channel.on("connections.lost", settleHandover("lost"));
   void channel.closed.then(() => {
     isOver = true;
     for (const say of handed.values()) say("gone");

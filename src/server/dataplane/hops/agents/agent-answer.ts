@@ -371,12 +371,12 @@ export class AgentAnswer implements Downstream {
     if (this.#mode === "over") return undefined;
     this.#mode = "over";
     this.#waiting.length = 0;
-    const told =
+    const refusal =
       error instanceof GatewayError
         ? error
         : new GatewayError("internal", "The answer could not be read.", { cause: error });
-    const isUndecodable = told.code === "invalid_request" || told.code === "body_too_large";
-    this.#terms.exchange.cutOff(isUndecodable ? undecodable(told) : told);
+    const isUndecodable = refusal.code === "invalid_request" || refusal.code === "body_too_large";
+    this.#terms.exchange.cutOff(isUndecodable ? undecodable(refusal) : refusal);
     return undefined;
   }
 

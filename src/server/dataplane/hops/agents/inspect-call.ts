@@ -45,11 +45,11 @@ export async function inspectCall(
   held.hold(reading);
   const texts = guard.inspectsBody ? call.texts() : undefined;
   for (const what of texts?.uninspected ?? []) sinks.metrics.uninspected(what);
-  const said = texts?.texts ?? [];
-  const segments = [...said, ...envelopeSegments(guard, exchange.request.rawHeaders, "")];
+  const bodyTexts = texts?.texts ?? [];
+  const segments = [...bodyTexts, ...envelopeSegments(guard, exchange.request.rawHeaders, "")];
   const occasion = { variables: variablesOf(call, standing), rewriting: createRewriting(), tracer: exchange.span };
   const what = { exchange, standing, request: decided, sinks };
-  const restores = restorer && hasArguments(call) ? turningBack(said, call.fronted.restore, restorer) : undefined;
+  const restores = restorer && hasArguments(call) ? turningBack(bodyTexts, call.fronted.restore, restorer) : undefined;
   const { changes, beside } = await inspectSegments(guard, segments, { ...occasion, restores }, what);
   const verdict = beside();
   // With a verdict, detectors that run in parallel with the call still read the texts.

@@ -309,8 +309,8 @@ function forwardCall(
             reason,
           });
         }
-        const told = { kind: result, status, attempt: 1, movedTo: null, reason, ...callerLabels(exchange, undefined) };
-        measured?.failed({ ...told, durationMs: failedAfterMs, error });
+        const attemptFailure = { kind: result, status, attempt: 1, movedTo: null, reason, ...callerLabels(exchange, undefined) };
+        measured?.failed({ ...attemptFailure, durationMs: failedAfterMs, error });
       }
       measured?.ended();
       // A server that could not be reached has done nothing, so nothing is charged.

@@ -58,10 +58,10 @@ export async function inspectRequest(
     throw new GatewayError("invalid_request", `Guardrails cannot inspect the request: ${texts.problem}.`);
   }
   for (const what of texts?.uninspected ?? []) sinks.metrics.uninspected(what);
-  const said = texts === undefined ? NO_SEGMENTS : [...texts.texts, ...texts.seams].map(segmentOf);
+  const bodySegments = texts === undefined ? NO_SEGMENTS : [...texts.texts, ...texts.seams].map(segmentOf);
   const beside = envelopeSegments(guard, exchange.request.rawHeaders, target.query);
   // Texts of the body come first, so that changes keep their indexes.
-  const segments = beside.length === 0 ? said : [...said, ...beside];
+  const segments = beside.length === 0 ? bodySegments : [...bodySegments, ...beside];
   const occasion: Occasion = {
     variables: variablesOf(target, standing),
     rewriting: createRewriting(),

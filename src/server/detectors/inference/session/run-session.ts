@@ -36,13 +36,13 @@ export function runSession(
   { graph: source, tokenizers: library }: SessionSpec,
   caller: ThreadCaller<ToSession, FromSession>,
 ): void {
-  const tell = (message: FromSession, transfer: readonly ArrayBuffer[] = []): void => caller.post(message, transfer);
+  const send = (message: FromSession, transfer: readonly ArrayBuffer[] = []): void => caller.post(message, transfer);
 
   const readers = new FifoMap<string, OpenedReader>(MOST_READERS);
   const tokenizers = new Map<string, Promise<Tokenizer>>();
   /** Questions in progress, by id. */
   const current = new Map<number, AbortController>();
-  const calls = createCalls(tell);
+  const calls = createCalls(send);
 
   if (process.platform === "linux") setPriority(0, PRIORITY);
 
@@ -57,7 +57,7 @@ export function runSession(
         const graph = await openGraph(loaded, source.path, source.threads);
         open = (sequencing, signal) => openReader(graph, sequencing, signal);
       }
-      tell({ kind: "opened", id: 0, problem: undefined });
+      send({ kind: "opened", id: 0, problem: undefined });
       caller.onMessage((message) => {
         if (message.kind === "end") end();
         else if (message.kind === "cancel") current.get(message.id)?.abort();
@@ -65,7 +65,7 @@ export function runSession(
         else void answer(message, open);
       });
     } catch (error) {
-      tell({ kind: "opened", id: 0, problem: problemOf(opening, error) });
+      send({ kind: "opened", id: 0, problem: problemOf(opening, error) });
       end();
     }
   }
@@ -98,14 +98,14 @@ export function runSession(
       if (message.kind === "open") {
         const opened = await openedReader(message.spec, open, controller.signal);
         readers.set(reader, opened);
-        tell({ kind: "opened", id, problem: opened.kind === "refused" ? opened.problem : undefined });
+        send({ kind: "opened", id, problem: opened.kind === "refused" ? opened.problem : undefined });
         return;
       }
       const opened = readers.get(reader);
       if (opened?.kind !== "opened") throw new Error("the detector is not open here");
-      tell({ kind: "found", id, found: await opened.read(message.texts, controller.signal) });
+      send({ kind: "found", id, found: await opened.read(message.texts, controller.signal) });
     } catch (error) {
-      tell({ kind: "failed", id, failure: failureOf(error, controller.signal) });
+      send({ kind: "failed", id, failure: failureOf(error, controller.signal) });
     } finally {
       current.delete(id);
     }

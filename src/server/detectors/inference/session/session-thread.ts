@@ -104,7 +104,7 @@ export function openThread(spec: SessionSpec, start: StartSessionThread, server?
       asked.set(id, { resolve, reject, endCall: worker.pid === undefined ? beginNativeCall() : NO_CALL });
       worker.ref();
     });
-  const tell = (message: ToSession): void => worker.postMessage(message);
+  const send = (message: ToSession): void => worker.postMessage(message);
   const opened = answerTo(0).then((message) => (message.kind === "opened" ? message.problem : undefined));
   opened.catch(() => undefined);
   return {
@@ -118,12 +118,12 @@ export function openThread(spec: SessionSpec, start: StartSessionThread, server?
     },
     ask(question) {
       const answer = answerTo(question.id);
-      if (!isEnded) tell(question);
+      if (!isEnded) send(question);
       return answer;
     },
-    cancel: (id) => tell({ kind: "cancel", id }),
+    cancel: (id) => send({ kind: "cancel", id }),
     end() {
-      tell({ kind: "end" });
+      send({ kind: "end" });
       over(new Error(`the ${kind} was ended`));
     },
   };

@@ -93,11 +93,11 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
   }
 
   function refused({ status, words, retryAt }: ApiAnswer, doing: string): AttemptFailed {
-    const said = `${what} did not ${doing}: ${words}`;
-    if (status === 429) return new AttemptFailed("rate_limited", said, { keepsOrder: true, retryAt });
+    const message = `${what} did not ${doing}: ${words}`;
+    if (status === 429) return new AttemptFailed("rate_limited", message, { keepsOrder: true, retryAt });
     const isOfToken = status === 401 || status === 403 || /authorization|authentication/i.test(words);
     const hint = isOfToken ? "; see tls.dns.api_token and zone_token" : "";
-    return new AttemptFailed(isOfToken ? "dns_auth" : "dns_update", `${said}${hint}`, { keepsOrder: true, retryAt });
+    return new AttemptFailed(isOfToken ? "dns_auth" : "dns_update", `${message}${hint}`, { keepsOrder: true, retryAt });
   }
 
   /** Finds the longest zone that contains the name. */

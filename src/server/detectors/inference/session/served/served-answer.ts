@@ -26,10 +26,10 @@ interface ServedOutput {
 /** Parses an answer. Throws a `GraphError`. `id` is the request's; `output` is the name of the requested output. */
 export function answerIn({ headerLength, body }: ServerAnswer, id: string, output: string): GraphOutput {
   const { json, binary } = partsOf(body, headerLength);
-  const told = jsonIn(json, "what is no answer of a model, or one");
-  if (typeof told["id"] === "string" && told["id"] !== id) throw wrong("to another request");
-  const version = told["model_version"];
-  const outputs = outputsIn(told["outputs"], binary);
+  const parsed = jsonIn(json, "what is no answer of a model, or one");
+  if (typeof parsed["id"] === "string" && parsed["id"] !== id) throw wrong("to another request");
+  const version = parsed["model_version"];
+  const outputs = outputsIn(parsed["outputs"], binary);
   const named = outputs.filter((one) => one.name === output);
   const one = named.length === 0 && outputs.length === 1 ? outputs[0] : named[0];
   if (one === undefined || named.length > 1) throw wrong(`without the output \`${output}\``);
