@@ -66,7 +66,7 @@ export function registerRoutes(app: FastifyInstance, plane: OpenPlane, authentic
     const url = BASE_PATH + routerPath(path);
     for (const [id, operation] of operations) app.route({ url, ...routeOf(plane, authenticator, id, operation) });
     const allowed = operations.map(([, { method }]) => method);
-    // Refuses in a hook, since fastify checks the body of a method such as QUERY before the handler.
+    // The request is refused in a hook, since fastify checks the body of a method such as QUERY before the handler.
     const refuse = async (request: FastifyRequest, reply: FastifyReply): Promise<never> => {
       pathTexts(path, request);
       reply.header("allow", allowed.join(", "));
@@ -178,7 +178,7 @@ async function admitCaller(
   reply: FastifyReply,
 ): Promise<void> {
   const texts = pathTexts(operation.path, request);
-  // Authenticates first: to an unknown caller every path of an operation looks the same.
+  // The caller is authenticated first, so that an unknown caller gets the same answer for every path of an operation.
   const principal =
     operation.isOpen === true ? undefined : await authenticator.identify(request, reply, signalOf(request));
   const params = check(operation.params, fromTexts(operation.params, texts), "path");

@@ -76,7 +76,7 @@ export function readJournal(bytes: Buffer): JournalReading {
     at = end + 1;
   }
   const last = records.at(-1);
-  // Both were written before the file was renamed to its final name.
+  // A file gets its final name only after its first line and a record were written, so a missing one means damage.
   if (chain === undefined || last === undefined) return { kind: "damaged", at };
   if (isAcknowledgedLater(bytes, at, last.seq)) return { kind: "damaged", at };
   return { kind: "read", chain, records, acknowledged, length: at };

@@ -157,7 +157,7 @@ function journalOf(
         const bytes = Buffer.from(acknowledgedLine(seq));
         writeWhole(fd, bytes);
         length += bytes.length;
-        // Waits for twice the last size, so that records that a slow output leaves are not rewritten each time.
+        // The next rewrite waits for twice the size after the last one: records that a slow output leaves stay in the file.
         if (length <= Math.max(ROTATE_BYTES, 2 * lengthAfterRewrite)) return;
         const before = fd;
         ({ fd, length } = rewritten());

@@ -239,7 +239,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
       });
       worker.post({ kind: "close", now: now(), limitMs: DRAIN_LIMIT_MS });
       const left = await closed;
-      // Not derived from `fault`: the worker's exit, which sets it, may be handled in the same turn as its last messages.
+      // `fault` is not checked here, because the worker's exit sets it and may be handled together with its last messages.
       if (left !== 0) reportLeft(left);
     }
     await witness?.close();

@@ -90,7 +90,7 @@ async function fetchOnce(url: URL, { secureContext, token, signal, proxies }: Fe
           : http.get(url, { ...options, agent: new http.Agent() });
     try {
       const answer = await new Promise<http.IncomingMessage>((resolve, reject) => {
-        // Both listeners stay: an error after the answer began is emitted here too, as well as on the body.
+        // Both listeners stay, because an error after the beginning of the answer is emitted here as well as on the body.
         request.on("response", resolve).on("error", reject);
         // An answer that switches protocols counts as none; Node.js closes it without an error.
         request.once("close", () => reject(new Error("closed without an answer")));

@@ -121,7 +121,7 @@ export function trustIn({ caFile }: IssuerOptions): () => Promise<tls.SecureCont
  * to include them.
  */
 function systemRoots(): readonly string[] {
-  const certificates: unknown = Reflect.get(tls, "getCACertificates"); // from 22.15 on
+  const certificates: unknown = Reflect.get(tls, "getCACertificates"); // available from Node 22.15 on
   const trusted: unknown = typeof certificates === "function" ? certificates("default") : undefined;
   return Array.isArray(trusted) ? trusted.map(String) : tls.rootCertificates;
 }

@@ -106,7 +106,7 @@ async function* storedFrame(source: AsyncIterable<Buffer>): AsyncGenerator<Buffe
   const body = Buffer.concat(chunks);
   const head = Buffer.alloc(9);
   head.writeUInt32LE(MAGIC, 0);
-  head.writeUInt8(0xa0, 4); // single segment, with a size of four bytes
+  head.writeUInt8(0xa0, 4); // flags: single segment, content size in four bytes
   head.writeUInt32LE(body.length, 5);
   yield head;
   for (let at = 0; at === 0 || at < body.length; at += MAX_BLOCK_BYTES) {

@@ -63,7 +63,7 @@ export function openGuardedDialler({
       for await (const chunk of answer.body) {
         const bytes = Buffer.from(chunk as Uint8Array);
         length += bytes.length;
-        // Leaving the loop closes the connection.
+        // An exception in this loop closes the connection.
         if (length > maxAnswerBytes) throw new Error(`its answer is longer than ${maxAnswerBytes} bytes`);
         chunks.push(bytes);
       }
@@ -71,7 +71,7 @@ export function openGuardedDialler({
       return { status: answer.statusCode, headers: Object.fromEntries(single), text: Buffer.concat(chunks).toString() };
     },
     close() {
-      agent.close().catch(() => undefined); // Ends when its requests have ended; each has a timeout.
+      agent.close().catch(() => undefined); // The agent closes after its requests, each of which has a timeout.
     },
   };
 }

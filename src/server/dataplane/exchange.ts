@@ -119,7 +119,7 @@ export class Exchange implements Downstream {
     this.crossing = crossingOf(request, snapshot, ports);
     this.span = ports.tracing && startSpan(ports.tracing, request);
     response.on("close", () => this.#closed());
-    response.on("error", ignore); // a write to a closed socket; `close` follows and reports it
+    response.on("error", ignore); // caused by a write to a closed socket, which `close` reports
   }
 
   get gone(): boolean {
@@ -211,7 +211,7 @@ export class Exchange implements Downstream {
     if (error.by !== undefined) this.#tell(error);
     if (this.#isEventStream) this.#writer.release();
     if (this.#isEventStream) this.#response.end(`\n\n${this.#refusalEvent(error, stamp)}`);
-    else this.#response.destroy(); // no terminating chunk: the client must not take this for the whole answer
+    else this.#response.destroy(); // without a last chunk, the client knows that the answer is incomplete
   }
 
   /** Closes the connection after this answer (RFC 9112, section 9.6). Has no effect once the answer has begun. */

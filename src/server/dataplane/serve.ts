@@ -138,7 +138,7 @@ class Serving {
     const exchange = this.#exchange;
     const { admission, governing, metrics, snapshot: inForce } = this.#ports;
     const { request, facts, requestId } = exchange;
-    const snapshot = inForce(); // one configuration for the whole request
+    const snapshot = inForce(); // the whole request uses this configuration
     if (exchange.crossing !== undefined && this.#crosses(exchange.crossing, snapshot)) return; // refuses with 403
     if (governing?.isRemoved() === true) {
       exchange.dialect = dialectOf(request);

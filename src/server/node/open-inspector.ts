@@ -83,7 +83,7 @@ export async function openNodeInspector(options: NodeInspectorOptions, owner: Li
     return closing;
   };
   owner.own("inspector", inspector, close, { limitMs: drainMs + AFTER_DRAIN_MS });
-  // Drains at the same time as the data plane, not after it.
+  // The inspector drains at the same time as the data plane, not after it.
   if (signal.aborted) void close();
   else signal.addEventListener("abort", () => void close(), { once: true });
   log.info("the inspector listens", { address: inspector.address, peers_filter: settingsLine(extproc) });

@@ -82,7 +82,7 @@ export function openProposal(input: ProposalInput): OpenProposal {
     const judging = { request, standing, resolve, snapshot: proposed.snapshot, before: beforeOf(request) };
     const admission = admitModel(judging);
     const { provider, to } = request;
-    // Its first provider failed, and another one served the request.
+    // The rest is for requests whose first provider failed and that another one served.
     if (admission.step.kind !== "passed" || provider === "" || provider === to) return admission;
     const earlier = then(request).caller;
     const standingThen = earlier && standingIn(earlier, inForce);

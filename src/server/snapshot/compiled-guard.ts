@@ -221,7 +221,7 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
     },
     afterwards,
     answer(segments, { judge }, signal, tracer) {
-      // Schedules concern requests only; answers are read at once.
+      // Schedules concern requests only. On answers, every detector runs immediately.
       const found = ensemble.run(segments, { names, signal, tracer });
       return judged(found, ({ byDetector }) => judge({ segments, found: byDetector }));
     },

@@ -36,7 +36,7 @@ export function compileFrontedSnapshot({ document, asWritten, publicUrl, storedA
     if (named === undefined) return undefined;
     const at = { origin: new URL(url).origin, keyHeader: "bearer", region: undefined, signingService: "" } as const;
     const compiled = compileCredential(named, at);
-    // Only providers can use signing credentials; the document was checked for that.
+    // Signing credentials were refused earlier: only providers can use them.
     return compiled.kind === "credential" ? compiled.credential : undefined;
   };
   const owners = registryOwners(mcp);

@@ -67,7 +67,7 @@ export function compileGovernance(
   problems: Problem[],
 ): Governance {
   const report: Report = (...problem) => problems.push(read.problem(...problem));
-  // Includes providers that did not compile: a rule that names one is not a second mistake.
+  // Providers that did not compile are included, because a rule that names one is not a second mistake.
   const names = (document.providers ?? []).flatMap((provider) => providerName(provider) ?? []);
   const isWhole = names.length === providers.length;
   const publicUrl = document.public_url === undefined ? undefined : withoutSlash(document.public_url);

@@ -127,7 +127,7 @@ function observeCpu(instruments: Instruments): () => void {
   const total = instruments.counter("process_cpu_seconds_total", "CPU time, user and kernel.").with();
   let last = { user: 0, system: 0 };
   return () => {
-    const usage = process.cpuUsage(); // microseconds since the start
+    const usage = process.cpuUsage(); // in microseconds since the start of the process
     user.inc((usage.user - last.user) / 1e6);
     system.inc((usage.system - last.system) / 1e6);
     total.inc((usage.user - last.user + usage.system - last.system) / 1e6);
@@ -160,9 +160,9 @@ function observeFileDescriptors(instruments: Instruments): void {
   if (process.platform !== "linux") return;
   const open = (): number => {
     try {
-      return readdirSync("/proc/self/fd").length - 1; // without the one that lists them
+      return readdirSync("/proc/self/fd").length - 1; // the descriptor of this listing does not count
     } catch {
-      return Number.NaN; // without /proc, or with no descriptor left
+      return Number.NaN; // there is no /proc, or no free descriptor
     }
   };
   instruments.observedGauge("process_open_fds", "Open file descriptors.", open, "farthest");

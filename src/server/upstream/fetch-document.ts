@@ -43,7 +43,7 @@ export async function fetchDocument(pool: Pick<Pool, "request">, request: Docume
     for await (const chunk of answer.body) {
       const bytes = Buffer.from(chunk as Uint8Array);
       length += bytes.length;
-      // Returning from the loop closes the connection.
+      // A return from this loop closes the connection.
       if (length > MAX_DOCUMENT_BYTES) {
         return { kind: "failed", problem: `it is larger than ${MAX_DOCUMENT_BYTES} bytes`, isDown: false };
       }

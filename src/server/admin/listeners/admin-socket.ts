@@ -60,7 +60,7 @@ export async function openAdminSocket({ path, plane, peerCredentials }: AdminSoc
       path,
       close(limitMs = CLOSE_LIMIT_MS) {
         closing ??= (async () => {
-          // Removes the path first: new clients get a refused connection instead of waiting in a queue.
+          // The path is removed first, so that new clients are refused instead of waiting in a queue.
           await placed.remove();
           plane.close();
           await server.close(limitMs);

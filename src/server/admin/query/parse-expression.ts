@@ -230,7 +230,7 @@ function parseParentheses(cursor: Cursor): Expression {
 }
 
 function parseWord(cursor: Cursor, word: string): Expression {
-  // Followed by a dot, or without their usual continuation, these words are ordinary names.
+  // A word that is followed by a dot, or not by its usual continuation, is an ordinary name.
   if (!cursor.isSymbol(".", 1)) {
     if (word === "null" || word === "true" || word === "false") {
       cursor.next();

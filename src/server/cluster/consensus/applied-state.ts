@@ -127,7 +127,7 @@ export function createMachine(options: MachineOptions): Machine {
           : state.applyConfiguration({ ...committed, data: EMPTY }, change.change.context, idsOf(configuration));
       if (outcome.replaced) {
         const at = standing();
-        // Uses a copy, since following entries change the rows while they are written.
+        // A copy is written, since following entries change the rows meanwhile.
         const copy = loadState({ applied: at.applied, rows: state.scan("") });
         writer.replace(() => writeGeneration(copy, at)).then(events.onRestored, events.onFault);
         announce();

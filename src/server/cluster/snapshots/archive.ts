@@ -73,7 +73,7 @@ async function fill(
   sha256: string,
   signal: AbortSignal,
 ): Promise<void> {
-  // Fixed times make the members depend only on the state.
+  // With a fixed modification time, equal states give equal archives.
   const header = { mode: 0o600, mtime: new Date(0) };
   const metaText = `${JSON.stringify(meta, null, 2)}\n`;
   tar.entry({ ...header, name: "meta.json" }, metaText);
@@ -142,7 +142,7 @@ export async function readArchive(
       throw refused("it is not a whole tar archive", error);
     throw error;
   } finally {
-    // Stops reading the source, so that nothing writes to the file any more.
+    // Reading is stopped, so that nothing writes to the file any more.
     stop.abort();
     tar.destroy(new Error("the archive is read no further"));
     await reading.catch(() => undefined);

@@ -93,7 +93,7 @@ export function createClocks({ wall, monotonic, onStep }: ClockPorts): Clocks {
 
   const median = (): number => {
     const origins = [own, ...[...readings.keys()].flatMap((id) => originOf(id) ?? [])].sort((a, b) => a - b);
-    // Uses the lower of two middle values: a log that is behind does less harm than one that is ahead, and catches up.
+    // Of two middle values the lower one is used: a log that is behind does less harm than one that is ahead, and catches up.
     return origins[Math.floor((origins.length - 1) / 2)] ?? own;
   };
 

@@ -74,7 +74,7 @@ export async function dial(options: DialOptions): Promise<Link> {
     try {
       return await dialAs(second, limit, options);
     } catch (again) {
-      // Reports the failure of the current certificate, unless the previous one got further.
+      // If both certificates fail, the first failure is reported, unless the peer accepted the second certificate and refused.
       throw again instanceof DialError && again.kind !== "refused" ? error : again;
     }
   }

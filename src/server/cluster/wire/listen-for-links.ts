@@ -94,8 +94,8 @@ export async function listenLinks(options: ListenOptions): Promise<LinkListener>
 
   const server = createServer(identity.serverOptions());
   const stopFollowing = identity.onRefresh(() => server.setSecureContext(identity.serverOptions()));
-  // Counts below TLS, so that a connection counts from its first moment. The address identifies the two sockets of one
-  // connection.
+  // TCP connections are counted, so that a connection counts before its TLS handshake. TCP and TLS socket of a connection have
+  // the same remote address.
   server.on("connection", (socket: Socket) => {
     if (strangers.size >= MAX_STRANGERS) {
       counts.overflowed += 1;

@@ -69,7 +69,7 @@ export function createBudgetMetrics(
     held,
   );
 
-  // Cached because joining label values costs more than counting.
+  // Counters by budget are cached, because joining label values costs more than counting.
   const charged = new Map<string, Counter>();
   let seenExcess = 0;
   let seenUnreported = 0;

@@ -199,7 +199,7 @@ class AttemptMeter implements Meter {
         } else if (attempt.stream === undefined || attempt.stream.isFinal) {
           charge?.settle(usage);
         } else {
-          charge?.abort(usage); // a stream without its final count has reported only a part
+          charge?.abort(usage); // a stream without its final count has reported only a part of its usage
         }
         if (doubt === undefined && route.usage === "always" && isMissing(attempt, usage)) {
           metrics.missing(attempt.provider, route.name);

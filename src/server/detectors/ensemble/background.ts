@@ -27,7 +27,7 @@ export function createBackground(members: readonly Member[], limits: Background,
         continue;
       }
       inFlight++;
-      // Runs in a later turn of the event loop, so that the request leaves first.
+      // The scan begins in a later turn of the event loop, so that the request is sent first.
       setImmediate(async () => {
         try {
           const signal = AbortSignal.timeout(limits.timeoutMs);

@@ -101,7 +101,7 @@ function classOf(): string {
     for (let codePoint = first; codePoint <= last; codePoint++) fold(codePoint, to.charCodeAt(0));
     range(first, last);
   }
-  // Leaves out the surrogates, so that each place of the text is its code point.
+  // The ranges leave out surrogates, so that each index of the text passed to `dropAll` is a code point.
   dropAll(0, 0xd800, MARKS, MARK);
   dropAll(0xe000, 0x10000, MARKS, MARK);
   dropAll(0, 0xd800, INVISIBLE, DROPPED);

@@ -40,7 +40,7 @@ export function createPiiDetector(
   const compiled = compilePii(config, usesContext);
   if (compiled.kind === "refused") return compiled;
   const { recognizers, scan, scanDisproved } = compiled;
-  // Computing it takes half a second of a start, and only streams need it.
+  // The horizon is only computed if streams need it, because that takes half a second at the start.
   const horizon = config.apply_to?.includes("output") ? horizonOf(recognizers) : undefined;
   const gives = new Set(recognizers.map(({ category, entity }) => `${category}/${entity}`));
   const fingerprint = fingerprintOf(config, usesContext);

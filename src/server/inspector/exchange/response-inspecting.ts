@@ -151,7 +151,7 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
     if (bytes.length > 0) outbox.push(bytes);
     if (kind !== "ended") return NO_STEPS;
     if (end === "trailers") {
-      // All chunks were answered, and only trailers can follow them.
+      // All chunks were answered, so bytes that are left can no longer be sent: only trailers may follow.
       if (outbox.length > 0) return cut();
       phase = "done";
       return answers([{ kind: "trailers", side }]);

@@ -99,7 +99,7 @@ async function allOf(
       from = read.next;
     }
   } catch {
-    return undefined; // Timed out, or the caller left, which the signal shows.
+    return undefined; // timed out, or the caller has left: the signal is checked afterwards
   }
   return { node, since: covered, chunks };
 }

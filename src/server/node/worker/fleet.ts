@@ -262,7 +262,7 @@ export function createFleet(started: NodeFile): Fleet {
         },
         { limitMs: HANDED_MS + drainMs + AFTER_DRAIN_MS + 2 * EXIT_MS },
       );
-      // Listens only after the workers are ready: an earlier connection is refused and can try another node instead of waiting.
+      // Nothing listens until the workers are ready: an earlier client is refused, and can try another node instead of waiting.
       await acceptor.listen();
       reasons.delete("starting");
       return {
@@ -289,7 +289,7 @@ export function createFleet(started: NodeFile): Fleet {
 
 async function drain({ channel, gone, kill }: Worker, limit: AbortSignal): Promise<void> {
   await channel.ask("drain", null, limit).catch(() => undefined);
-  // Collects the usage of its last requests.
+  // The worker still reports the usage of its last requests.
   await catchUp(channel);
   channel.send("exit", null);
   const late = setTimeout(() => kill("it did not end"), EXIT_MS);

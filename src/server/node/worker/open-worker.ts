@@ -52,7 +52,6 @@ export function runWorker({ channel, env, log }: WorkerOptions, exit: () => void
   let plane: ReportedPlane | undefined;
   channel.answer("open", async (body) => {
     const settings = body as WorkerSettings;
-    // Sets the title in process lists.
     process.title = `gateway worker ${settings.number}`;
     const serve = await openParts({ channel, env, log, traffic, exit }, settings, owner);
     channel.answer("serve", async () => {

@@ -48,7 +48,7 @@ export function workersIn(
   { cores = allottedCores(), memory = allottedMemory() } = {},
 ): number {
   const text = env["GATEWAY_WORKERS"] ?? "";
-  // Limits the number by memory, so that the kernel does not kill a small container.
+  // Memory limits the number, so that the kernel does not kill a small container.
   if (text === "" || text === "auto") {
     const room = Math.floor((memory - neededMemory(env, 1)) / WORKER_MEMORY);
     return Math.max(1, Math.min(cores, MAX_AUTO, room));

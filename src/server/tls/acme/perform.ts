@@ -239,7 +239,7 @@ async function download(
   const directory = await authority.directory(signal).catch(() => signal.throwIfAborted());
   if (directory !== undefined) refuseSkew(directory);
   const at = now();
-  // Uses the authority's clock: if this machine is a minute behind it, a new certificate would not be valid yet.
+  // The authority's clock decides: by a clock that is a minute behind it, a new certificate would not be valid yet.
   const { notBefore, notAfter } = accepted(chain, key, wanted.names, at + (directory?.skewMs ?? 0));
   const certId = certIdOf(chain) ?? null;
   const isToldWhen = directory === undefined || directory.renewalInfo !== undefined;

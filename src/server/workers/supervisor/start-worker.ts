@@ -33,7 +33,7 @@ export async function startWorker({ program, number, version, env, log }: Worker
   for (const output of [child.stdout, child.stderr]) {
     if (output !== null) logOutput(output, log, { worker: number, pid: child.pid });
   }
-  // Sending to a process that has just died causes this error.
+  // A send to a process that has just died causes an error, which is ignored.
   child.on("error", () => undefined);
   const exited = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());

@@ -67,6 +67,6 @@ function objectIn(json: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(json);
     return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
   } catch {
-    return {}; // text that a guardrail substituted for the answer
+    return {}; // not JSON: a guardrail has replaced the answer by a text
   }
 }

@@ -279,7 +279,7 @@ class TranslatedAnswer implements Downstream {
 
   #hold(chunk: Buffer): boolean {
     this.#bodyBytes += chunk.length;
-    if (this.#mode === "error" && this.#bodyBytes > MAX_ERROR_BYTES) return true; // too long: none of it is parsed
+    if (this.#mode === "error" && this.#bodyBytes > MAX_ERROR_BYTES) return true; // a longer error is not parsed
     if (this.#bodyBytes > MAX_WHOLE_BYTES) {
       this.#giveUp(new AnswerProblem("the provider's answer is too long"));
       return true;

@@ -76,7 +76,7 @@ export function createCallQueue(): CallQueue {
         if (part === undefined || (part.units >= LONG_UNITS && !mayBeLong)) continue;
         call.parts.shift();
         calls.delete(call);
-        // Moves the call to the end of the queue.
+        // The call moves to the end of the queue.
         if (call.parts.length > 0) calls.add(call);
         return part;
       }

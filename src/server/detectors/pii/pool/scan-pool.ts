@@ -216,7 +216,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
         signal.throwIfAborted();
         if (isClosed) throw new DetectorError("failed", "the gateway is stopping");
         const units = texts.reduce((sum, { length }) => sum + length, 0);
-        // Limited so that no single call fills the queue.
+        // The charge is limited, so that no single call fills the queue.
         const charge = Math.min(units, maxQueued / 2);
         if (queued > 0 && queued + charge > maxQueued) {
           metrics.refused();

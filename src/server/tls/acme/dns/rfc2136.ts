@@ -102,7 +102,7 @@ export function rfc2136Provider({ server: text, key, nameServers, now }: Rfc2136
     async check(names, signal) {
       const zones = new Set<string>();
       for (const name of names) {
-        // Deletes a value that does not exist: the server checks the same permission and changes nothing.
+        // The check deletes a value that does not exist: the server checks the same permission, and changes nothing.
         const absent = { name, value: `check-${randomBytes(12).toString("hex")}` };
         zones.add((await write(absent, undefined, signal)).zone);
       }
