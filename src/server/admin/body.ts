@@ -148,7 +148,7 @@ export function endSoon(request: IncomingMessage): void {
   request.resume();
 }
 
-/** Refusal of a body for an operation without one. */
+/** Returns the refusal of a body for an operation that takes none. */
 export const notTaken = (): Error => refusal("invalid", "This operation takes no body.");
 
 function tooLarge(limit: number): Error {

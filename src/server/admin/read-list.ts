@@ -62,7 +62,7 @@ export async function readList(
   return { index: read.index, rows: narrowed(items, columns), others };
 }
 
-/** Refusal of a query parameter that is useless without another one. */
+/** Returns the refusal of a query parameter that requires another one. */
 const needs = (parameter: string, missing: string): Error =>
   refusal("invalid", `The query parameter \`${parameter}\` needs \`${missing}\`.`, {
     in: "query",

@@ -79,7 +79,7 @@ function fieldOf(name: (typeof COUNTS)[number]): number {
   return NAMED_FIELDS + COUNTS.indexOf(name);
 }
 
-/** Returns the list's value for the number in a field. */
+/** Returns the value that the list shows for a number in a packed row. */
 export function cellOf(field: number, value: number, names: readonly string[]): string | number | null {
   if (field >= NAMED_FIELDS) return value;
   if (field === FIELD.hop) return HOPS[value] ?? "llm";

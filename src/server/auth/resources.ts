@@ -10,7 +10,7 @@ import type { AuthRules } from "./caller.ts";
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
-/** RFC 9728 section 2. Members without a value are left out. */
+/** Metadata of a protected resource (RFC 9728 section 2). Members without a value are left out. */
 export interface ResourceMetadata {
   readonly resource: string;
   /** URLs of the issuers, at least one. */

@@ -4,7 +4,7 @@ import type { ForwardProxy } from "./proxy-rules.ts";
 
 export class ForwardProxyFault extends Error {
   readonly code = "FORWARD_PROXY";
-  /** Tells code that tries several servers that nothing was sent. */
+  /** System call of a failed connect, by which code that tries several servers recognizes that nothing was sent. */
   readonly syscall = "connect";
 
   constructor(proxy: ForwardProxy, what: string, cause?: unknown) {

@@ -14,7 +14,7 @@ export interface ReadTable {
 }
 
 export type ToWorker =
-  /** `tables` are those that the caller may read. */
+  /** Statement to plan. `tables`: tables that the caller may read. */
   | {
       readonly kind: "plan";
       readonly sql: string;

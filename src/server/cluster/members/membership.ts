@@ -53,7 +53,7 @@ export interface Membership {
   tick(): void;
 }
 
-/** Returns the milliseconds left. */
+/** Returns the time left, in milliseconds. */
 export type Deadline = () => number;
 
 /** Number of rounds without catching up after which a learner is reported; it is still tried again. */

@@ -38,7 +38,7 @@ export function createLogIndex(options: {
   let baseIndex = options.baseIndex;
   let byteLength = 0;
   let runs: Run[] = [];
-  /** Size of the record at `baseIndex + 1 + position`. */
+  /** Sizes of the records, beginning with the one at `baseIndex + 1`. */
   let sizes: number[] = [];
   const cache = new Map<number, Entry>();
   let cachedBytes = 0;

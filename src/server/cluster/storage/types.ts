@@ -13,9 +13,9 @@ import type { Applied, Mutation } from "../../core/state/index.ts";
 /** Owner of a data directory. */
 export interface StorageIdentity {
   readonly nodeId: string;
-  /** 32 hex digits, drawn when the directory was created. */
+  /** Random id of 32 hex digits, created with the directory. */
   readonly storageId: string;
-  /** Raised by each `cluster recover`; a peer with a lower one is refused. */
+  /** Recovery epoch, which each `cluster recover` raises. A peer with a lower one is refused. */
   readonly recoveryEpoch: number;
   /** Cluster id of 16 hex digits, derived from the cluster secret; `undefined` for a node without one. */
   readonly clusterId: string | undefined;

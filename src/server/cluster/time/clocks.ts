@@ -45,7 +45,7 @@ export interface Clocks {
   offsetOf(nodeId: string): number | undefined;
   /** Returns the milliseconds by which this node's clock is ahead of the median of all known clocks. */
   lead(): number;
-  /** Returns milliseconds between this node's time and its monotonic clock; changes when a clock is read. */
+  /** Returns this node's time minus its monotonic clock, in milliseconds. It changes when a clock is read. */
   origin(): number;
   /** Returns this node's time in whole milliseconds since 1970, which a leader stamps. */
   now(): number;

@@ -14,7 +14,7 @@ export interface Self {
   readonly nodeId: string;
   /** Identity of the data directory; empty for a command line. */
   readonly storageId: string;
-  /** Raised by each offline recovery; `undefined` for a blank directory and for a command line. */
+  /** Recovery epoch, which each offline recovery raises; `undefined` for a blank directory and for a command line. */
   readonly epoch: number | undefined;
   readonly clusterId: string;
   /** Lowest and highest version of the protocol. */

@@ -238,7 +238,7 @@ async function bind(server: ReturnType<typeof createServer>, name: string, liste
   } catch (cause) {
     throw new Error(`cannot listen on the ${name} address ${listen}`, { cause });
   }
-  // For example, too many open files. The listener stays, and the peer dials again.
+  // Accepting fails, for example, with too many open files. The listener stays, and the peer dials again.
   server.on("error", () => undefined);
 }
 

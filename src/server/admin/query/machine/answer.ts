@@ -45,7 +45,7 @@ function* partsOf(rows: readonly Row[], width: number): Generator<string> {
   if (part !== "") yield part;
 }
 
-/** Returns the declared type, or the one that follows from an operation; otherwise that of the values, if they have the same. */
+/** Returns the declared type, or the one that follows from an operation; if neither is known, the common type of the values. */
 function typeOf(known: SqlType, rows: readonly Row[], column: string): SqlType {
   if (known !== "unknown") return known;
   const types = new Set(rows.map((row) => valueType(row[column])).filter((type) => type !== "unknown"));

@@ -20,7 +20,7 @@ const MAX_KEPT = 10_000;
 interface Machine {
   /** Runs a plan. `tables` are the rows of the plan's tables, with columns in its order. `now` is in RFC 3339. */
   run(plan: Plan, tables: readonly (readonly Row[])[], now: string): readonly Row[];
-  /** Returns a filter for use before `run`: whether a condition over one column of source 0 may be true for a value of it. */
+  /** Returns a filter for values of one column before `run`: whether a condition over that column may be true for a value. */
   openSieve(now: string): (condition: Expr, value: Value) => boolean;
 }
 
