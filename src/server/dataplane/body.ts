@@ -48,7 +48,7 @@ export function readBody(request: IncomingMessage, maxBytes: number, holding: Ho
   const fail = (error: unknown): void => {
     if (isOver) return;
     over();
-    gathering.clear(); // the rest is read and dropped for a while and must not occupy memory
+    gathering.clear(); // the rest of the body is read and dropped, so what has arrived must not occupy memory
     reader.failed(error);
   };
   const done = (): void => {

@@ -92,8 +92,7 @@ export interface EngineOptions {
 /** Compiles guardrails. Scan results are remembered across all documents that one engine compiles. */
 export interface GuardrailEngine {
   /**
-   * Compiles like a gateway does: also refuses what it cannot do yet. `models` are those in the cache; detectors of other models
-   * are not active.
+   * Compiles guardrails for serving. `models`: declared models in the cache; detectors with other models are not active.
    */
   readonly compile: (
     document: Deployment,

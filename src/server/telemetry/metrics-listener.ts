@@ -173,7 +173,7 @@ function send(response: ServerResponse, { status, contentType, body, headers }: 
     "x-content-type-options": "nosniff",
     ...headers,
   });
-  response.end(body); // Node leaves the body out when the request was HEAD
+  response.end(body); // Node omits the body in an answer to HEAD
 }
 
 async function listen(server: Server, { host, port }: Address, text: string): Promise<void> {

@@ -52,7 +52,7 @@ export async function inspectCall(
   const restores = restorer && hasArguments(call) ? turningBack(bodyTexts, call.fronted.restore, restorer) : undefined;
   const { changes, beside } = await inspectSegments(guard, segments, { ...occasion, restores }, what);
   const verdict = beside();
-  // With a verdict, detectors that run in parallel with the call still read the texts.
+  // While a verdict is pending, parallel detectors still read the texts, so their memory stays accounted.
   if (verdict === undefined) held.release(reading);
   return { texts, changes, occasion, verdict };
 }

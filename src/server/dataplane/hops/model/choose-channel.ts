@@ -108,7 +108,7 @@ export function chooseChannel(
   return best;
 }
 
-/** Marks losses of fields that the operator strips, which must not cause a refusal. */
+/** Returns the losses of the request without the fields that the operator strips, which must not cause a refusal. */
 function strippedOf(
   { strippedFields: stripped }: Provider,
   lost: readonly Loss[],
@@ -120,7 +120,7 @@ function strippedOf(
   return withoutStripped(lost, { form, to: counterpart?.form ?? form, request: content.source.value, stripped });
 }
 
-/** Makes losses of capabilities that the profile requires hard. */
+/** Marks losses of capabilities that the profile requires as hard. */
 function withRequired(lost: readonly Loss[], required: readonly string[]): readonly Loss[] {
   if (required.length === 0 || lost.length === 0) return lost;
   return lost.map((loss) => (required.includes(loss.capability) ? { ...loss, isHard: true } : loss));

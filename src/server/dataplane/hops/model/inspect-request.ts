@@ -75,7 +75,7 @@ export async function inspectRequest(
   const body = texts === undefined || changes === undefined ? plain : texts.rewrite(changes);
   const inspected = body === plain ? target : rewrittenTarget(body);
   const verdict = judgeBeside();
-  // With a verdict, detectors that run in parallel with the call still read the texts.
+  // While a verdict is pending, parallel detectors still read the texts, so their memory stays accounted.
   if (verdict === undefined) held.release(reading);
   return { target: inspected, occasion, verdict };
 

@@ -253,7 +253,7 @@ class InspectedAnswer implements InspectedDownstream {
     this.#start?.decoded(plain.length);
     this.#mode = "head";
     this.write(plain);
-    if (!this.#isOver()) this.end(); // in the mode that `write` has set
+    if (!this.#isOver()) this.end(); // `write` has set the mode for which the answer is ended here
   }
 
   #endWhole(body: Buffer): void {
