@@ -75,7 +75,9 @@ export async function recorded<T extends { readonly value: unknown }>(
     done = { error };
   }
   const outcome = {
-    ...("error" in done ? failureOf(done.error) : { outcome: "done", ...recordedFields(asked.operation, done.reply.value) }),
+    ...("error" in done
+      ? failureOf(done.error)
+      : { outcome: "done", ...recordedFields(asked.operation, done.reply.value) }),
     ...(asked.isDryRun === true && { dry_run: true }),
   };
   try {

@@ -26,7 +26,10 @@ export function mustExist(ports: Ports, kind: SuspensionKind, name: string): voi
   }
   const names = configured(ports, kind);
   if (names.includes(name)) return;
-  throw refusal("not_found", `There is no ${WORDS[kind]} named ${name} in the configuration${knownNamesText(name, names)}.`);
+  throw refusal(
+    "not_found",
+    `There is no ${WORDS[kind]} named ${name} in the configuration${knownNamesText(name, names)}.`,
+  );
 }
 
 type Configured = Exclude<SuspensionKind, "model" | "key">;

@@ -45,7 +45,10 @@ export async function createHealth(grpc: Grpc): Promise<Health> {
   const watching = new Set<ServerWritableStream<Asked, HealthAnswer>>();
   const statusNow = (): number => (isServing ? SERVING : NOT_SERVING);
   const implementation = {
-    Check({ request: { service = "" } }: ServerUnaryCall<Asked, HealthAnswer>, answer: sendUnaryData<HealthAnswer>): void {
+    Check(
+      { request: { service = "" } }: ServerUnaryCall<Asked, HealthAnswer>,
+      answer: sendUnaryData<HealthAnswer>,
+    ): void {
       if (SERVICES.has(service)) answer(null, { status: statusNow() });
       else answer({ code: grpc.status.NOT_FOUND, details: "no such service" });
     },

@@ -170,7 +170,9 @@ async function inspectMessages(texts: ProxiedTexts, headers: HeaderList, judging
       // message.
       const segments = at === 0 && beside.length > 0 ? [...message.segments, ...beside] : message.segments;
       const made =
-        segments.length === 0 ? undefined : await changesIn(message, segments, headers, { ...judging, told: inspectionSpan });
+        segments.length === 0
+          ? undefined
+          : await changesIn(message, segments, headers, { ...judging, told: inspectionSpan });
       for (const place of message.segments.keys()) changes.push(made?.[place]);
     }
   } finally {

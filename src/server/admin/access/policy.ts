@@ -182,7 +182,10 @@ function principalEntity({ issuer, subject, roles }: Principal): PrincipalEntity
 
 function problemsOf(error: DetailedError, place: (offset: number) => Position): PolicyProblem[] {
   const [at] = error.sourceLocations ?? [];
-  const cedarMessage = error.message.replace(/^failed to parse policies from string: |^for policy `policy\d+`[,:] /, "");
+  const cedarMessage = error.message.replace(
+    /^failed to parse policies from string: |^for policy `policy\d+`[,:] /,
+    "",
+  );
   const message = [cedarMessage, ...(at?.label ? [at.label] : []), ...(error.help ? [error.help] : [])].join("; ");
   const related = (error.related ?? []).flatMap((it) => problemsOf(it, place));
   return [{ ...place(at?.start ?? 0), message }, ...related];

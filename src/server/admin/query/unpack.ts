@@ -85,7 +85,9 @@ export function openUnpacker(columns: readonly string[], { conditions, summed }:
       const isKept = tested.map((column) =>
         remembered(column.field, (value) => holdsAll(column, cellOf(column.field, value, names))),
       );
-      const numbers = keyColumns.map(({ field }) => remembered(field, (value) => places.number(cellOf(field, value, names))));
+      const numbers = keyColumns.map(({ field }) =>
+        remembered(field, (value) => places.number(cellOf(field, value, names))),
+      );
       const first = hour === undefined ? 0 : places.number(label);
       const visit = (row: readonly number[]): void => {
         for (let at = 0; at < tested.length; at += 1) {
@@ -96,7 +98,8 @@ export function openUnpacker(columns: readonly string[], { conditions, summed }:
           return;
         }
         let place = first;
-        for (let at = 0; at < keyColumns.length; at += 1) place = places.pair(at, place, numbers[at]!(row[keyColumns[at]!.field]!));
+        for (let at = 0; at < keyColumns.length; at += 1)
+          place = places.pair(at, place, numbers[at]!(row[keyColumns[at]!.field]!));
         const known = places.row(place);
         if (known === undefined) {
           places.put(place, rows.length);

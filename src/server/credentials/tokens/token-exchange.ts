@@ -161,7 +161,8 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
       if (until > clock.monotonic()) kept.keep(key, { value, until, principal });
       return value.exchanged;
     } catch (error) {
-      const failure = error instanceof TokenFailure ? error : new TokenFailure("the exchange failed", { isPassing: true });
+      const failure =
+        error instanceof TokenFailure ? error : new TokenFailure("the exchange failed", { isPassing: true });
       const refusal = refusalOf(credential, failure, leftMs);
       options.ended(refusal instanceof TokenUnavailable ? "failed" : "refused", !failure.isOfAnother, failure.message);
       if (refusal instanceof TokenUnavailable) {

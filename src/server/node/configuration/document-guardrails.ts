@@ -80,7 +80,8 @@ export async function readGuardrailsIn(
   if (document === undefined || asWritten === undefined) return refused(problemLines);
   const { guardrails, profiles = [] } = document;
   if (guardrails === undefined) return refused([...problemLines, `${source.name}: it has no \`guardrails\``]);
-  if (guardrails.detectors.length === 0) return refused([...problemLines, `${source.name}: guardrails: no \`detectors\``]);
+  if (guardrails.detectors.length === 0)
+    return refused([...problemLines, `${source.name}: guardrails: no \`detectors\``]);
 
   let judged: Snapshot | undefined;
   if (guardrails.detectors.some(({ type }) => type === "llm")) {

@@ -206,7 +206,12 @@ const pair = (key: string, value: string) => ({ key, raw_value: Buffer.from(valu
 
 function headersOf({ request, scheme, authority, requestId }: Question): ProcessingRequest {
   const { method, path, headers, body } = request;
-  const sentHeaders = [pair(":method", method), pair(":path", path), pair(":authority", authority), pair(":scheme", scheme)];
+  const sentHeaders = [
+    pair(":method", method),
+    pair(":path", path),
+    pair(":authority", authority),
+    pair(":scheme", scheme),
+  ];
   let hasId = false;
   for (let i = 0; i < headers.length; i += 2) {
     const name = (headers[i] as string).toLowerCase();

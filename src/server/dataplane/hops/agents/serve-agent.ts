@@ -309,7 +309,14 @@ function forwardCall(
             reason,
           });
         }
-        const attemptFailure = { kind: result, status, attempt: 1, movedTo: null, reason, ...callerLabels(exchange, undefined) };
+        const attemptFailure = {
+          kind: result,
+          status,
+          attempt: 1,
+          movedTo: null,
+          reason,
+          ...callerLabels(exchange, undefined),
+        };
         measured?.failed({ ...attemptFailure, durationMs: failedAfterMs, error });
       }
       measured?.ended();
