@@ -20,7 +20,7 @@ export interface LoadScenario {
   readonly mode: GatewayMode;
   readonly shape: RequestShape;
   readonly connections: number;
-  /** Requests a round and contender, chosen so that each takes one to two seconds. */
+  /** Requests a round and contender, chosen so that each takes half a second to two seconds. */
   readonly requests: number;
   /** Requests on one connection alone, from which added latency is read. */
   readonly latencyRequests: number;
@@ -48,7 +48,7 @@ export interface LoadScenario {
 const MAX_GOVERNED_RATIO = 1.6;
 const MAX_RECORDED_RATIO = 2.3;
 
-const unary = { connections: 32, requests: 16_000, latencyRequests: 2_500 };
+const unary = { connections: 32, requests: 9_000, latencyRequests: 1_500 };
 const stream = { connections: 16, requests: 800, latencyRequests: 100 };
 const large = { connections: 8, requests: 800, latencyRequests: 200 };
 
