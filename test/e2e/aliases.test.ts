@@ -31,7 +31,7 @@ for (const [alias, sent] of [
   ["team/zip", "sim-gzip"],
 ] as const) {
   const expected = { shown: [alias], sent: [sent] };
-  test(`${alias} is answered as ${alias} on every route that carries a model, whole and streamed`, async () => {
+  test(`a request for ${alias} is answered as ${alias} on every route that has a model, whole and streamed`, async () => {
     assert.deepEqual(named(await openai.chat.completions.create({ model: alias, messages })), expected);
     const chunks = await drain(await openai.chat.completions.create({ model: alias, messages, stream: true }));
     assert.deepEqual(named(chunks.items), expected);
@@ -47,25 +47,25 @@ for (const [alias, sent] of [
     }
   });
 
-  test(`${alias} as a field of a form, after the file, reaches the provider as ${sent}`, async () => {
+  test(`${alias} in a form field after the file reaches the provider as ${sent}`, async () => {
     const upload = await toFile(Buffer.from("RIFF\0\xff", "latin1"), "speech.wav");
     const { text } = await openai.audio.transcriptions.create({ file: upload, model: alias });
     assert.notEqual(text, "");
     assert.deepEqual(named({}).sent, [sent]);
   });
 
-  test(`${alias} can be asked for by its path`, async () => {
+  test(`${alias} can be retrieved by its path`, async () => {
     await openai.models.retrieve(alias);
     assert.deepEqual(named({}).sent, [sent]);
   });
 }
 
-test("a model's own name still passes, and is answered as such", async () => {
+test("a model's own name still works and is answered under that name", async () => {
   const answer = await openai.chat.completions.create({ model: "sim-large", messages });
   assert.deepEqual(named(answer), { shown: ["sim-large"], sent: ["sim-large"] });
 });
 
-test("the models list of either dialect advertises the aliases beside what the provider lists", async () => {
+test("the models list of either dialect includes the aliases beside the provider's models", async () => {
   const compat = (await openai.models.list()).data;
   const own = compat.find(({ id }) => id === "sim-small");
   assert.equal(own?.owned_by, "simulated");
@@ -82,7 +82,7 @@ test("the models list of either dialect advertises the aliases beside what the p
   }
 });
 
-test("an alias given as a flag works as one of a document", async (t) => {
+test("an alias given as a flag works like one in a document", async (t) => {
   const flags = await startWithFlags(t, { upstream: provider.url, more: ["-alias", "quick=sim-small"] });
   const client = clientsOf(flags.url).openai;
   const answer = await client.chat.completions.create({ model: "quick", messages });

@@ -84,7 +84,7 @@ const deploymentOf = (url: string) => ({
   mcp: [{ name: "tools", url: `${url}/mcp` }],
 });
 
-test("both official SDKs work in a page of another site", { skip }, async (t) => {
+test("both official SDKs work in a page of another origin", { skip }, async (t) => {
   assert.ok(provider);
   const { node, gateway } = await startGoverned(t, { deployment: deploymentOf(provider.url) });
   const told = await openPage(t, "page-sdks.mjs", { gateway: gateway.url, key: await mint(node, "page") });
@@ -104,7 +104,7 @@ test("both official SDKs work in a page of another site", { skip }, async (t) =>
   });
 });
 
-test("a page of another site spends nothing where there is no credential", { skip }, async (t) => {
+test("a page of another origin cannot spend without a credential", { skip }, async (t) => {
   assert.ok(provider);
   const gateway = await startWithFiles(t, deploymentOf(provider.url));
   const before = provider.counts().requests;

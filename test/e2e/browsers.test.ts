@@ -139,7 +139,7 @@ const originOf = ({ headers }: Answer): string | undefined => headers["access-co
 for (const { method, path, body = "", status } of ROUTES) {
   const what = `${method} ${path} ${body.slice(0, 40)}`;
 
-  test(`with \`auth\` a preflight of ${what} is answered before the credential, and the page reads the answer`, async () => {
+  test(`with \`auth\` a preflight of ${what} is answered without a credential, and the page can read the answer`, async () => {
     for (const origin of [PAGE, LOCAL_PAGE, "null"]) {
       const before = await ask(governed.gateway, "OPTIONS", path, preflightOf(method, origin));
       assert.deepEqual([before.status, before.text, originOf(before)], [204, "", "*"]);
@@ -162,7 +162,7 @@ for (const { method, path, body = "", status } of ROUTES) {
     assert.equal(originOf(wrong), "*");
   });
 
-  test(`without \`auth\` ${what} is refused to a page of another site and answered to one of this machine`, async () => {
+  test(`without \`auth\` ${what} is refused to a page of another origin and answered to a page of this machine`, async () => {
     const counted = provider.counts().requests + permissive.requests.length;
     const foreign: readonly Sent[] = [
       { origin: PAGE, "content-type": "application/json" },
@@ -194,7 +194,7 @@ for (const { method, path, body = "", status } of ROUTES) {
   });
 }
 
-test("GATEWAY_CORS_ORIGINS narrows who may ask where there is `auth`, and widens it where there is none", async () => {
+test("GATEWAY_CORS_ORIGINS narrows the allowed origins with `auth` and widens them without it", async () => {
   const { gateway, key: own } = listed.closed;
   const asks = (origin: string) =>
     ask(gateway, "POST", "/v1/chat/completions", bearer(own, origin), LOOSE).then((it) => [it.status, originOf(it)]);
@@ -219,7 +219,7 @@ test("GATEWAY_CORS_ORIGINS narrows who may ask where there is `auth`, and widens
   assert.equal(originOf(call), PAGE);
 });
 
-test("`none` serves no page at all", async (t) => {
+test("`none` allows no page at all", async (t) => {
   const env = { ...ONE_PROCESS, GATEWAY_CORS_ORIGINS: "none" };
   const gateway = await startWithFiles(t, deployment, {}, env);
   const refused = await ask(gateway, "POST", "/v1/chat/completions", { origin: LOCAL_PAGE }, CHAT);
@@ -227,7 +227,7 @@ test("`none` serves no page at all", async (t) => {
   assert.equal((await ask(gateway, "POST", "/v1/chat/completions", {}, CHAT)).status, 200);
 });
 
-test("in flag mode a page of another site is refused too, and a provider's leave is replaced", async () => {
+test("in flag mode a page of another origin is refused too, and a provider's CORS headers are replaced", async () => {
   const refused = await ask(flags, "POST", "/v1/chat/completions", { origin: PAGE }, LOOSE);
   assert.deepEqual([refused.status, refused.code], [403, "origin_not_allowed"]);
   const answer = await ask(flags, "POST", "/v1/chat/completions", { origin: LOCAL_PAGE }, LOOSE);
@@ -244,18 +244,18 @@ test("in flag mode a page of another site is refused too, and a provider's leave
   assert.equal(originOf(plain), "https://evil.example");
 });
 
-test("a page of a private network is let through by its preflight", async () => {
+test("the preflight of a page on a private network is allowed", async () => {
   const asked = preflightOf("POST", PAGE, { "access-control-request-private-network": "true" });
   const answer = await ask(governed.gateway, "OPTIONS", "/v1/chat/completions", asked);
   assert.equal(answer.headers["access-control-allow-private-network"], "true");
 });
 
-test("OPTIONS that is no preflight is what it was", async () => {
+test("OPTIONS that is not a preflight is forwarded as before", async () => {
   assert.equal((await ask(governed.gateway, "OPTIONS", "/v1/chat/completions", {})).status, 401);
   assert.equal((await ask(governed.gateway, "OPTIONS", "/v1/chat/completions", { origin: PAGE })).status, 401);
 });
 
-test("calls of servers and agents are preflighted and refused as their protocols have it", async () => {
+test("calls of MCP servers and agents are preflighted, and refused in their own protocols", async () => {
   for (const path of ["/mcp/tools", "/a2a/agent"]) {
     const before = await ask(governed.gateway, "OPTIONS", path, preflightOf("POST", PAGE));
     assert.deepEqual([before.status, before.headers["access-control-allow-methods"]], [204, "POST"]);
@@ -268,7 +268,7 @@ test("calls of servers and agents are preflighted and refused as their protocols
   }
 });
 
-test("a session is opened for the pages that may ask, and for programs that name an origin", async () => {
+test("a WebSocket session is opened for allowed pages and for programs that send an origin", async () => {
   const status = (url: string, origin: string | undefined, protocols: readonly string[]): Promise<number> =>
     within(
       "the handshake",

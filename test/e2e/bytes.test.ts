@@ -48,7 +48,7 @@ function endToEnd(pairs: readonly (readonly [string, string])[]): readonly (read
   return pairs.filter(([name]) => !own.test(name));
 }
 
-test("requests arrive as they were sent, whatever their bytes, headers and chunks", async () => {
+test("requests arrive unchanged, whatever their bytes, headers and chunks", async () => {
   const client = await rawClient(file, gateway.port);
   await fc.assert(
     fc.asyncProperty(body, headers, cuts, fc.boolean(), async (bytes, sent, at, isChunked) => {
@@ -79,7 +79,7 @@ test("requests arrive as they were sent, whatever their bytes, headers and chunk
   );
 });
 
-test("answers arrive as they were sent, whatever their status, bytes, headers and chunks", async () => {
+test("answers arrive unchanged, whatever their status, bytes, headers and chunks", async () => {
   const client = await rawClient(file, gateway.port);
   const status = fc.constantFrom(200, 201, 400, 404, 418, 429, 500, 503);
   const type = fc.constantFrom("application/json", "text/event-stream; charset=utf-8", "audio/mpeg", "text/html");

@@ -55,7 +55,7 @@ async function startSilent(owner: Owner): Promise<{ readonly url: string; connec
   return { url, connections: () => connections };
 }
 
-test("status 0 when everything answers, 1 when an issuer does not, 2 for what is no command line", async (t) => {
+test("the exit status is 0 when everything answers, 1 when an issuer does not, and 2 for an invalid command line", async (t) => {
   const provider = await startOidc(t);
   const files = await filesFor(t, provider.issuer);
   const sound = await check(t, files);
@@ -79,7 +79,7 @@ test("status 0 when everything answers, 1 when an issuer does not, 2 for what is
   assert.deepEqual((await readdir(files.dir)).sort(), ["admin.cedar", "deployment.yaml", "node.yaml"]);
 });
 
-test("an interrupt ends a check that waits, with status 130 and without a word", async (t) => {
+test("an interrupt ends a waiting check silently with status 130", async (t) => {
   const silent = await startSilent(t);
   const files = await filesFor(t, silent.url);
   const program = runProgram(t, { args: ["check", "-config", files.nodePath, "-timeout", "1m"] });
@@ -91,7 +91,7 @@ test("an interrupt ends a check that waits, with status 130 and without a word",
   assert.doesNotMatch(program.stdout(), /issuer corp/);
 });
 
-test("a reader that leaves ends a check that waits, and it is not taken for a sound one", async (t) => {
+test("a closed output pipe ends a waiting check, which is not reported as passed", async (t) => {
   const silent = await startSilent(t);
   let answer: (() => void) | undefined;
   const provider = createHttpServer((_, response) => {

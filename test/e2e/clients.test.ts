@@ -59,7 +59,7 @@ const REFUSED: readonly (readonly [where: RegExp, told: RegExp])[] = [
   [/^(?:ai-sdk-compatible|mastra) structured to-messages/, /`response_format` \(json_object\)/],
 ];
 
-test("what client libraries send by default is answered, over a provider of either dialect", async () => {
+test("requests with the defaults of client libraries are answered by a provider of either dialect", async () => {
   let answered = 0;
   for (const { library, cases } of readCorpus()) {
     for (const [name, requests] of Object.entries(cases)) {
@@ -105,7 +105,7 @@ for (const [model, by, threads] of [
   ["to-compat", key, [undefined, undefined]],
   ["to-plain", key, [undefined, undefined]],
 ] as const) {
-  test(`the SDK's loop of tools runs over ${model}, whose provider is told of threads as ${threads.join(", ")}`, async () => {
+  test(`the SDK's tool loop runs over ${model}, whose provider sees threads as ${threads.join(", ")}`, async () => {
     await fetch(`${simulator.url}/sim/reset`, { method: "POST" });
     const client = clientsOf(gateway.url, by).anthropic;
     const message = await client.beta.messages.toolRunner({ model, max_tokens: 500, messages, tools: [weather] });
@@ -115,7 +115,7 @@ for (const [model, by, threads] of [
   });
 }
 
-test("a thread that is continued where none is held is not found, in the shape that the SDK knows", async () => {
+test("continuing a thread without a thread store answers 404 in the SDK's error format", async () => {
   const thread = { type: "continue" as const, previous_message_id: "msg_1" };
   const asked = { model: "to-compat", max_tokens: 500, messages, thread };
   const error = await anthropic.beta.messages.create(asked).then(
@@ -129,7 +129,7 @@ test("a thread that is continued where none is held is not found, in the shape t
   );
 });
 
-test("without a default provider the models are listed: exact names and aliases, in either shape", async () => {
+test("without a default provider, exact names and aliases are listed in either format", async () => {
   const { data } = await openai.models.list();
   assert.deepEqual(data.map(({ id }) => id).sort(), LISTED);
   assert.deepEqual(
@@ -142,13 +142,13 @@ test("without a default provider the models are listed: exact names and aliases,
   }
 });
 
-test("one model of a provider that tells of none is told by the gateway", async () => {
+test("a single model of a provider without a models route is described by the gateway", async () => {
   const described = { id: "to-bare", object: "model", created: 0, owned_by: "bare" };
   assert.deepEqual(await openai.models.retrieve("to-bare"), described);
   assert.equal((await anthropic.models.retrieve("to-bare")).display_name, "to-bare");
 });
 
-test("the list leaves out what the caller may not use: by its profile, by a rule, by a suspension", async () => {
+test("the list omits models that the caller may not use because of its profile, a rule or a suspension", async () => {
   const idsFor = async (by: string) =>
     (await clientsOf(gateway.url, by).openai.models.list()).data.map(({ id }) => id).sort();
   assert.deepEqual(await idsFor(narrow), ["to-bare", "to-compat", "to-messages", "to-plain"]);
@@ -158,7 +158,7 @@ test("the list leaves out what the caller may not use: by its profile, by a rule
   await node.client.call("delete_suspension", { params });
 });
 
-test("a refusal names the field, the model and what to do", async () => {
+test("a refusal names the field, the model and the remedy", async () => {
   const seeded = await raisedBy(openai.chat.completions.create({ model: "to-messages", messages, seed: 7 }));
   assert.deepEqual([seeded.status, seeded.param], [400, "seed"]);
   assert.match(seeded.message, /`seed` is not taken by to-messages: leave it out, .*`on_fidelity_loss: allow`/);
@@ -171,7 +171,7 @@ test("a refusal names the field, the model and what to do", async () => {
   assert.match(unlisted.message, /The model exact is not among those/);
 });
 
-test("a tool that is strict by default is no reason to refuse, unless the caller's profile requires it", async () => {
+test("a tool that is strict by default is not refused unless the caller's profile requires strictness", async () => {
   const parameters = { type: "object", properties: {}, additionalProperties: false, required: [] };
   const tools = [{ type: "function" as const, function: { name: "now", strict: true, parameters } }];
   const asked = { messages, tools, parallel_tool_calls: false };
@@ -183,7 +183,7 @@ test("a tool that is strict by default is no reason to refuse, unless the caller
   assert.ok(await demanding.chat.completions.create({ model: "to-messages", ...asked }));
 });
 
-test("the header of losses names what was left out, with its field, and nothing that was forwarded", async () => {
+test("the losses header names each omitted field, and nothing that was forwarded", async () => {
   const named = { model: "to-messages", messages: [{ ...messages[0], name: "Ann" }] } as never;
   const translated = await openai.chat.completions.create(named).withResponse();
   assert.equal(translated.response.headers.get("x-gateway-fidelity-losses"), `hint;field="messages[0].name"`);
@@ -191,7 +191,7 @@ test("the header of losses names what was left out, with its field, and nothing 
   assert.equal(forwarded.response.headers.get("x-gateway-fidelity-losses"), null);
 });
 
-test("a path that begins with /v1 twice is told so, in the client's own shape", async () => {
+test("a path that begins with /v1 twice is explained in the client's own error format", async () => {
   const twice = clientsOf(`${gateway.url}/v1`, key);
   const [compat, other] = await Promise.all([
     raisedBy(twice.openai.chat.completions.create({ model: "to-compat", messages })),
@@ -204,7 +204,7 @@ test("a path that begins with /v1 twice is told so, in the client's own shape", 
   assert.equal(other.type, "not_found_error");
 });
 
-test("a translated stream begins with an estimate of its input, and ends with the provider's count", async () => {
+test("a translated stream begins with an estimated input count and ends with the provider's count", async () => {
   const asked = { model: "to-compat", max_tokens: 500, messages };
   const { usage } = await anthropic.messages.create(asked);
   let [first, last] = [0, 0];

@@ -19,7 +19,7 @@ const CHAT = post("/v1/chat/completions", '{"model":"sound"}');
 const LIMIT = 256;
 const CROWD = 700;
 
-test("connections beyond the limit of descriptors leave the gateway alive", {
+test("connections beyond the descriptor limit leave the gateway alive", {
   skip: hasPrlimit ? false : "prlimit is not installed",
 }, async () => {
   const file = { after };

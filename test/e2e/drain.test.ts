@@ -46,7 +46,7 @@ async function stop(gateway: Gateway): Promise<void> {
   });
 }
 
-test("answers from a stop on say that their connection ends, and it ends behind them", async (t) => {
+test("answers after the start of a stop announce the end of their connection, which then closes", async (t) => {
   const gateway = await startWithFlags(t, { upstream: provider.url, env: { GATEWAY_DRAIN: "10s" } });
   const { client: waiting, socket } = await begin(t, gateway.port, post(CHAT, '{"model":"m"}'), () => undefined);
   provider.script = (it) => reply(it);
@@ -67,7 +67,7 @@ test("answers from a stop on say that their connection ends, and it ends behind 
   assert.ok(!gateway.log().some(({ message }) => message === CUT));
 });
 
-test("a connection whose answer began before the stop takes one more request, whose answer says it", async (t) => {
+test("a connection whose answer began before the stop serves one more request, whose answer announces the end", async (t) => {
   const gateway = await startWithFlags(t, { upstream: provider.url, env: { GATEWAY_DRAIN: "10s" } });
   const { client, socket } = await begin(t, gateway.port, post(CHAT, '{"model":"m","stream":true}'), (it) => {
     startEvents(it);
@@ -84,7 +84,7 @@ test("a connection whose answer began before the stop takes one more request, wh
   assert.deepEqual(await within("the exit", gateway.ended), GOOD_END);
 });
 
-test("what still runs at the end of GATEWAY_DRAIN ends with an error its client can read, and is counted in the log", async (t) => {
+test("a request still running at the end of GATEWAY_DRAIN ends with an error that its client can read, and is counted in the log", async (t) => {
   const compat = await startWithFlags(t, { upstream: provider.url, env: { GATEWAY_DRAIN: "1s" } });
   const messages = await startWithFlags(t, {
     upstream: provider.url,
@@ -138,7 +138,7 @@ test("what still runs at the end of GATEWAY_DRAIN ends with an error its client 
   }
 });
 
-test("a client that does not read its last frame does not hold up the end", async (t) => {
+test("a client that does not read its last frame does not delay the stop", async (t) => {
   const gateway = await startWithFlags(t, { upstream: provider.url, env: { GATEWAY_DRAIN: "100ms" } });
   let isBlocked = false;
   const { client } = await begin(t, gateway.port, post(CHAT, '{"model":"m"}'), (socket) => {
@@ -154,7 +154,7 @@ test("a client that does not read its last frame does not hold up the end", asyn
   assert.ok(!gateway.log().some(({ message }) => message === "could not close"));
 });
 
-test("a session that outlasts the drain is closed with 1001, though its client does not answer the close", async (t) => {
+test("a session that outlasts the drain is closed with 1001 even if its client does not answer the close", async (t) => {
   const server = createServer();
   const door = new WebSocketServer({ server });
   door.on("connection", (socket) => socket.send('{"type":"response.created"}'));
@@ -183,7 +183,7 @@ test("a session that outlasts the drain is closed with 1001, though its client d
   assert.deepEqual([line?.["requests"], line?.["sessions"]], [0, 2]);
 });
 
-test("a drain of nothing ends at once; one that is no duration is refused with what to write", async (t) => {
+test("a drain of zero ends at once; an invalid duration is refused with the expected format", async (t) => {
   const gateway = await startWithFlags(t, { upstream: provider.url, env: { GATEWAY_DRAIN: "0" } });
   const { client } = await begin(t, gateway.port, post(CHAT, '{"model":"m"}'), () => undefined);
   gateway.signal("SIGTERM");

@@ -60,7 +60,7 @@ const members = fc.array(
 const asText = (list: readonly (readonly [string, string, string])[]): string =>
   list.map(([name, value, space]) => `${space}${name}${space}:${space}${value}${space}`).join(",");
 
-test("an alias changes the bytes of the model's name in the request and no others", async () => {
+test("an alias changes only the bytes of the model's name in the request", async () => {
   const spelling = fc.constantFrom('"fast"', '"f\\u0061st"', '"\\u0066ast"');
   await fc.assert(
     fc.asyncProperty(members, members, spelling, async (one, two, alias) => {
@@ -74,7 +74,7 @@ test("an alias changes the bytes of the model's name in the request and no other
   );
 });
 
-test("an alias changes the model's name in the answer and no other byte, and no other model's name", async () => {
+test("an alias changes only the model's name in the answer, and no other model's name", async () => {
   const answers = [
     ['{ "id":"x" ,"model" : "the \\"real\\" one", "n":1.0e0}', '{ "id":"x" ,"model" : "fast", "n":1.0e0}'],
     ['{"model":"another","choices":[{"model":"the \\"real\\" one"}]}', undefined],
@@ -119,7 +119,7 @@ const ENDS: Readonly<Record<string, readonly [line: string, end: string]>> = {
   "LF, and none at last": ["\n", "none"],
 };
 for (const [what, [line, end]] of Object.entries(ENDS)) {
-  test(`the last event of a stream is changed as others are, where its lines end with ${what}`, async () => {
+  test(`the last event of a stream is rewritten like the others if its lines end with ${what}`, async () => {
     const stream = (events: readonly string[]): string => {
       const text = events.map((event) => `data: ${event}${line}${line}`).join("");
       return end === "none" ? text.slice(0, -2) : end === "" ? text.slice(0, -line.length) : text;
@@ -141,7 +141,7 @@ for (const [what, [line, end]] of Object.entries(ENDS)) {
   });
 }
 
-test("a compressed request passes compressed, and plain where it had to be changed", async () => {
+test("a compressed request passes compressed, and uncompressed if it had to be changed", async () => {
   const untouched = gzipSync('{"model":"x"}', { level: 1 });
   const gzip = ["Content-Encoding: gzip", "X-A: b"];
   const { sent } = await pass(CHAT, untouched, gzip);
@@ -153,7 +153,7 @@ test("a compressed request passes compressed, and plain where it had to be chang
   assert.equal(headerOf(changed, "x-a"), "b");
 });
 
-test("a compressed answer passes as it is; one that must be changed is asked for uncompressed", async () => {
+test("a compressed answer passes unchanged; an answer that must be changed is requested uncompressed", async () => {
   const bytes = gzipSync('{"model":"x"}');
   upstream.script = (socket) =>
     reply(socket, { headers: ["Content-Type: application/json", "Content-Encoding: gzip"], body: bytes });
@@ -178,7 +178,7 @@ const form = (model: string): Buffer =>
     ),
   ]);
 
-test("a form passes whole, with the file before the model and bytes that look like a boundary", async () => {
+test("a form passes unchanged, with the file before the model and bytes that look like a boundary", async () => {
   const type = ['Content-Type: multipart/form-data; boundary="b=\'1"'];
   const whole = (await pass("/v1/audio/transcriptions", form("whisper"), type)).sent;
   assert.deepEqual(whole.body, form("whisper"));
@@ -187,7 +187,7 @@ test("a form passes whole, with the file before the model and bytes that look li
   assert.deepEqual(aliased.body, form('the "real" one'));
 });
 
-test("an overlay's fields and headers are set and removed, and all else keeps its bytes and place", async () => {
+test("an overlay sets and removes fields and headers, and all other bytes stay in place", async () => {
   const body = '{ "seed":1, "model":"changed" ,"temperature" : 1.50 , "user":{"seed":2},"n":1e400 }';
   const headers = ["X-Removed: 1", "X-Kept: 1", "x-set: by the client", "OPENAI-Organization: o", "x-kept: 2"];
   const { sent } = await pass(CHAT, body, headers);
@@ -213,7 +213,7 @@ const chunk = (rest: string): string => `data: {"id":"1","model":"usage","choice
 const REPORT = 'data: {"id":"1","choices":[],"usage":{"total_tokens":3}}\n\n';
 const DONE = "data: [DONE]\n\n";
 
-test("a usage report that only the operator wants is asked for, and the client does not see it", async () => {
+test("a usage report that only the operator wants is requested, and the client does not see it", async () => {
   upstream.script = (socket) => {
     startEvents(socket);
     for (const text of [chunk(',"usage":null'), chunk(""), REPORT, DONE]) writeChunk(socket, text);
@@ -230,7 +230,7 @@ test("a usage report that only the operator wants is asked for, and the client d
   assert.equal(kept.answer.body.toString(), chunk("") + chunk("") + DONE);
 });
 
-test("a usage report that the client asked for itself, and an answer that is not streamed, pass unchanged", async () => {
+test("a usage report that the client requested, and an answer that is not streamed, pass unchanged", async () => {
   upstream.script = (socket) => {
     startEvents(socket);
     for (const text of [chunk(',"usage":null'), REPORT, DONE]) writeChunk(socket, text);
@@ -247,7 +247,7 @@ test("a usage report that the client asked for itself, and an answer that is not
   }
 });
 
-test("headers that belong to the client's connection stay there, and those that the connection names", async () => {
+test("hop-by-hop headers and the headers they name are not forwarded", async () => {
   const client = await rawClient(file, gateway.port);
   const headers = [
     "Connection: keep-alive, X-Secret",

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const helm = await peer("helm");
 const skip = helm.missing;
 
-test("helm finds nothing to complain about", { skip }, async () => {
+test("helm lint finds no problem", { skip }, async () => {
   const { stdout } = await run(helm.path, ["lint", "--strict", CHART]);
   assert.match(stdout, /1 chart\(s\) linted, 0 chart\(s\) failed/);
 });
@@ -25,7 +25,7 @@ const REFUSED: readonly (readonly [what: string, values: readonly string[], word
 ];
 
 for (const [what, values, words] of REFUSED) {
-  test(`the schema of the values refuses ${what}`, { skip }, async () => {
+  test(`the values schema refuses ${what}`, { skip }, async () => {
     await assert.rejects(render(helm.path, values), (error: { stderr: string }) => {
       assert.match(error.stderr, /don't meet the specifications of the schema/);
       assert.match(error.stderr, words);
@@ -67,7 +67,7 @@ test("every object selects the pods of its own release, and refers to the secret
   assert.equal(volumes.find((it) => it.name === "secrets")?.secret?.secretName, "gateway");
 });
 
-test("a stop leaves time to hand leadership over, to linger and to drain", { skip }, async () => {
+test("a stop leaves time to hand over leadership, to linger and to drain", { skip }, async () => {
   const values = ["--set", "stop.lingerSeconds=7", "--set", "stop.drainSeconds=60"];
   const { template } = specOf(await render(helm.path, values), "StatefulSet");
   const [container] = template.spec.containers;
@@ -79,7 +79,7 @@ test("a stop leaves time to hand leadership over, to linger and to drain", { ski
   ]);
 });
 
-test("an edited document restarts the pods, and a change of their number does not", { skip }, async () => {
+test("an edited document restarts the pods, and a changed replica count does not", { skip }, async () => {
   const sumOf = async (...values: readonly string[]): Promise<string> =>
     specOf(await render(helm.path, values), "StatefulSet").template.metadata.annotations["checksum/configuration"] ??
     "";
@@ -88,7 +88,7 @@ test("an edited document restarts the pods, and a change of their number does no
   assert.notEqual(await sumOf("--set", "deployment=version: 2"), first);
 });
 
-test("a document that arrives through the API leaves no file, and keys of the node file are merged", {
+test("a document managed through the API creates no file, and keys of the node file are merged", {
   skip,
 }, async () => {
   const values = [
@@ -107,7 +107,7 @@ test("a document that arrives through the API leaves no file, and keys of the no
   assert.match(node, /^ {2}node_id: \$\{POD_NAME\}$/m);
 });
 
-test("the network policy names clients, scrapers and destinations where there are any", { skip }, async () => {
+test("the network policy names clients, scrapers and destinations if they are set", { skip }, async () => {
   const open = specOf(await render(helm.path), "NetworkPolicy");
   assert.deepEqual(open.policyTypes, ["Ingress"]);
   const peers = (name: string): string =>

@@ -125,7 +125,7 @@ test("pods join by name, are restarted one by one, and are scaled from three to 
   for (const index of [0, 1, 2]) running.push(await pods.start(index));
   await voters(running[0]!, 3);
 
-  await t.test("a rolling restart goes from the last to the first, and a leader hands over first", async () => {
+  await t.test("a rolling restart goes from the last pod to the first, and a leader hands over first", async () => {
     const said: string[] = [];
     for (const index of [2, 1, 0]) {
       said.push(await running[index]!.stop());
@@ -151,19 +151,19 @@ test("pods join by name, are restarted one by one, and are scaled from three to 
     for (const pod of running) await voters(pod, 3);
   };
 
-  await t.test("two more pods become voters, and are removed again once they are gone", async () => {
+  await t.test("two more pods become voters and are removed once they are gone", async () => {
     await five();
     await mint(running[4]!, "by-the-fifth");
     await three();
     await mint(running[1]!, "with-three-again");
   });
 
-  await t.test("pods that were removed come back on the volumes that they had", async () => {
+  await t.test("pods that were removed return on their former volumes", async () => {
     await five();
     await three();
   });
 
-  await t.test("when all were stopped, the first pod alone is ready, and the second makes a majority", async () => {
+  await t.test("after all pods were stopped, the first alone becomes ready, and the second completes a quorum", async () => {
     // The last two have no majority to elect another leader.
     for (const pod of running.splice(0).reverse()) await pod.stop(false);
     const first = await pods.start(0);

@@ -41,7 +41,7 @@ async function credentials(dir: string): Promise<string> {
 
 const systemd = spawnSync("systemd-analyze", ["--version"]).status === 0 ? false : "no systemd-analyze";
 
-test("systemd accepts the unit, and rates what the process could do at 1.3 or less", { skip: systemd }, async (t) => {
+test("systemd accepts the unit and rates its exposure at 1.3 or less", { skip: systemd }, async (t) => {
   const dir = await folder(t);
   const unit = join(dir, "gateway.service");
   const text = await textOf("systemd/gateway.service");
@@ -57,7 +57,7 @@ test("systemd accepts the unit, and rates what the process could do at 1.3 or le
   assert.equal(rated.status, 0, rated.stdout.slice(-300));
 });
 
-test("each secret that the unit's documents read is a credential of the unit, and they compile with those", async (t) => {
+test("each secret that the unit's documents read is a credential of the unit, and the documents compile with them", async (t) => {
   const dir = await folder(t);
   const CREDENTIALS_DIRECTORY = await credentials(dir);
   for (const name of ["node.yaml", "deployment.yaml"]) await copyFile(join(DEPLOY, "systemd", name), join(dir, name));
@@ -76,7 +76,7 @@ async function assertCompiles(owner: Owner, path: string, env: Readonly<Record<s
   assert.doesNotMatch(check.stdout(), /warning: |^note {2}secret /m);
 }
 
-test("logrotate reads its file", { skip: logrotate.missing }, async (t) => {
+test("logrotate accepts its file", { skip: logrotate.missing }, async (t) => {
   const dir = await folder(t);
   const path = join(dir, "gateway.logrotate");
   await writeFile(path, await textOf("systemd/gateway.logrotate"), { mode: 0o644 });
@@ -85,7 +85,7 @@ test("logrotate reads its file", { skip: logrotate.missing }, async (t) => {
   assert.match(stderr, /trail\.jsonl/);
 });
 
-test("the container needs no shell: its health is a verb on the admin socket of its node", async (t) => {
+test("the container needs no shell: its health check is a verb on the node's admin socket", async (t) => {
   const text = await textOf("container/Containerfile");
   const [build = "", image = ""] = text.split(/^FROM \$\{RUNTIME\}$/m);
   assert.match(build, /^COPY gateway-\*\.tgz /m);
@@ -129,7 +129,7 @@ test("the nodes of the Compose file are the members of its node file, which comp
   await assertCompiles(t, join(dir, "node.yaml"), { NODE_NAME: "gateway-1" });
 });
 
-test("promtool takes the rules, and each of their tests passes", { skip: promtool.missing }, async () => {
+test("promtool accepts the rules, and each of their tests passes", { skip: promtool.missing }, async () => {
   const cwd = join(DEPLOY, "monitoring");
   for (const args of [
     ["check", "rules", "--lint-fatal", "rules.yaml"],
@@ -141,7 +141,7 @@ test("promtool takes the rules, and each of their tests passes", { skip: promtoo
   }
 });
 
-test("every alert says what is the matter, and what to do", async () => {
+test("every alert says what is wrong and what to do", async () => {
   const { groups } = parse(await textOf("monitoring/rules.yaml")) as {
     groups: readonly { rules: readonly { alert?: string; annotations?: Record<string, string> }[] }[];
   };
@@ -151,7 +151,7 @@ test("every alert says what is the matter, and what to do", async () => {
     assert.deepEqual(Object.keys(annotations ?? {}), ["summary", "action"], alert);
 });
 
-test("promtool finds nothing wrong with the series of a node", { skip: promtool.missing }, async (t) => {
+test("promtool finds no problem in the metrics of a node", { skip: promtool.missing }, async (t) => {
   const { status, stdout, stderr } = spawnSync(promtool.path, ["check", "metrics"], {
     input: await servedMetrics(t),
     encoding: "utf8",
@@ -159,7 +159,7 @@ test("promtool finds nothing wrong with the series of a node", { skip: promtool.
   assert.deepEqual([status, stdout, stderr], [0, "", ""]);
 });
 
-test("rules and dashboard ask for series that a node has", async (t) => {
+test("rules and dashboard query only metrics that a node has", async (t) => {
   const text = await servedMetrics(t);
   const served = new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name = ""]) => name));
   const asked = new Set<string>();
@@ -197,7 +197,7 @@ async function servedMetrics(owner: Owner): Promise<string> {
   return await (await fetch(gateway.metricsUrl ?? "")).text();
 }
 
-test("the pipelines of the collector are of parts that it declares, and each part is in one", async () => {
+test("every component in the collector's pipelines is declared, and every declared component is used", async () => {
   const { service, ...declared } = parse(await textOf("monitoring/collector.yaml")) as {
     readonly service: {
       readonly extensions: readonly string[];

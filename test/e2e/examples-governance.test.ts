@@ -23,7 +23,7 @@ const ENV = { GATEWAY_CLUSTER_SECRET: "a-secret-that-is-long-enough-for-tests" }
 
 const isMissing = spawnSync("curl", ["--version"]).status === 0 ? false : "curl is not installed";
 
-describe("the example of governance", { skip: isMissing }, () => {
+describe("governance example", { skip: isMissing }, () => {
   const owner = suiteOwner();
   let dir: string;
   let gateway: Gateway;
@@ -74,7 +74,7 @@ describe("the example of governance", { skip: isMissing }, () => {
 
   const codeOf = (answer: string): string => /"code":"(\w+)"/.exec(answer)?.[1] ?? answer;
 
-  test("its configuration passes the check, and its suite passes and leaves no rule out", async () => {
+  test("its configuration passes the check, and its rule suite passes and covers every rule", async () => {
     const [check, suite, ...more] = blocks[0] ?? [];
     assert.deepEqual(more, []);
     const checked = await ran(check, "gateway check -offline ");
@@ -87,7 +87,7 @@ describe("the example of governance", { skip: isMissing }, () => {
     assert.match(judged, /^11 cases: 11 pass, 0 fail\neach of the 5 rules decided a case\n$/m);
   });
 
-  test("a key is minted and serves, and a rule denies what it denies", async () => {
+  test("a minted key works, and a rule denies what it should", async () => {
     gateway = await startGateway(owner, { args: ["-config", join(dir, "node.yaml")], env: ENV });
     const [exported, mint, call, ...more] = blocks[1] ?? [];
     assert.deepEqual(more, []);
@@ -107,7 +107,7 @@ describe("the example of governance", { skip: isMissing }, () => {
     assert.doesNotMatch(record, /Hello/);
   });
 
-  test("a provider that is suspended is walked around, and served again when it is lifted", async () => {
+  test("a suspended provider is failed over, and serves again when the suspension is lifted", async () => {
     const [suspend, lift, ...more] = blocks[4] ?? [];
     const call = blocks[1]?.[2]?.replace("gpt-4o", "gpt-4o-mini");
     assert.deepEqual(more, []);
@@ -128,7 +128,7 @@ describe("the example of governance", { skip: isMissing }, () => {
     assert.match(await ran(call, "curl "), /^x-gateway-provider: azure\r$/m);
   });
 
-  test("a budget that is spent is told of, and the next call is refused until its window ends", async () => {
+  test("a spent budget is reported, and the next call is refused until its window ends", async () => {
     const [query, ...more] = blocks[3] ?? [];
     assert.deepEqual(more, []);
     const call = blocks[1]?.[2];

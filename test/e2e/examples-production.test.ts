@@ -23,7 +23,7 @@ interface Answer {
   readonly body: string;
 }
 
-describe("the production example", () => {
+describe("production example", () => {
   const owner = suiteOwner();
   let dir: string;
   let child: ChildProcess;
@@ -81,7 +81,7 @@ describe("the production example", () => {
     });
   }
 
-  test("a team's key is answered by any node, and a card number does not reach the provider", async () => {
+  test("a team's key works on any node, and a card number does not reach the provider", async () => {
     for (const url of urls().slice(0, 3)) {
       const answer = await chat(url, exported("SEARCH_KEY"), "fast", "Bill 4111 1111 1111 1111");
       assert.equal(answer.status, 200, answer.body);
@@ -101,7 +101,7 @@ describe("the production example", () => {
     assert.match(preview.body, /Preview models are not reviewed yet/);
   });
 
-  test("the suite of rules passes, and each rule decided a case", async () => {
+  test("the rule suite passes, and each rule decided a case", async () => {
     const { status, text: said } = await verb(
       ["-config", join(dir, "state/etc/node-1.yaml"), "-test-rules", join(dir, "state/etc/rules-suite.yaml")],
       { NODE_ID: "gateway-1" },
@@ -110,7 +110,7 @@ describe("the production example", () => {
     assert.match(said, /^each of the \d+ rules decided a case$/m);
   });
 
-  test("a suspended provider's requests go to the other one, on every node", async () => {
+  test("requests of a suspended provider go to the other one, on every node", async () => {
     const suspended = await verb(["suspend", "provider:openai", "-reason", "trying", "-for", "5m", "-yes"]);
     assert.equal(suspended.status, 0, suspended.text);
     for (const url of urls().slice(0, 3)) {
@@ -140,7 +140,7 @@ describe("the production example", () => {
     assert.equal(status, 0, said);
   });
 
-  test("a node is lost, and the others answer and take changes", async () => {
+  test("a node is lost, and the others answer and accept changes", async () => {
     const pid = Number(/gateway-3 (\d+)/.exec(printed)?.[1]);
     process.kill(pid, "SIGKILL");
     const [first, second] = urls();
@@ -153,7 +153,7 @@ describe("the production example", () => {
     assert.match((await verb(["status"])).text, /gateway-3 .*silent/);
   });
 
-  test("it ends when it is told to", async () => {
+  test("it stops cleanly", async () => {
     const ended = new Promise((done) => child.once("exit", done));
     child.kill("SIGINT");
     assert.equal(await within("the example ends", ended, END_MS), 0);

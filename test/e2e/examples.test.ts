@@ -87,7 +87,7 @@ function parsed({ args }: Line) {
   return { verb, positionals, options: outcome.kind === "options" ? outcome.options : {} };
 }
 
-test("the documents hold command lines at all", () => {
+test("the documents contain command lines", () => {
   for (const document of ["README.md", ...EXAMPLES.map((name) => `examples/${name}/README.md`)]) {
     assert.ok(lines.filter((line) => line.document === document).length >= 5, document);
   }
@@ -187,7 +187,7 @@ async function assertPasses(dir: string, name: string, suite: string): Promise<v
 
 /** Of links within the repository; a document that moved takes its readers nowhere. */
 for (const [document, text] of texts) {
-  test(`${document} links to what is there`, () => {
+  test(`${document} links only to existing targets`, () => {
     const targets = [...text.matchAll(/\]\(([^)#]+)[^)]*\)/g)].map(([, target = ""]) => target);
     const missing = targets.filter(
       (target) => !/^https?:/.test(target) && !existsSync(join(ROOT, dirname(document), target)),

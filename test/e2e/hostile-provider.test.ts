@@ -50,7 +50,7 @@ const UNREADABLE: Readonly<Record<string, string>> = {
 };
 for (const [what, bytes] of Object.entries(UNREADABLE)) {
   const code = bytes === "" ? "upstream_unreachable" : "upstream_invalid";
-  test(`a provider that answers with ${what} is told as ${code}, in the dialect of the caller`, async () => {
+  test(`a provider that answers with ${what} is reported as ${code}, in the caller's dialect`, async () => {
     upstream.script = (socket) => socket.end(Buffer.from(bytes, "latin1"));
     const compat = await ask();
     assert.deepEqual([compat.status, codeOf(compat)], [502, code]);
@@ -60,13 +60,13 @@ for (const [what, bytes] of Object.entries(UNREADABLE)) {
   });
 }
 
-test("a provider that resets the connection before the headers is unreachable", async () => {
+test("a provider that resets the connection before the headers is reported as unreachable", async () => {
   upstream.script = (socket) => socket.resetAndDestroy();
   const answer = await ask();
   assert.deepEqual([answer.status, codeOf(answer)], [502, "upstream_unreachable"]);
 });
 
-test("a provider at which nothing listens is unreachable, and its address is not told", async (t) => {
+test("a provider address without a listener is reported as unreachable and not disclosed", async (t) => {
   const port = await freePort();
   const lonely = await startWithFlags(t, { upstream: `http://127.0.0.1:${port}` });
   const answer = await exchange(t, lonely.port, post(CHAT, SOUND));
@@ -85,7 +85,7 @@ const CUTS: Readonly<Record<string, Script>> = {
   },
 };
 for (const [what, script] of Object.entries(CUTS)) {
-  test(`an answer cut off within ${what} ends without its end`, async () => {
+  test(`an answer cut off within ${what} ends without its end marker`, async () => {
     upstream.script = script;
     const client = await rawClient(file, gateway.port);
     client.send(post(CHAT, SOUND));
@@ -94,7 +94,7 @@ for (const [what, script] of Object.entries(CUTS)) {
   });
 }
 
-test("an event stream that breaks off ends with an error event of the caller's dialect, and no end of its own", async () => {
+test("an event stream that breaks off ends with an error event of the caller's dialect and no end marker", async () => {
   const first = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n';
   upstream.script = (socket) => {
     startEvents(socket);
@@ -113,7 +113,7 @@ test("an event stream that breaks off ends with an error event of the caller's d
   assert.equal(sumOf(series, "gateway_requests_total", counted), before + 1);
 });
 
-test("what is an answer passes as it is: a web page, a redirect, an odd status, no content", async () => {
+test("any valid answer passes unchanged: a web page, a redirect, an odd status, no content", async () => {
   const page = { status: 200, headers: ["Content-Type: text/html"], body: "<html>not an answer</html>" };
   const redirect = { status: 307, headers: ["Location: http://evil.test/v1/chat/completions"], body: "" };
   const odd = { status: 799, headers: ["X-Odd: \u00e9"], body: "odd" };
@@ -133,7 +133,7 @@ test("what is an answer passes as it is: a web page, a redirect, an odd status, 
 
 const PHRASES = { "": 200, " ": 200, " \x01\x7f": 200, " \xe9t\xe9": 200, " OK\r\nX-A: a\x01b": 502 };
 for (const [phrase, status] of Object.entries(PHRASES)) {
-  test(`a status line followed by ${JSON.stringify(phrase)} is answered ${status}, and sets no later answer off`, async () => {
+  test(`a status line followed by ${JSON.stringify(phrase)} is answered ${status} and does not shift later answers`, async () => {
     upstream.script = (socket) =>
       socket.write(Buffer.from(`HTTP/1.1 200${phrase}\r\nContent-Length: 2\r\n\r\n{}`, "latin1"));
     assert.equal((await ask()).status, status);
@@ -144,7 +144,7 @@ for (const [phrase, status] of Object.entries(PHRASES)) {
   });
 }
 
-test("informational answers are passed over and the final one is the answer", async () => {
+test("informational answers are skipped and the final one is returned", async () => {
   upstream.script = (socket) => {
     socket.write("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n");
     reply(socket, { body: "final" });
@@ -153,7 +153,7 @@ test("informational answers are passed over and the final one is the answer", as
   assert.deepEqual([answer.status, answer.body.toString()], [200, "final"]);
 });
 
-test("a second answer that nobody asked for reaches no one", async () => {
+test("an unrequested second answer reaches no client", async () => {
   upstream.script = (socket) => {
     reply(socket, { body: "first" });
     reply(socket, { body: "forged" });
@@ -167,7 +167,7 @@ test("a second answer that nobody asked for reaches no one", async () => {
   client.socket.destroy();
 });
 
-test("a provider that closes the connection after each answer is dialled anew", async () => {
+test("a new connection is opened to a provider that closes after each answer", async () => {
   upstream.script = (socket) => {
     reply(socket, { body: "closing" });
     socket.end();
@@ -178,7 +178,7 @@ test("a provider that closes the connection after each answer is dialled anew", 
   }
 });
 
-test("headers that belong to a connection, or that only the gateway may say, do not come from a provider", async () => {
+test("connection headers and headers that only the gateway may set are not taken from a provider", async () => {
   upstream.script = (socket) =>
     reply(socket, {
       headers: [
@@ -204,7 +204,7 @@ test("headers that belong to a connection, or that only the gateway may say, do 
   );
 });
 
-test("an answer that comes before the body was read reaches the client", async (t) => {
+test("an answer sent before the body was read reaches the client", async (t) => {
   const early = createServer((socket) => {
     socket.on("error", () => undefined);
     socket.once("data", () => {
@@ -222,7 +222,7 @@ test("an answer that comes before the body was read reaches the client", async (
   await idle(eager);
 });
 
-test("events that never end do not grow the gateway's memory without bound", async () => {
+test("endless events do not grow the gateway's memory without bound", async () => {
   upstream.script = (socket) => {
     startEvents(socket);
     writeChunk(socket, "data: ");
@@ -234,7 +234,7 @@ test("events that never end do not grow the gateway's memory without bound", asy
   assert.equal(answer.body.length, (16 << 20) + 8);
 });
 
-test("a provider that never answers is given up at its timeout, as often as it may be asked again", async (t) => {
+test("a provider that never answers is given up at its timeout, once per allowed attempt", async (t) => {
   const slow = await scriptedUpstream(t, () => undefined);
   const node = await startWithFiles(t, {
     providers: [

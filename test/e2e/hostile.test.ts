@@ -66,7 +66,7 @@ for (const [what, body] of Object.entries(BODIES)) {
   });
 }
 
-test("a body declared over the bound is refused before it is sent, one that grows over it as soon as it has", async () => {
+test("a body declared above the limit is refused before it is sent, and one that grows above it at once", async () => {
   const before = upstream.requests.length;
   const declared = await refused(
     [`POST ${CHAT} HTTP/1.1\r\nHost: x\r\nContent-Length: ${33 * MIB}\r\n\r\n{`],
@@ -84,7 +84,7 @@ test("a body declared over the bound is refused before it is sent, one that grow
   assert.equal(upstream.requests.length, before);
 });
 
-test("a small body that unpacks to a large one is refused", async () => {
+test("a small body that decompresses to a large one is refused", async () => {
   const { gzipSync } = await import("node:zlib");
   const bomb = gzipSync(`{"model":"x","a":"${"a".repeat(40 * MIB)}"}`);
   assert.ok(bomb.length < MIB);
@@ -98,7 +98,7 @@ test("a small body that unpacks to a large one is refused", async () => {
   await refused([post(CHAT, Buffer.concat([head, ...blocks]), ["Content-Encoding: zstd"])], 413, "body_too_large");
 });
 
-test("a body in Zstandard is read on every version of Node, and sent on as it came", async () => {
+test("a body in Zstandard is read on every version of Node and forwarded unchanged", async () => {
   const packed = Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x20, 13, 0x69, 0, 0]), Buffer.from(SOUND)]);
   const client = await rawClient(file, gateway.port);
   client.send(post(CHAT, packed, ["Content-Encoding: zstd"]));
@@ -165,7 +165,7 @@ for (const [what, bytes] of Object.entries(LINES)) {
   });
 }
 
-test("paths and methods that are no route are not found, in the dialect of the path", async () => {
+test("unknown paths and methods are answered 404 in the dialect of the path", async () => {
   for (const line of [
     "GET /",
     "GET //v1/models",
@@ -179,14 +179,14 @@ test("paths and methods that are no route are not found, in the dialect of the p
   }
 });
 
-test("headers over the bound are refused with 431", async () => {
+test("headers above the limit are refused with 431", async () => {
   const flood = Array.from({ length: 3_000 }, (_, at) => `X-Header-${at}: ${"a".repeat(40)}\r\n`).join("");
   for (const headers of [flood, `Cookie: ${"a".repeat(100_000)}\r\n`]) {
     await refused([`POST ${CHAT} HTTP/1.1\r\nHost: x\r\n${headers}`], 431, "headers_too_large");
   }
 });
 
-test("no header chooses where a request goes, and the upstream is told its own name", async () => {
+test("no header chooses where a request goes, and the upstream sees its own host name", async () => {
   for (const header of ["X-Forwarded-Host: evil.test", "Forwarded: host=evil.test", "X-Original-URL: /admin"]) {
     const answer = await exchange(
       file,
@@ -203,7 +203,7 @@ test("no header chooses where a request goes, and the upstream is told its own n
   }
 });
 
-test("a client that waits for 100 is told to continue, and answered", async () => {
+test("a client that expects 100 Continue gets it and is answered", async () => {
   const client = await rawClient(file, gateway.port);
   client.send(`POST ${CHAT} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: ${SOUND.length}\r\n\r\n`);
   assert.equal((await client.answer()).status, 100);
@@ -214,7 +214,7 @@ test("a client that waits for 100 is told to continue, and answered", async () =
   assert.ok(headers !== undefined && !headers.includes("expect"));
 });
 
-test("requests sent one behind the other are answered in order, and none twice", async () => {
+test("pipelined requests are answered in order, each once", async () => {
   const client = await rawClient(file, gateway.port);
   upstream.script = (socket, { body }) => reply(socket, { body });
   const before = upstream.requests.length;
@@ -225,7 +225,7 @@ test("requests sent one behind the other are answered in order, and none twice",
   assert.equal(upstream.requests.length, before + 3);
 });
 
-test("a connection that closes within its request leaves nothing behind", async () => {
+test("a connection that closes during its request leaves nothing behind", async () => {
   const before = upstream.requests.length;
   for (const [bytes, leave] of [
     [`POST ${CHAT} HTTP/1.1\r\nHos`, "end"],
@@ -241,7 +241,7 @@ test("a connection that closes within its request leaves nothing behind", async 
   assert.equal(upstream.requests.length, before);
 });
 
-test("headers that trickle in hold a socket no longer than the limit", async () => {
+test("headers that trickle in hold a socket no longer than the timeout", async () => {
   const client = await rawClient(file, gateway.port);
   client.send("GET /v1/models HTTP/1.1\r\nHost: x\r\n");
   const trickle = setInterval(() => client.send("X-A: b\r\n"), 500);
@@ -256,7 +256,7 @@ test("headers that trickle in hold a socket no longer than the limit", async () 
   }
 });
 
-test("bytes that are no request, behind one that is not answered yet, are not answered in its place", async () => {
+test("garbage behind a pending request is not answered in its place", async () => {
   const before = upstream.requests.length;
   upstream.script = () => undefined;
   const client = await rawClient(file, gateway.port);
@@ -267,7 +267,7 @@ test("bytes that are no request, behind one that is not answered yet, are not an
   assert.equal(client.received().toString(), "");
 });
 
-test("bytes that are no request, behind one whose answer is on its way, do not get into it", async () => {
+test("garbage behind a request does not get into the answer being sent", async () => {
   upstream.script = (socket) => {
     startEvents(socket);
     writeChunk(socket, "data: {}\n\n");

@@ -106,7 +106,7 @@ for (const { when, body, script, shown } of STAGES) {
   }
 }
 
-test("a client that leaves within its body is counted as gone, and nothing reaches the provider", async (t) => {
+test("a client that disconnects during its body is counted, and nothing reaches the provider", async (t) => {
   const before = await left();
   const seen = upstream.requests.length;
   const client = await rawClient(t, gateway.port);
@@ -121,7 +121,7 @@ test("a client that leaves within its body is counted as gone, and nothing reach
   assert.equal(upstream.requests.length, seen);
 });
 
-test("one client that leaves does not disturb another's stream from the same provider", async (t) => {
+test("a client that disconnects does not disturb another's stream from the same provider", async (t) => {
   const { script } = STAGES[1];
   const stays = await begin(t, '{"model":"stays","stream":true}', script);
   const leaves = await begin(t, '{"model":"leaves","stream":true}', script);
@@ -132,7 +132,7 @@ test("one client that leaves does not disturb another's stream from the same pro
   assert.equal(answer.body.toString(), "data: {}\n\ndata: [DONE]\n\n");
 });
 
-test("a client that leaves while the connection is being made is let go at once, and its request is never sent", async (t) => {
+test("a client that disconnects during the upstream connect is released at once, and its request is never sent", async (t) => {
   const requests: string[] = [];
   const held: Socket[] = [];
   const door = createTlsServer({ cert: TEST_CERTIFICATE, key: TEST_KEY }, (socket) => {
@@ -169,7 +169,7 @@ test("a client that leaves while the connection is being made is let go at once,
   assert.ok(!requests.some((text) => text.includes('"waits"')));
 });
 
-test("a client that leaves between two attempts is not tried for again", async (t) => {
+test("a client that disconnects between two attempts gets no further attempt", async (t) => {
   const provider = await scriptedUpstream(t, (socket) => reply(socket, { status: 503 }));
   const retry = { attempts: 5, backoff: "2s" };
   const patient = await startWithFiles(t, {
@@ -186,7 +186,7 @@ test("a client that leaves between two attempts is not tried for again", async (
   assert.equal(provider.requests.length, 1);
 });
 
-test("a reader that stops stops the provider, costs no memory, and has every byte once it reads on", async (t) => {
+test("a reader that pauses pauses the provider, costs no memory, and receives every byte once it resumes", async (t) => {
   const total = 200 * MIB;
   const chunk = Buffer.alloc(MIB, "x");
   let blockedAt = 0;
@@ -221,7 +221,7 @@ test("a reader that stops stops the provider, costs no memory, and has every byt
   assert.ok(peak < 96 * MIB, `the gateway grew by ${peak} bytes`);
 });
 
-test("a reader that stops and then leaves ends the upstream request", async (t) => {
+test("a reader that pauses and then disconnects ends the upstream request", async (t) => {
   let isBlocked = false;
   const { client, provider } = await begin(t, '{"model":"m"}', (socket) => {
     startEvents(socket);
@@ -242,7 +242,7 @@ for (const [bound, env, bodies] of [
   ["requests in flight", { GATEWAY_MAX_IN_FLIGHT: "2" }, ["{}", "{}", "{}"]],
   ["bytes", { GATEWAY_MAX_BUFFERED_BYTES: "150" }, ["x".repeat(20), "x".repeat(20), "x".repeat(80)]],
 ] as const) {
-  test(`beyond the bound on ${bound} the answer is 503 overloaded, until there is room again`, async (t) => {
+  test(`above the limit on ${bound} the answer is 503 overloaded, until there is room again`, async (t) => {
     const held: Socket[] = [];
     const provider = await scriptedUpstream(t, (socket) => held.push(socket));
     const small = await startWithFlags(t, { upstream: provider.url, env });
@@ -264,7 +264,7 @@ for (const [bound, env, bodies] of [
   });
 }
 
-test("SIGTERM lets a stream finish whole, refuses new connections, and closes those that stay silent", async (t) => {
+test("SIGTERM lets a stream finish, refuses new connections, and closes idle ones", async (t) => {
   const provider = await scriptedUpstream(t);
   const stopping = await startWithFlags(t, { upstream: provider.url, env: { GATEWAY_DRAIN: "9s" } });
   const [idler, silent, client] = [
@@ -292,7 +292,7 @@ test("SIGTERM lets a stream finish whole, refuses new connections, and closes th
   assert.deepEqual(await within("the exit", stopping.ended, 3_000), { status: 0, signal: null });
 });
 
-test("a second SIGTERM ends at once what is still running", async (t) => {
+test("a second SIGTERM ends running requests at once", async (t) => {
   const provider = await scriptedUpstream(t, () => undefined);
   const stopping = await startWithFlags(t, { upstream: provider.url });
   const client = await rawClient(t, stopping.port);
@@ -306,7 +306,7 @@ test("a second SIGTERM ends at once what is still running", async (t) => {
   await within("the end of the client's connection", client.closed);
 });
 
-test("a provider that offers HTTP/2 is spoken to in HTTP/2, whole and streamed, and sees who leaves", async (t) => {
+test("a provider that offers HTTP/2 is called over HTTP/2, whole and streamed, and sees a client disconnect", async (t) => {
   const seen: string[] = [];
   const gone: string[] = [];
   const server = createSecureServer(

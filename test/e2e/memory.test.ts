@@ -41,7 +41,7 @@ for (const [what, count, bomb, encoding] of [
   ["brotli of a hundred bytes", 25, brotliCompressSync(LARGE), "br"],
   ["gzip of 31 KiB", 90, gzipSync(LARGE), "gzip"],
 ] as const) {
-  test(`${count} bodies of ${what} that unpack to 31 MiB are refused, and cost little`, async () => {
+  test(`${count} bodies of ${what} that decompress to 31 MiB are refused at little cost`, async () => {
     const before = rss(gateway);
     let most = 0;
     const timer = setInterval(() => {
@@ -58,7 +58,7 @@ for (const [what, count, bomb, encoding] of [
   });
 }
 
-test("large bodies are held while they are served, and given back to the system", async (t) => {
+test("large bodies are kept while they are served, and their memory is returned to the system", async (t) => {
   const reader = createServer((request, response) => {
     request.resume().once("end", () => response.end("{}"));
   });
@@ -78,7 +78,7 @@ test("large bodies are held while they are served, and given back to the system"
   await isGivenBack(serving, before);
 });
 
-test("compressed bodies of real clients pass as they are, and their model is read", async () => {
+test("compressed bodies of real clients pass unchanged, and their model is read", async () => {
   const turns = Array.from({ length: 3_000 }, (_, at) => ({ role: "user", content: `turn ${at} of a long talk` }));
   const text = JSON.stringify({ model: "m", messages: turns });
   for (const [encoding, pack] of [
@@ -95,7 +95,7 @@ test("compressed bodies of real clients pass as they are, and their model is rea
   }
 });
 
-test("encodings one over the other, unknown ones, and a body that is encoded without saying so are refused", async () => {
+test("stacked encodings, unknown encodings and undeclared encodings are refused", async () => {
   const packed = gzipSync('{"model":"m"}');
   for (const [encoding, body] of [
     ["gzip, gzip", gzipSync(packed)],
@@ -109,7 +109,7 @@ test("encodings one over the other, unknown ones, and a body that is encoded wit
   }
 });
 
-test("a body in chunks of one byte takes no more than its bytes", async () => {
+test("a body in chunks of one byte takes no more memory than its bytes", async () => {
   const before = rss(gateway);
   const text = `{"model":"m","a":"${"a".repeat(MIB / 4)}"}`;
   const client = await rawClient(file, gateway.port);
@@ -127,7 +127,7 @@ test("a body in chunks of one byte takes no more than its bytes", async () => {
   assert.equal(upstream.requests.at(-1)?.body.toString(), text);
 });
 
-test("what unpacks, is rewritten or translated counts like what was sent: beyond the bound 503", async (t) => {
+test("decompressed, rewritten and translated bytes count like sent bytes: above the limit the answer is 503", async (t) => {
   const env = { GATEWAY_MAX_BUFFERED_BYTES: String(2 * MIB) };
   const small = await startWithFlags(t, { upstream: upstream.url, dialect: "messages", env });
   const messages = (content: string): string =>
@@ -150,7 +150,7 @@ test("what unpacks, is rewritten or translated counts like what was sent: beyond
   await idle(heavy);
 });
 
-test("a session's messages that are not whole, or wait for their reader, count too", async (t) => {
+test("incomplete session messages and messages waiting for their reader count too", async (t) => {
   const provider = await simulated(t);
   const env = { GATEWAY_MAX_BUFFERED_BYTES: String(4 * MIB) };
   const small = await startWithFlags(t, { upstream: provider.url, env });

@@ -69,12 +69,12 @@ async function ask(scripts: { first: Script; second?: Script }, body: object = {
 
 const moved = { status: 200, text: '{"by":"second"}', provider: "second" };
 
-test("retries run out before failover, and a candidate of another dialect is passed over", async () => {
+test("retries run out before failover, and a candidate of another dialect is skipped", async () => {
   assert.deepEqual(await ask({ first: failing(503) }), { ...moved, attempts: "4", asked: [3, 1] });
   assert.equal(messagesOnly.requests.length, 0);
 });
 
-test("each provider is sent its own key and its own name for an alias", async () => {
+test("each provider receives its own key and its own name for an alias", async () => {
   const outcome = await ask({ first: failing(500) }, { model: "fast" });
   assert.equal(outcome.provider, "second");
   assert.equal(first.requests.at(-1)?.body.toString(), '{"model":"first-fast"}');
@@ -85,7 +85,7 @@ test("each provider is sent its own key and its own name for an alias", async ()
   assert.deepEqual(keys, ["Bearer key-of-first", "Bearer key-of-second"]);
 });
 
-test("a provider that recovers answers itself", async () => {
+test("a provider that recovers answers the request itself", async () => {
   let left = 1;
   const flaky: Script = (socket, request) =>
     left-- > 0 ? failing(502)(socket, request) : reply(socket, { body: "mine" });
@@ -98,7 +98,7 @@ test("a provider that recovers answers itself", async () => {
   });
 });
 
-test("a 429 is repeated after exactly the wait it names, and not at all beyond the cap", async () => {
+test("a 429 is retried after exactly the wait it names, and not at all above the cap", async () => {
   let left = 1;
   const plainAt = performance.now();
   await ask({ first: (socket) => reply(socket, { body: "mine" }) });
@@ -112,25 +112,25 @@ test("a 429 is repeated after exactly the wait it names, and not at all beyond t
   assert.deepEqual(await ask({ first: failing(429, "retry-after: 2") }), { ...moved, attempts: "2", asked: [1, 1] });
 });
 
-test("when all fail, the last provider's own answer is returned", async () => {
+test("if all providers fail, the last one's own answer is returned", async () => {
   const own: Script = (socket) =>
     reply(socket, { status: 503, headers: ["x-own: yes"], body: '{"error":"second is down"}' });
   const outcome = await ask({ first: failing(500), second: own });
   assert.deepEqual([outcome.status, outcome.text, outcome.provider], [503, '{"error":"second is down"}', "second"]);
 });
 
-test("a refusal other than 429 never moves", async () => {
+test("a refusal other than 429 never fails over", async () => {
   for (const status of [400, 401, 403, 404, 413, 422]) {
     const outcome = await ask({ first: failing(status) });
     assert.deepEqual([outcome.status, outcome.text, outcome.asked], [status, "no", [1, 0]]);
   }
 });
 
-test("silence beyond the first-byte timeout moves at once, since retry has no trigger for it", async () => {
+test("silence beyond the first-byte timeout fails over at once, since retry has no trigger for it", async () => {
   assert.deepEqual(await ask({ first: () => undefined }), { ...moved, attempts: "2", asked: [1, 1] });
 });
 
-test("a connection that is cut before the headers is repeated, then moves", async () => {
+test("a connection cut before the headers is retried, then failed over", async () => {
   const cut = await ask({ first: (socket) => socket.destroy() });
   // The first attempt may go over a connection that was used before, and is then made once more over another.
   const { asked } = cut;
@@ -146,7 +146,7 @@ const stream =
     endChunks(socket);
   };
 
-test("an error as the first event of a stream moves, one after it does not", async () => {
+test("an error as the first event of a stream fails over, and one after it does not", async () => {
   const overloaded = '{"error":{"message":"busy","type":"server_error","code":null}}';
   assert.equal((await ask({ first: stream(overloaded) }, { model: "m", stream: true })).provider, "second");
   const late = await ask({ first: stream('{"choices":[]}', overloaded) }, { model: "m", stream: true });

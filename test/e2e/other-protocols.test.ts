@@ -33,7 +33,7 @@ afterEach(() => {
 });
 
 for (const [where, gateway] of Object.entries({ "one process": alone, "several processes": several })) {
-  test(`in ${where} a request that offers HTTP/2 is answered in HTTP/1.1, and so is the next of its connection`, async () => {
+  test(`in ${where} a request that offers HTTP/2 is answered in HTTP/1.1, and so is the next one on its connection`, async () => {
     const before = upstream.requests.length;
     const client = await rawClient(file, gateway.port);
     client.send(post(CHAT, BODY, OFFER));
@@ -55,7 +55,7 @@ for (const [where, gateway] of Object.entries({ "one process": alone, "several p
     await idle(gateway);
   });
 
-  test(`in ${where} what was sent behind such a request is not lost, whole or in pieces`, async () => {
+  test(`in ${where} bytes sent behind such a request are not lost, whole or in pieces`, async () => {
     const before = upstream.requests.length;
     const client = await rawClient(file, gateway.port);
     const read = Buffer.from(`GET /v1/models HTTP/1.1\r\nHost: x\r\n${OFFER.join("\r\n")}\r\n\r\n`);
@@ -71,7 +71,7 @@ for (const [where, gateway] of Object.entries({ "one process": alone, "several p
     );
   });
 
-  test(`in ${where} a body in chunks of such a request comes whole`, async () => {
+  test(`in ${where} a chunked body of such a request arrives complete`, async () => {
     const before = upstream.requests.length;
     const head = [`POST ${CHAT} HTTP/1.1`, "Host: x", ...OFFER, "Transfer-Encoding: chunked", "", ""].join("\r\n");
     const answer = await exchange(
@@ -88,7 +88,7 @@ for (const [where, gateway] of Object.entries({ "one process": alone, "several p
 }
 
 for (const offer of ["h2c", "websocket"]) {
-  test(`an offer of ${offer} behind a request that is not answered yet ends the connection, and is not answered first`, async () => {
+  test(`an offer of ${offer} behind a pending request ends the connection and is not answered first`, async () => {
     const before = upstream.requests.length;
     upstream.script = () => undefined;
     const client = await rawClient(file, alone.port);
@@ -102,7 +102,7 @@ for (const offer of ["h2c", "websocket"]) {
   });
 }
 
-test("other protocols than HTTP/2 are not gone over to either, and no handshake of WebSocket is taken for a request", async () => {
+test("protocols other than HTTP/2 are not switched to either, and a WebSocket handshake is not taken for a request", async () => {
   for (const offer of ["TLS/1.0", "foo/2, bar", "H2C"]) {
     const answer = await exchange(file, alone.port, post(CHAT, BODY, ["Connection: upgrade", `Upgrade: ${offer}`]));
     assert.equal(answer.status, 200, offer);
@@ -111,7 +111,7 @@ test("other protocols than HTTP/2 are not gone over to either, and no handshake 
   assert.equal((await exchange(file, alone.port, post("/v1/realtime?model=m", BODY, session))).status, 400);
 });
 
-test("who hides a length behind more headers than are read is refused", async () => {
+test("a request that hides a length behind more headers than are read is refused", async () => {
   const before = upstream.requests.length;
   const many = Array.from({ length: 1_200 }, (_, at) => `a${at}: b`);
   const hidden = post(CHAT, `GET /v1/models HTTP/1.1\r\nHost: x\r\n\r\n`, [...OFFER, ...many]);

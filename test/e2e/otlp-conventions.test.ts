@@ -80,7 +80,7 @@ const chat = (model: string, more: object = {}) => ({
 const USAGE = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10, prompt_tokens_details: { cached_tokens: 4 } };
 const CHAT = "/v1/chat/completions";
 
-test("a whole answer: request and attempt say operation, provider, model, usage and why it ended", async () => {
+test("for a whole answer, request and attempt have operation, provider, model, usage and finish reason", async () => {
   upstream.script = (socket) => {
     const choices = [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: `${CANARY} "x"` } }];
     reply(socket, { headers: JSON_TYPE, body: JSON.stringify({ model: "known", choices, usage: USAGE }) });
@@ -110,7 +110,7 @@ test("a whole answer: request and attempt say operation, provider, model, usage 
   );
 });
 
-test("a stream cut at every place says so too, and a reason or model of nobody's list is not told", async () => {
+test("a stream cut at any place has them too, and an unlisted reason or model is not exported", async () => {
   const events = [
     { model: `family-${CANARY}`, choices: [{ index: 0, delta: { content: CANARY } }] },
     { model: `family-${CANARY}`, choices: [{ index: 0, delta: {}, finish_reason: "length" }] },
@@ -137,7 +137,7 @@ test("a stream cut at every place says so too, and a reason or model of nobody's
   assert.deepEqual(spans.map(told), [expected, expected]);
 });
 
-test("a request that moved and one that was refused say at whom and why", async () => {
+test("a failed-over request and a refused one name the upstream and the reason", async () => {
   upstream.script = (socket) => reply(socket, { headers: JSON_TYPE, body: JSON.stringify({ usage: USAGE }) });
   const [request, ...attempts] = await spansOf(() => ask(CHAT, chat("moved")), 3, 200);
   assert.deepEqual([request, ...attempts].map((span) => span?.attributes["gen_ai.provider.name"]).sort(), [
@@ -152,7 +152,7 @@ test("a request that moved and one that was refused say at whom and why", async 
 
 const rpc = (method: string, params: object) => ({ jsonrpc: "2.0", id: CANARY, method, params });
 
-test("calls of MCP servers and agents have their own words", async () => {
+test("calls of MCP servers and agents have attributes of their own", async () => {
   const meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -191,7 +191,7 @@ test("calls of MCP servers and agents have their own words", async () => {
   );
 });
 
-test("a call that failed within a whole answer says how, and a tool has its name once the server has listed it", async () => {
+test("a failed call within a whole answer says how, and a tool has its name once the server has listed it", async () => {
   const meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -232,7 +232,7 @@ test("a call that failed within a whole answer says how, and a tool has its name
   }
 });
 
-test("every name is a published one, with its unit and bounds, and the scrape has each in its letters", async () => {
+test("every name is a published one with its unit and bounds, and the scrape has each in its own spelling", async () => {
   for (const { attributes } of collector.spans()) {
     for (const name of Object.keys(attributes)) {
       if (OURS.test(name)) assert.ok(published.attributes.includes(name), name);

@@ -41,7 +41,7 @@ const attempts = (spans: readonly SeenSpan[]) =>
     .filter(({ kind }) => kind === 3)
     .sort((a, b) => Number(a.attributes["gateway.attempt"]) - Number(b.attributes["gateway.attempt"]));
 
-test("a trace goes on through the gateway: client, request, an attempt at each provider, and the providers", async (t) => {
+test("a trace continues through the gateway: client, request, one attempt per provider, and the providers", async (t) => {
   const collector = await startCollector(t);
   const [first, second] = [await scriptedUpstream(t), await scriptedUpstream(t)];
   first.script = (socket) => reply(socket, { status: 503, body: "no" });
@@ -113,7 +113,7 @@ test("a trace goes on through the gateway: client, request, an attempt at each p
   assert.match(String(collector.resource("/v1/traces")["service.instance.id"]), /^n1(\/\d+)?$/);
 });
 
-test("a trace context that cannot be read begins a new trace, and its state goes no further", async (t) => {
+test("an invalid trace context begins a new trace, and its state is not forwarded", async (t) => {
   const collector = await startCollector(t);
   const upstream = await scriptedUpstream(t);
   const gateway = await startWithFlags(t, { upstream: upstream.url, env: to(collector.url) });
@@ -140,7 +140,7 @@ test("a trace context that cannot be read begins a new trace, and its state goes
   );
 });
 
-test("a caller who asks not to be sampled is not, and the providers are told so", async (t) => {
+test("a caller that asks not to be sampled is not sampled, and the providers are told so", async (t) => {
   const collector = await startCollector(t);
   const upstream = await scriptedUpstream(t);
   const gateway = await startWithFlags(t, { upstream: upstream.url, env: to(collector.url) });
@@ -153,7 +153,7 @@ test("a caller who asks not to be sampled is not, and the providers are told so"
   assert.equal((await spansOf(collector, 2)).length, 2);
 });
 
-test("without traces the context passes as it came, byte for byte", async (t) => {
+test("without tracing the context passes byte for byte", async (t) => {
   const upstream = await scriptedUpstream(t);
   const collector = await startCollector(t);
   const context = ["TraceParent: not even one", "tracestate: a=b", "TRACESTATE: c=d", "baggage: x=y"];
@@ -168,7 +168,7 @@ test("without traces the context passes as it came, byte for byte", async (t) =>
   }
 });
 
-test("refusals, errors of a provider and clients that leave are told apart", async (t) => {
+test("refusals, provider errors and client disconnects are distinguished", async (t) => {
   const collector = await startCollector(t);
   const upstream = await scriptedUpstream(t);
   const gateway = await startWithFlags(t, { upstream: upstream.url, env: to(collector.url) });
@@ -212,7 +212,7 @@ test("refusals, errors of a provider and clients that leave are told apart", asy
   assert.equal(attempts(left)[0]?.attributes["gateway.outcome"], "abandoned");
 });
 
-test("a session is a request with one attempt, whose context the provider is given", async (t) => {
+test("a session is a request with one attempt, whose context the provider receives", async (t) => {
   const collector = await startCollector(t);
   const provider = await simulated(t);
   const gateway = await startWithFiles(
@@ -244,7 +244,7 @@ test("a session is a request with one attempt, whose context the provider is giv
   );
 });
 
-test("the scrape and OTLP of one process show the same series", async (t) => {
+test("the scrape and the OTLP export of one process have the same series", async (t) => {
   const collector = await startCollector(t);
   const upstream = await scriptedUpstream(t);
   const gateway = await startWithFlags(t, { upstream: upstream.url, env: to(collector.url) });
@@ -277,7 +277,7 @@ test("the scrape and OTLP of one process show the same series", async (t) => {
   assert.equal(overhead?.sum, sumOf(scrape, "gateway_overhead_seconds_sum"));
 });
 
-test("nothing that a caller wrote is in any exported byte", async (t) => {
+test("no exported byte contains caller text", async (t) => {
   const canary = "canary4711";
   const collector = await startCollector(t);
   const upstream = await scriptedUpstream(t);
@@ -311,7 +311,7 @@ test("nothing that a caller wrote is in any exported byte", async (t) => {
   }
 });
 
-test("a collector that never answers slows no request, is counted, and the process ends in time", async (t) => {
+test("a collector that never answers slows no request, is counted, and does not delay the stop", async (t) => {
   const { url } = await startBlackhole(t);
   const upstream = await scriptedUpstream(t);
   const env = { ...to(url), OTEL_BSP_MAX_QUEUE_SIZE: "100", OTEL_BSP_SCHEDULE_DELAY: "1" };

@@ -87,7 +87,7 @@ beforeEach(() => {
   picker.script = picks(at(2));
 });
 
-test("a request goes where the picker says, who hears how it went and sees no credential", async () => {
+test("a request goes where the picker says; the picker hears the outcome and sees no credential", async () => {
   for (const member of [4, 2, 3]) {
     picker.script = picks(at(member));
     const { status, text } = await ask("gpu");
@@ -106,7 +106,7 @@ test("a request goes where the picker says, who hears how it went and sees no cr
   }
 });
 
-test("a body of many chunks, answered in the liberal order", async () => {
+test("a body in many chunks is sent to a picker, and its answers may come in any permitted order", async () => {
   picker.isLiberal = true;
   picker.script = picks(at(3));
   const padding = "x".repeat(300_000);
@@ -116,7 +116,7 @@ test("a body of many chunks, answered in the liberal order", async () => {
   assert.equal(last().hints.length, 6);
 });
 
-test("the members of a subset are named with every message, and nothing else is believed", async () => {
+test("every message names the members of the subset, and other addresses are ignored", async () => {
   picker.script = picks(at(4));
   const { text } = await ask("gpu", tuned, { padding: "x".repeat(70_000) });
   assert.equal(byOf(text), "127.0.0.4");
@@ -129,7 +129,7 @@ test("the members of a subset are named with every message, and nothing else is 
   assert.equal(await decided("outside"), before + 1);
 });
 
-test("what is picked outside the pool is refused and counted, and the pool serves without", async () => {
+test("a pick outside the pool is refused and counted, and the pool serves without it", async () => {
   const before = await decided("outside");
   const outside = ["127.0.0.5", "127.0.0.1", "169.254.169.254", "[::1]", "gpu.test"].map((host) => `${host}:${port}`);
   for (const endpoint of [...outside, "127.0.0.2:1", `127.0.0.2`, "127.0.0.2:1,127.0.0.9:80"]) {
@@ -147,7 +147,7 @@ test("what is picked outside the pool is refused and counted, and the pool serve
   assert.equal(byOf((await ask("gpu")).text), "127.0.0.3");
 });
 
-test("a list is the order of fallbacks", async (t) => {
+test("a list of picks is the order of fallbacks", async (t) => {
   await servers[2]?.kill();
   t.after(() => servers[2]?.revive());
   picker.script = picks(at(4, 3));
@@ -160,7 +160,7 @@ test("a list is the order of fallbacks", async (t) => {
   assert.equal((await ask("strict")).headers.get("x-gateway-provider"), "other");
 });
 
-test("its 503 and 429 reach the caller, are not repeated, and nobody stands in", async () => {
+test("its 503 and 429 reach the caller and are neither retried nor failed over", async () => {
   const busy = '{"error":{"message":"busy"}}';
   for (const model of ["gpu", "strict"]) {
     for (const status of [503, 429]) {
@@ -181,7 +181,7 @@ test("its 503 and 429 reach the caller, are not repeated, and nobody stands in",
   assert.match((await ask("gpu")).text, /No server of this pool is ready/);
 });
 
-test("without its decision: `fallback` serves, `refuse` does not", async () => {
+test("without a decision, `fallback` serves and `refuse` does not", async () => {
   const contradiction = picks(at(2), { header: at(3) });
   const cases = {
     late: () => undefined,
@@ -204,7 +204,7 @@ test("without its decision: `fallback` serves, `refuse` does not", async () => {
   assert.ok(gateway.log().some(({ message }) => message === "the picker of a pool failed"));
 });
 
-test("of an echo the model is taken, once it is whole, and no other word", async () => {
+test("from a body echoed by the picker only the model is taken, once the body is complete", async () => {
   const echo = Buffer.from(JSON.stringify({ model: "gpu-lora-7", messages: [{ role: "user", content: "EVIL" }] }));
   picker.script = picks(at(2), { echo });
   assert.equal((await ask("gpu")).status, 200);
@@ -220,7 +220,7 @@ test("of an echo the model is taken, once it is whole, and no other word", async
   assert.equal((JSON.parse(models.at(-1) ?? "") as { model?: string }).model, "gpu");
 });
 
-test("what it takes back before the answer is 429 and ends the upstream request; a client that leaves ends the stream", async (t) => {
+test("a pick withdrawn before the answer is a 429 and ends the upstream request; a client disconnect ends the stream", async (t) => {
   isHeld = true;
   t.after(() => {
     isHeld = false;
@@ -253,7 +253,7 @@ test("what it takes back before the answer is 429 and ends the upstream request;
   await eventually("the end of its stream", () => last().isOver);
 });
 
-test("`gateway check` says what a pool is and whether its picker answers", async (t) => {
+test("`gateway check` describes a pool and says whether its picker answers", async (t) => {
   const program = runProgram(t, {
     args: ["check", "-config", node.nodePath, "-timeout", "1s"],
     env: { GATEWAY_DNS_SERVERS: dns.address },

@@ -72,7 +72,7 @@ const added = (before: readonly number[]): readonly number[] => asked().map((cou
 const members = async (name: string): Promise<number> =>
   (await node.client.call("list_backends")).items.find((it) => it.name === name)?.members ?? -1;
 
-test("requests go round the members in turn, and the pool's name is what they are called", async () => {
+test("requests go to the members by round robin, under the pool's name", async () => {
   const before = asked();
   for (let n = 0; n < 9; n += 1) assert.equal((await ask("gpu")).status, 200);
   const [first = 0, second = 0, third = 0, ...none] = added(before);
@@ -82,7 +82,7 @@ test("requests go round the members in turn, and the pool's name is what they ar
   assert.equal(await members("gpu"), 3);
 });
 
-test("the members of a pool are told one by one, and none of a provider that is no pool", async (t) => {
+test("the members of a pool are listed one by one, and a provider that is not a pool has none", async (t) => {
   const told = async (name: string) => (await node.client.call("list_backend_members", { params: { name } })).items;
   assert.deepEqual(await told("other"), []);
   await assert.rejects(told("nobody"), { code: "not_found" });
@@ -130,7 +130,7 @@ test("the members of a pool are told one by one, and none of a provider that is 
   });
 });
 
-test("a profile's subset holds wherever its request goes", async () => {
+test("a profile's subset applies wherever its request goes", async () => {
   const before = asked();
   for (let n = 0; n < 4; n += 1) assert.equal((await ask("gpu", tuned)).status, 200);
   // The pool it is addressed to has no such subset: the next that has one serves it.
@@ -146,7 +146,7 @@ test("a profile's subset holds wherever its request goes", async () => {
   assert.equal((await ask("other", tuned)).status, 200);
 });
 
-test("a session goes to a member of the caller's subset, past one that is down", async (t) => {
+test("a session goes to a member of the caller's subset and skips a member that is down", async (t) => {
   const sessions: string[] = [];
   const doors = servers.slice(0, 3).map(({ server, address }) => {
     const door = new WebSocketServer({ server });
@@ -176,7 +176,7 @@ test("a session goes to a member of the caller's subset, past one that is down",
   for (const door of doors) door.close();
 });
 
-test("members come and go under load, and no request fails but those on one that is killed", async () => {
+test("members come and go under load, and only requests on a killed one fail", async () => {
   const outcomes = new Map<number, number>();
   let isOver = false;
   const client = async (): Promise<void> => {
@@ -217,7 +217,7 @@ test("members come and go under load, and no request fails but those on one that
   await Promise.all(clients);
 });
 
-test("a thousand members, in an answer that takes TCP", async () => {
+test("a pool resolves a thousand members in an answer that needs TCP", async () => {
   await eventually("a thousand members", async () => (await members("large")) === 1_000);
   assert.ok(dns.overTcp() > 0);
   // All but one refuse: some sixteen are tried, who then rest, so that the one is found.
@@ -229,7 +229,7 @@ test("a thousand members, in an answer that takes TCP", async () => {
   assert.ok(served);
 });
 
-test("a name that resolves to nothing, to what is never dialled, or to the gateway itself", async () => {
+test("a name that resolves to nothing, to blocked addresses or to the gateway itself is not called", async () => {
   for (const [model, why] of [
     ["nothing", "it resolves to nothing"],
     ["meta", "it resolves to an address that is never dialled"],
@@ -250,7 +250,7 @@ test("a name that resolves to nothing, to what is never dialled, or to the gatew
   assert.deepEqual([...new Set(said.map(({ provider }) => provider))].sort(), ["meta", "nothing", "self"]);
 });
 
-test("a name that stood for others is not believed to stand for this machine", async () => {
+test("a name that resolved to other hosts is not accepted when it points to this machine", async () => {
   const before = asked();
   dns.names.set("moving.test", { addresses: at(2) });
   await eventually("the answer was looked at", async () => {
@@ -266,7 +266,7 @@ test("a name that stood for others is not believed to stand for this machine", a
   assert.deepEqual(added(before), [0, 0, 0, 0, 0, 0]);
 });
 
-test("what was known is kept while name servers cannot tell, and no request waits for them", async () => {
+test("known members are kept while name servers fail, and no request waits for DNS", async () => {
   const lookups = async (): Promise<number> =>
     sumOf(await readMetrics(gateway), "gateway_pool_lookups_total", { provider: "gpu", subset: "", outcome: "failed" });
   for (const answer of ["failure", "none"] as const) {

@@ -49,7 +49,7 @@ async function tellAll(url: string, models: readonly string[]): Promise<readonly
   }
 }
 
-test("the Python SDKs read answers, streams and calls of tools from either dialect", {
+test("the Python SDKs read answers, streams and tool calls from either dialect", {
   skip: python.missing,
 }, async () => {
   const { gateway } = await startRig({ after }, [MODEL]);

@@ -75,7 +75,7 @@ function overlay(name: string, url: string): Document {
 }
 
 // Side by side, since one of them waits for the ten-second look at the secret files.
-describe("configuration", { concurrency: 2 }, () => {
+describe("configuration and reload", { concurrency: 2 }, () => {
   test("SIGHUP serves from the new document while a stream in flight ends under the old one", async (t) => {
     const old = await scriptedUpstream(t, (socket) => {
       startEvents(socket);
@@ -109,7 +109,7 @@ describe("configuration", { concurrency: 2 }, () => {
     await eventually("the end of the old provider's connections", () => old.open() === 0);
   });
 
-  test("a bad document at SIGHUP is logged with each of its problems, and what ran serves on", async (t) => {
+  test("an invalid document at SIGHUP is logged with each of its problems, and the running one stays", async (t) => {
     const [first, second] = await Promise.all([named(t, "first"), named(t, "second")]);
     const gateway = await startWithFiles(t, { providers: [provider("first", first.url)] });
     const { files } = gateway;
@@ -138,7 +138,7 @@ describe("configuration", { concurrency: 2 }, () => {
     assert.equal(await served(t, gateway), "second");
   });
 
-  test("at SIGHUP a version decides: equal with other content and lower are refused, higher is applied", async (t) => {
+  test("at SIGHUP an equal version with other content and a lower one are refused, and a higher one is applied", async (t) => {
     const [first, second] = await Promise.all([named(t, "first"), named(t, "second")]);
     const edition = (version: number, name: string, { url }: { readonly url: string }): Document => ({
       version,
@@ -164,7 +164,7 @@ describe("configuration", { concurrency: 2 }, () => {
     assert.equal(await served(t, gateway), "second");
   });
 
-  test("a changed secret file is used without a reload, and what else has changed on disk waits for one", async (t) => {
+  test("a changed secret file takes effect without a reload; other changes on disk wait for one", async (t) => {
     const [upstream, other] = await Promise.all([named(t, "upstream"), named(t, "other")]);
     const document = (url: string): Document => ({
       version: 1,
@@ -195,7 +195,7 @@ describe("configuration", { concurrency: 2 }, () => {
     assert.match(String((await reload(gateway, NOT_APPLIED))["reason"]), /raise the version/);
   });
 
-  test("a change of the node file that a running process cannot make is named in the log", async (t) => {
+  test("a node file change that needs a restart is named in the log", async (t) => {
     const upstream = await named(t, "upstream");
     const gateway = await startWithFiles(t, { providers: [provider("one", upstream.url)] });
     await gateway.files.writeNode({
@@ -218,7 +218,7 @@ describe("configuration", { concurrency: 2 }, () => {
     assert.doesNotMatch(stderr, /\bat .*\.js:\d/, "no stack");
   });
 
-  test("a bad configuration ends the start with status 10 and all problems of both documents", async (t) => {
+  test("an invalid configuration ends the start with status 10 and all problems of both documents", async (t) => {
     const document = { hue: 1, max_body_bytes: -1, providers: [provider("one", NOBODY)] };
     const files = await writeFiles(t, document, { colour: "red", metrics_listen: 7 });
     const { status, stdout, stderr } = await start(t, files);
@@ -231,7 +231,7 @@ describe("configuration", { concurrency: 2 }, () => {
     assert.ok(!existsSync(join(files.dir, "data")));
   });
 
-  test("a bad node file does not make the document's use of its overlays look wrong", async (t) => {
+  test("an invalid node file does not cause false errors about the document's overlays", async (t) => {
     const changes = { colour: "red", catalog_overlay_paths: ["local.yaml"] };
     const files = await writeFiles(t, { providers: [{ preset: "local" }] }, changes);
     await writeFile(join(files.dir, "local.yaml"), JSON.stringify(overlay("local", NOBODY)));
@@ -252,7 +252,7 @@ describe("configuration", { concurrency: 2 }, () => {
   });
 
   for (const key of ["listen", "metrics_listen"]) {
-    test(`a taken port as ${key} ends the start with status 12 and names the address`, async (t) => {
+    test(`a port in use for ${key} ends the start with status 12 and names the address`, async (t) => {
       const { port } = await scriptedUpstream(t);
       const files = await writeFiles(t, { providers: [provider("one", NOBODY)] }, { [key]: `127.0.0.1:${port}` });
       const { status, stderr } = await start(t, files);
@@ -261,7 +261,7 @@ describe("configuration", { concurrency: 2 }, () => {
     });
   }
 
-  test("check offline compiles, notes what the gateway will do, asks nobody and creates nothing", async (t) => {
+  test("offline check compiles, notes what the gateway will do, calls no upstream and creates nothing", async (t) => {
     const upstream = await named(t, "upstream");
     const files = await writeFiles(t, { providers: [provider("one", upstream.url), provider("dead", NOBODY)] });
     const { status, stdout } = await check(t, files, "-offline");
@@ -273,7 +273,7 @@ describe("configuration", { concurrency: 2 }, () => {
     assert.ok(!existsSync(join(files.dir, "data")));
   });
 
-  test("check asks each provider, has a line for each answer, and disturbs no gateway of the same files", async (t) => {
+  test("check calls each provider, prints a line for each answer, and disturbs no gateway with the same files", async (t) => {
     const simulator = await simulated(t);
     const gateway = await startWithFiles(t, {
       catalog_overlays: [twoDialects("simulator", simulator.url)],
@@ -316,7 +316,7 @@ describe("configuration", { concurrency: 2 }, () => {
     assert.match(stdout, /^fail {2}provider silent: http:\S+: no answer within 200ms$/m);
   });
 
-  test("check fails with each problem of a bad configuration as a line", async (t) => {
+  test("check prints each problem of an invalid configuration as a line and fails", async (t) => {
     const files = await writeFiles(t, { hue: 1, providers: [] }, { colour: "red" });
     const { status, stdout } = await check(t, files);
     assert.equal(status, 1);
@@ -324,7 +324,7 @@ describe("configuration", { concurrency: 2 }, () => {
     assert.match(stdout, /^fail {2}configuration: .*hue/m);
   });
 
-  test("an overlay pattern that matches no file is told by check, at the start and at a reload", async (t) => {
+  test("an overlay pattern without a matching file is reported by check, at startup and at a reload", async (t) => {
     const files = await writeFiles(t, {}, { catalog_overlay_paths: ["overlays/*.yml"] });
     await mkdir(join(files.dir, "overlays"));
     await writeFile(
@@ -342,7 +342,7 @@ describe("configuration", { concurrency: 2 }, () => {
     await eventually("the warning of the reload", () => warnings().length === 2);
   });
 
-  test("overlay files come by a pattern, one that appears later with the next SIGHUP, and inline ones win", async (t) => {
+  test("overlay files match a pattern, a new file is loaded at the next SIGHUP, and inline overlays take precedence", async (t) => {
     const [first, second, inline] = await Promise.all([named(t, "first"), named(t, "second"), named(t, "inline")]);
     const files = await writeFiles(
       t,
@@ -379,7 +379,7 @@ describe("configuration", { concurrency: 2 }, () => {
   });
 });
 
-test("without `auth` the start says once whose credential anybody spends, and check says it too", async (t) => {
+test("without `auth` the start says once whose credential is spent, and check says it too", async (t) => {
   const upstream = await named(t, "open");
   const deployment = (version: number, more: Document = {}): Document => ({
     version,

@@ -21,7 +21,7 @@ const HABITS = {
   "a connection for each request": () => new Agent({ keepAlive: false }),
 } as const;
 
-test("clients that repeat refused connects alone see no failure while three gateways are restarted one by one", async (t) => {
+test("clients that only retry refused connections see no failure while three gateways restart one by one", async (t) => {
   const wanted = Number(process.env["GATEWAY_ROLLING_REQUESTS"] ?? "1000");
   const server = createServer(answerSlowly);
   const port = await listenLocally(server);

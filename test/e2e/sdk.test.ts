@@ -25,7 +25,7 @@ const proxied = clientsOf(gateway.url);
 
 /** A call made directly and through the gateway has one outcome; `expected` says something that it must hold. */
 function same(name: string, expected: RegExp, run: (clients: Clients) => Promise<unknown>): void {
-  test(`${name}: the same through the gateway as asked directly`, async () => {
+  test(`${name}: the result through the gateway equals the direct one`, async () => {
     await forget();
     const asked = await outcomeOf(direct, run);
     await forget();
@@ -157,7 +157,7 @@ for (const status of STATUSES) {
     await raisedBy(clients.classic.messages.stream(ask(`sim-${status}`)).finalMessage()),
   ]);
 }
-test("an error as the first event of a stream is raised as the status that it would have had", async () => {
+test("an error as the first event of a stream raises the status it would have had", async () => {
   const { openai, anthropic } = proxied;
   const ofChat = await raisedBy(openai.chat.completions.create({ ...chat("sim-error-first-event"), stream: true }));
   assert.deepEqual([ofChat.raised, ofChat.status, ofChat.code], ["InternalServerError", 500, "internal_error"]);
@@ -227,7 +227,7 @@ test("a stream that breaks off is an error in the SDK and never a finished answe
   }
 });
 
-test("the gateway's own refusals raise the SDKs' typed errors, with the gateway's code", async () => {
+test("the gateway's own refusals raise the SDKs' typed errors with the gateway's code", async () => {
   const compat = await raisedBy(proxied.openai.chat.completions.create(chat("sim-drop-before-headers")));
   assert.deepEqual([compat.raised, compat.status, compat.code], ["InternalServerError", 502, "upstream_unreachable"]);
   const messages = await raisedBy(proxied.anthropic.messages.create(ask("sim-drop-before-headers")));
@@ -240,7 +240,7 @@ test("the gateway's own refusals raise the SDKs' typed errors, with the gateway'
   assert.equal(typeof unknown.requestId, "string");
 });
 
-test("every proxied answer says who answered, at which attempt, and what the gateway took", async () => {
+test("every proxied answer has headers for its provider, attempts, overhead and request id", async () => {
   const { response } = await proxied.openai.chat.completions.create(chat()).withResponse();
   assert.equal(response.headers.get("x-gateway-provider"), "simulator");
   assert.equal(response.headers.get("x-gateway-attempts"), "1");
@@ -251,6 +251,6 @@ test("every proxied answer says who answered, at which attempt, and what the gat
   assert.equal(named.response.headers.get("x-gateway-request-id"), "mine-1");
 });
 
-test("when all is done nothing is in flight", async () => {
+test("nothing is in flight at the end", async () => {
   await idle(gateway);
 });

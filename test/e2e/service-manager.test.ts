@@ -37,7 +37,7 @@ async function manager(owner: Owner, name: string) {
 }
 
 for (const kind of ["a path", "an abstract name"]) {
-  test(`it reports to ${kind} that it serves, that it lives, and that it stops`, { skip }, async (t) => {
+  test(`the gateway reports ready, watchdog and stopping to ${kind}`, { skip }, async (t) => {
     const dir = await mkdtemp(join(tmpdir(), "gateway-notify-"));
     atEnd(t, () => rm(dir, { recursive: true, force: true }));
     const name = kind === "a path" ? join(dir, "notify") : `@${dir}`;
@@ -54,7 +54,7 @@ for (const kind of ["a path", "an abstract name"]) {
   });
 }
 
-test("a node reports its role, a reload, and signs of life", { skip }, async (t) => {
+test("a node reports its role, a reload, and the watchdog", { skip }, async (t) => {
   const dir = await mkdtemp(join(tmpdir(), "gateway-notify-"));
   atEnd(t, () => rm(dir, { recursive: true, force: true }));
   const name = join(dir, "notify");
@@ -74,7 +74,7 @@ test("a node reports its role, a reload, and signs of life", { skip }, async (t)
   await eventually("signs of life", () => told().filter((it) => it === "WATCHDOG=1").length >= 2);
 });
 
-test("a manager that cannot be reached keeps no gateway from serving", { skip }, async (t) => {
+test("an unreachable service manager does not keep a gateway from serving", { skip }, async (t) => {
   const gateway = await startGateway(t, {
     args: ["-listen", "127.0.0.1:0", "-metrics-listen", "none", "-upstream", "http://127.0.0.1:9"],
     env: { NOTIFY_SOCKET: "/nowhere/notify", WATCHDOG_USEC: "100000" },

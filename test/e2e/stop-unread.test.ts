@@ -136,7 +136,7 @@ async function stops(t: Owner, { start, mode, signals }: Row): Promise<void> {
   assert.equal(await within("the end", gateway.ended, limit), signals === 1 ? 0 : 130);
 }
 
-describe("a stop ends though its log meets", { concurrency: 2 }, () => {
+describe("a stop ends although its log output is blocked", { concurrency: 2 }, () => {
   for (const row of ROWS) {
     const how = row.mode === "flags" ? "flags alone" : `workers: ${row.mode}`;
     test(`${row.what} (${how}, signals: ${row.signals})`, (t) => stops(t, row));

@@ -83,7 +83,7 @@ for (const [what, gateway, path, status] of [
   ["a document", several, "/.well-known/oauth-protected-resource", 426],
   ["no route", several, "/nowhere", 404],
 ] as const) {
-  test(`a session of ${what} at ${path} is answered ${status}`, async () => {
+  test(`a session with ${what} at ${path} is answered ${status}`, async () => {
     const answer = await handshake(gateway, path);
     assert.equal(answer.status, status, answer.body);
     if (status !== 426) return;
@@ -97,7 +97,7 @@ for (const [what, gateway, path, status] of [
 }
 
 for (const refused of [400, 404, 405, 501]) {
-  test(`a provider that answers the handshake ${refused} has no session of responses, and its client reads 426`, async () => {
+  test(`if the provider answers the handshake ${refused}, it has no responses sessions and its client reads 426`, async () => {
     dull.script = (socket) => reply(socket, { status: refused, body: '{"error":{"message":"no"}}' });
     assert.equal((await handshake(overHttp, "/v1/responses")).status, 426);
     // Elsewhere the provider's own words pass.
@@ -105,7 +105,7 @@ for (const refused of [400, 404, 405, 501]) {
   });
 }
 
-test("a provider that refuses for another reason is heard", async () => {
+test("another refusal of the provider reaches the client", async () => {
   for (const status of [401, 403, 429, 500]) {
     dull.script = (socket) => reply(socket, { status, body: '{"error":{"message":"no"}}' });
     assert.deepEqual(await handshake(overHttp, "/v1/responses"), {

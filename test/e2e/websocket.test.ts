@@ -93,7 +93,7 @@ function handshake(path: string, protocol = "websocket"): string {
 
 const typesOf = ({ messages }: Session): unknown[] => messages.map((text) => JSON.parse(text).type);
 
-test("a session by an alias reaches the provider's own model with the provider's key, and speaks", async (t) => {
+test("a session by an alias reaches the provider's own model with the provider's key and exchanges messages", async (t) => {
   const session = await open(t, "talk/fast");
   await eventually("the greeting", () => session.messages.length > 0);
   assert.equal(JSON.parse(String(session.messages[0])).session.model, "sim-realtime");
@@ -104,14 +104,14 @@ test("a session by an alias reaches the provider's own model with the provider's
   assert.deepEqual(await session.closed, { code: 4_001, reason: "enough" });
 });
 
-test("the 101 says who answered and under which id", async (t) => {
+test("the 101 names the provider and the request id", async (t) => {
   const { answer } = await open(t, "sim-realtime", { headers: { "x-request-id": "mine" } });
   assert.equal(answer.statusCode, 101);
   assert.equal(answer.headers["x-gateway-request-id"], "mine");
   assert.equal(answer.headers["x-gateway-provider"], "simulator");
 });
 
-test("without a key of the gateway's the client's credential, subprotocols and query reach the provider", async (t) => {
+test("without a gateway key the client's credential, subprotocols and query reach the provider", async (t) => {
   const protocols = ["realtime", "openai-insecure-api-key.client-key"];
   const { socket } = await open(t, "rec-1", { protocols });
   assert.equal(socket.protocol, "realtime");
@@ -121,7 +121,7 @@ test("without a key of the gateway's the client's credential, subprotocols and q
   assert.equal(seen?.headers["sec-websocket-protocol"]?.replaceAll(" ", ""), protocols.join(","));
 });
 
-test("a credential in the subprotocol list gives way to the provider's", async (t) => {
+test("a credential in the subprotocol list is replaced by the provider's", async (t) => {
   const { socket, messages } = await open(t, "sim-realtime", {
     protocols: ["realtime", "openai-insecure-api-key.client-key"],
   });
@@ -129,7 +129,7 @@ test("a credential in the subprotocol list gives way to the provider's", async (
   await eventually("the greeting", () => messages.length > 0);
 });
 
-test("text, binary and pings pass both ways", async (t) => {
+test("text, binary frames and pings pass in both directions", async (t) => {
   const { socket, messages } = await open(t, "rec-1");
   const pong = once(socket, "pong");
   socket.ping("are you there");
@@ -151,19 +151,19 @@ for (const code of [1_000, 1_008, 1_011, 4_000]) {
   });
 }
 
-test("a client that breaks off ends the provider's session", async (t) => {
+test("a client that disconnects ends the provider's session", async (t) => {
   const { socket } = await open(t, "sim-realtime");
   socket.terminate();
   await eventually("the end upstream", () => provider.counts().aborted === 1);
   assert.equal(sumOf(await idle(gateway), "gateway_websocket_sessions"), 0);
 });
 
-test("a provider's refusal of the handshake is the client's answer", async () => {
+test("a provider's refusal of the handshake is returned to the client", async () => {
   const { status } = await exchange(file, gateway.port, handshake("/v1/realtime?model=sim-429"));
   assert.equal(status, 429);
 });
 
-test("a model that nobody serves, one named twice and a path without sessions are refused before any provider is asked", async () => {
+test("an unknown model, a duplicate model and a path without sessions are refused before any provider is called", async () => {
   assert.deepEqual(await refusalOf("nobody"), [404, "model_not_found"]);
   assert.deepEqual(await refusalOf("sim-1&model=sim-2"), [400, "invalid_request"]);
   const elsewhere = await exchange(file, gateway.port, handshake("/v1/chat/completions?model=sim-1"));
@@ -173,7 +173,7 @@ test("a model that nobody serves, one named twice and a path without sessions ar
   assert.equal(provider.counts().requests, 0);
 });
 
-test("an upgrade to a WebSocket of another version than 13 is refused, and one to anything else is no session", async () => {
+test("an upgrade to a WebSocket version other than 13 is refused, and any other upgrade is no session", async () => {
   const old = handshake("/v1/realtime?model=sim-1").replace("Version: 13", "Version: 8");
   const answer = await exchange(file, gateway.port, old);
   assert.deepEqual([answer.status, headerOf(answer, "sec-websocket-version")], [426, "13"]);
@@ -183,7 +183,7 @@ test("an upgrade to a WebSocket of another version than 13 is refused, and one t
   assert.deepEqual([other.status, other.body], [plain.status, plain.body]);
 });
 
-test("a session whose response is under way ends with it while the gateway drains, and the gateway with the session", async (t) => {
+test("a session with a response in flight ends with it while the gateway drains, and the gateway with the session", async (t) => {
   const stopping = await startWithFiles(t, deployment, {}, { GATEWAY_DRAIN: "30s" });
   const session = await open(t, "rec-1", { at: stopping.url });
   const say = async (text: string): Promise<void> => {
@@ -204,7 +204,7 @@ test("a session whose response is under way ends with it while the gateway drain
   assert.deepEqual(await within("the exit", stopping.ended, 3_000), { status: 0, signal: null });
 });
 
-test("a session without a response under way is closed with 1001 at once when the gateway stops", async (t) => {
+test("a session without a response in flight is closed with 1001 at once when the gateway stops", async (t) => {
   const stopping = await startWithFiles(t, deployment);
   const session = await open(t, "rec-1", { at: stopping.url });
   stopping.signal("SIGTERM");

@@ -16,7 +16,7 @@ interface Head {
   readonly conflicts: number;
 }
 
-test("changes at any node stand in the trail of the node that was asked, and all trails verify against one list", async (t) => {
+test("a change made at any node appears in the audit trail of the node that was asked, and every trail verifies against one list of heads", async (t) => {
   const nodes = await createNodes(t, { ids: ["n1", "n2", "n3"], deployment: { providers: [] } });
   await Promise.all(nodes.map((node) => ready(node.launch())));
   await Promise.all(nodes.map(led));

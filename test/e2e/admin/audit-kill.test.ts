@@ -13,7 +13,7 @@ import { recordsIn, verify } from "./support/trail.ts";
 const ROUNDS = randomRuns(10, 3);
 const WRITERS = [1, 2, 3, 4];
 
-test("a gateway that is killed while it changes things goes on with its chain, and loses no answered change", async (t) => {
+test("a gateway killed during changes continues its audit chain and loses no acknowledged change", async (t) => {
   const node = await createOne(t, { deployment: { providers: [] } });
   const answered: string[] = [];
   for (let round = 1; round <= ROUNDS; round += 1) {

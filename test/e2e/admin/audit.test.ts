@@ -24,7 +24,7 @@ const POLICY = `
 
 const CHANGES = OPERATION_IDS.filter((id) => operationOf(id).group !== "read");
 
-describe("what stands in the trail", () => {
+describe("audit trail", () => {
   const owner = suiteOwner();
   let issuer: Issuer;
   let plane: Plane;
@@ -45,7 +45,7 @@ describe("what stands in the trail", () => {
   };
 
   for (const id of CHANGES) {
-    test(`${id} stands once, with who did what to which, over either door`, async () => {
+    test(`${id} is recorded once, with caller, action and target, over either listener`, async () => {
       const token = await issuer.token({
         sub: "alice",
         groups: ["admin"],
@@ -80,7 +80,7 @@ describe("what stands in the trail", () => {
     });
   }
 
-  test("a record of before the answer is in the journal, so that it survives whoever reads stderr", async () => {
+  test("the record is in the journal before the answer is sent, so it survives a lost stderr", async () => {
     // The newest record of the process is its own, at the latest with the answer to another request.
     await send(plane.local, "PUT", targetOf("put_suspension"), {
       body: '{"reason":"for the record"}',
@@ -90,7 +90,7 @@ describe("what stands in the trail", () => {
     assert.equal(record?.data["reason"], "for the record");
   });
 
-  test("reads leave no record, but for those denied, which say by what", async () => {
+  test("allowed reads leave no record; a denied read records the policy that denied it", async () => {
     const headers = { "x-request-id": "denied" };
     const token = await issuer.tokenOf("bob", "nobody");
     assert.equal((await send(plane.network, "GET", "/admin/v1/keys", { token, headers })).status, 403);
@@ -111,7 +111,7 @@ describe("what stands in the trail", () => {
     assert.ok(records().every(({ data }) => data["request_id"] !== "read"));
   });
 
-  test("who is not let in is recorded, ten a second at most, and the rest counted", async () => {
+  test("unauthenticated requests are recorded, at most ten a second; the rest are counted", async () => {
     const already = records().filter(({ event }) => event === "auth.failure").length;
     const [head, claims, signature = ""] = (await issuer.tokenOf("mallory", "admin")).split(".");
     const token = `${head}.${claims}.${signature.startsWith("A") ? "B" : "A"}${signature.slice(1)}`;
@@ -142,7 +142,7 @@ describe("what stands in the trail", () => {
     assert.ok(!JSON.stringify(sampled()).includes(token.slice(0, 40)));
   });
 
-  test("the trail verifies against the witnessed heads, and one that is cut or changed does not", async (t) => {
+  test("the trail verifies against the witnessed heads; a cut or changed trail does not", async (t) => {
     const { node } = plane;
     const heads = await eventually("a witnessed head", async () => {
       const text = await witnessedHeads(t, node);

@@ -61,7 +61,7 @@ const overTelemetry = (url: string) => ({
   OTEL_METRIC_EXPORT_INTERVAL: "200",
 });
 
-describe("what must stay secret", () => {
+describe("secrets", () => {
   const owner = suiteOwner();
   let collector: Collector;
   let issuer: Issuer;
@@ -113,7 +113,7 @@ describe("what must stay secret", () => {
   }
   const put = (source: string, document: string) => call("PUT", `${BASE_PATH}/sources/${source}`, { body: document });
 
-  test("credentials reach the providers that they are for", async (t) => {
+  test("credentials reach their own providers", async (t) => {
     const headers = { "idempotency-key": UNSPOKEN.idempotencyKey };
     const sealed = await call("PUT", `${BASE_PATH}/secrets/s1`, {
       body: JSON.stringify({ value: SECRETS.sealed }),
@@ -154,7 +154,7 @@ describe("what must stay secret", () => {
     assert.ok(upstream.requests.every(({ body }) => body.includes(SECRETS.prompt)));
   });
 
-  test("keys are told once, and tokens are for the gateway alone", async () => {
+  test("keys are shown once, and tokens are for the gateway alone", async () => {
     const token = await issuer.tokenOf("alice", "admin");
     const made = await exchange(plane.network, "POST", `${BASE_PATH}/keys`, { token, body: '{"name":"k1"}' });
     const rotated = await exchange(plane.network, "POST", `${BASE_PATH}/keys/k1/rotate`, { token });
@@ -240,7 +240,7 @@ describe("what must stay secret", () => {
     }
   });
 
-  test("nothing that the process says holds any of it", async () => {
+  test("no output of the process contains a secret", async () => {
     for (const id of OPERATION_IDS.filter((it) => operationOf(it).group === "read" && it !== "run_query")) {
       const { text } = await exchange(plane.local, operationOf(id).method, targetOf(id));
       answers.push(text);
@@ -270,7 +270,7 @@ describe("what must stay secret", () => {
     assert.deepEqual(told, []);
   });
 
-  test("nothing that lies on the disk, or leaves in an archive, holds a secret unsealed", async () => {
+  test("no file on the disk and no archive contains an unsealed secret", async () => {
     const { node } = plane;
     plane = await planeOf(node, { env: { GATEWAY_CLUSTER_SECRET: SECRETS.clusterSecret, UPSTREAM_KEY: "k" } });
     const archive = await exchange(plane.local, "GET", `${BASE_PATH}/snapshot`);

@@ -23,7 +23,7 @@ const POLICY = `
 const STRANGERS = 1_100;
 const ADMITTED = 1_024;
 
-test("the socket is its owner's alone, is replaced after a crash, and is left to a process that lives", async (t) => {
+test("the admin socket belongs to its owner alone, is replaced after a crash, and is not taken from a live process", async (t) => {
   const node = await createOne(t, { deployment: { providers: [] } });
   const path = join(node.dir, "admin.sock");
   await node.start();
@@ -47,7 +47,7 @@ test("the socket is its owner's alone, is replaced after a crash, and is left to
   await assert.rejects(lstat(path), { code: "ENOENT" });
 });
 
-test("a body with a member twice does nothing, at either door, nor does a document with a key twice", async (t) => {
+test("a body with a duplicate member or a document with a duplicate key changes nothing, on the socket or the listener", async (t) => {
   const issuer = await startIssuer(t);
   const policy = `${POLICY}\npermit(principal in Role::"admin", action, resource);`;
   const { local, network } = await startPlane(t, { issuer: issuer.url, policy });
@@ -68,7 +68,7 @@ test("a body with a member twice does nothing, at either door, nor does a docume
   }
 });
 
-test("a SIGHUP takes up issuers, and names what needs a restart", async (t) => {
+test("SIGHUP applies changed issuers and names the settings that need a restart", async (t) => {
   const [first, second] = [await startIssuer(t), await startIssuer(t)];
   const plane = await startPlane(t, { issuer: first.url, policy: POLICY, deployment: { providers: [] } });
   const statusOf = async (token: string) => (await send(plane.network, "GET", "/admin/v1/whoami", { token })).status;
@@ -96,7 +96,7 @@ test("a SIGHUP takes up issuers, and names what needs a restart", async (t) => {
   assert.equal(await statusOf(tokens.second), 200);
 });
 
-test("strangers who take every connection of a listener do not close the others, and are cut off", async (t) => {
+test("unauthenticated clients that occupy every connection of one listener do not block the other, and are cut off", async (t) => {
   const issuer = await startIssuer(t);
   const node = await preparePlane(t, { issuer: issuer.url, policy: POLICY, deployment: { providers: [] } });
   const plane = await planeOf(node, { deployment: {} });

@@ -25,7 +25,7 @@ interface Ran {
   readonly stderr: string;
 }
 
-describe("the example of the admin plane", () => {
+describe("admin plane example", () => {
   const owner = suiteOwner();
   let dir: string;
   let provider: OidcServer;
@@ -77,7 +77,7 @@ describe("the example of the admin plane", () => {
     return outcome;
   }
 
-  test("its configuration passes the check, which names issuer, policy and doors", async () => {
+  test("its configuration passes the check, which names the issuer, the policy and the listeners", async () => {
     const { stdout } = await ran(
       `${blocks[0]?.[0]?.replace("check ", "check -offline ")}`,
       "gateway check -offline -config",
@@ -88,7 +88,7 @@ describe("the example of the admin plane", () => {
     assert.match(asked.stdout, /^ok {4}issuer corp/m, asked.stdout);
   });
 
-  test("somebody on call signs in, looks, suspends a provider, and signs out", async () => {
+  test("an on-call operator signs in, looks around, suspends a provider and signs out", async () => {
     gateway = await startGateway(owner, {
       args: ["-config", join(dir, "node.yaml")],
       env: {
@@ -124,7 +124,7 @@ describe("the example of the admin plane", () => {
     assert.equal((await sh(query ?? "", env)).status, 1);
   });
 
-  test("the trail verifies against the heads of the cluster, as the README has it", async () => {
+  test("the trail verifies against the heads of the cluster, as described in the README", async () => {
     const [heads, verify, ...more] = blocks[1] ?? [];
     assert.deepEqual(more, []);
     const env = { GATEWAY_ADMIN_SOCKET: join(dir, "admin.sock") };

@@ -62,7 +62,7 @@ describe("with an issuer and a policy", () => {
   });
 
   for (const id of GOVERNED) {
-    test(`${id} asks a stranger who they are, refuses who may not, and answers who may`, async () => {
+    test(`${id} answers 401 without a token, 403 to a caller without permission, and success to a permitted caller`, async () => {
       const { network, local, node } = plane;
       const { method } = operationOf(id);
       const target = targetOf(id);
@@ -87,7 +87,7 @@ describe("with an issuer and a policy", () => {
   }
 
   for (const id of OPEN) {
-    test(`${id} is answered to a stranger`, async () => {
+    test(`${id} is answered without a token`, async () => {
       for (const door of [plane.network, plane.local]) {
         const { status, text } = await send(door, operationOf(id).method, targetOf(id));
         assert.equal(status, INPUTS[id].status, text);
@@ -95,14 +95,14 @@ describe("with an issuer and a policy", () => {
     });
   }
 
-  test("the probes are answered to a stranger, and nothing else beside the operations is answered with success", async () => {
+  test("the probes are answered without a token; no other path besides the operations succeeds", async () => {
     for (const path of ["/healthz", "/readyz"]) assert.equal((await send(plane.network, "GET", path)).status, 200);
     for (const path of ["/", "/metrics", "/admin", "/admin/v1", "/v1/models"]) {
       assert.equal((await send(plane.network, "GET", path)).status, 404, path);
     }
   });
 
-  test("query shows a table exactly to who may list it", async () => {
+  test("a query shows a table exactly to callers that may list it", async () => {
     const token = await issuer.tokenOf("alice", "with-run_query", "with-list_query_tables", "with-list_keys");
     const tables = await send(plane.network, "GET", "/admin/v1/query/tables", { token });
     const { items } = JSON.parse(tables.text) as { readonly items: readonly { readonly name: string }[] };
@@ -120,7 +120,7 @@ describe("with an issuer and a policy", () => {
   });
 });
 
-describe("with a policy that is against local callers", () => {
+describe("with a policy that denies local callers", () => {
   const owner = suiteOwner();
   let plane: Plane;
   before(async () => {
@@ -132,18 +132,18 @@ describe("with a policy that is against local callers", () => {
   });
 
   for (const id of GOVERNED.filter((it) => operationOf(it).group !== "read" || it === "list_keys")) {
-    test(`${id} is refused to a local caller, before its body is looked at`, async () => {
+    test(`${id} is refused to a local caller before its body is read`, async () => {
       assertForbidden(id, await send(plane.local, operationOf(id).method, targetOf(id), { body: "{" }));
     });
   }
 
-  test("what it permits is answered", async () => {
+  test("an operation that the policy permits is answered", async () => {
     const answer = await send(plane.local, "GET", "/admin/v1/whoami");
     const uid = process.getuid?.();
     assert.deepEqual(JSON.parse(answer.text), { issuer: "local", subject: `unix:${uid}`, roles: ["local"] });
   });
 
-  test("while its issuer cannot be reached a token is neither accepted nor called bad", async (t) => {
+  test("while the issuer is unreachable, a token is neither accepted nor reported as invalid", async (t) => {
     const stranger = await startIssuer(t);
     const token = await stranger.token({ iss: NOWHERE, groups: ["everything"] });
     const answer = await send(plane.network, "GET", "/admin/v1/whoami", { token });
@@ -160,7 +160,7 @@ describe("without an issuer", () => {
   });
 
   for (const id of OPERATION_IDS.filter((it) => it !== "get_login")) {
-    test(`${id} is answered to whoever reaches the loopback listener`, async () => {
+    test(`${id} is answered to any caller on the loopback listener`, async () => {
       await INPUTS[id].prepare?.(plane.node.client);
       const sending = await sendingOf(id, plane.node.client);
       const { status, text } = await send(plane.network, operationOf(id).method, targetOf(id), sending);
@@ -172,7 +172,7 @@ describe("without an issuer", () => {
     assert.equal((await send(plane.network, "GET", "/admin/v1/login")).status, 404);
   });
 
-  test("the caller is the loopback, whatever it says of itself", async () => {
+  test("the caller is `loopback`, whatever identity the request claims", async () => {
     const { text } = await send(plane.network, "GET", "/admin/v1/whoami", { token: "anything" });
     assert.deepEqual(JSON.parse(text), { issuer: "local", subject: "loopback", roles: ["loopback"] });
   });
@@ -192,7 +192,7 @@ describe("without an issuer", () => {
     });
   }
 
-  test("this machine by other names is this machine", async () => {
+  test("other host names of this machine are accepted", async () => {
     const { port } = plane.network;
     for (const host of [`localhost:${port}`, `127.0.0.2:${port}`, `[::1]:${port}`, "localhost"]) {
       assert.equal((await send(plane.network, "GET", "/admin/v1/whoami", { headers: { host } })).status, 200, host);

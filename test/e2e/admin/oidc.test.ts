@@ -47,7 +47,7 @@ describe("people who sign in", () => {
   const select = (person: Person, sql: string) => person.run("query", "-url", plane.url, "-o", "json", sql);
   const renewals = () => provider.grants.filter(({ type }) => type === "refresh_token");
 
-  test("by a browser: the verbs then speak for them, until they sign out", async (t) => {
+  test("a person signs in with a browser, and the verbs then act as that person until sign-out", async (t) => {
     const alice = await createPerson(t);
     const nobody = await alice.run("query", "-url", plane.url, "select 1 one");
     assert.equal(nobody.status, 1);
@@ -83,7 +83,7 @@ describe("people who sign in", () => {
     assert.equal((await alice.run("admin", "-url", plane.url, "whoami")).status, 1);
   });
 
-  test("by a device, and what they may not is said by name", async (t) => {
+  test("a person signs in on a device, and a refused action is named", async (t) => {
     const bob = await createPerson(t);
     const signedIn = await bob.loginByDevice(provider, "bob", plane.url);
     assert.equal(signedIn.status, 0, signedIn.stderr);
@@ -93,7 +93,7 @@ describe("people who sign in", () => {
     assert.match(denied.stdout, /"code":"forbidden".*create_key/);
   });
 
-  test("somebody in no group that counts is signed in, and told that they may do nothing", async (t) => {
+  test("a person in no mapped group is signed in, and login says that they have no permissions", async (t) => {
     const carol = await createPerson(t);
     const signedIn = await carol.loginByDevice(provider, "carol", plane.url);
     assert.equal(signedIn.status, 0, signedIn.stderr);
@@ -103,7 +103,7 @@ describe("people who sign in", () => {
     assert.match(tables.stderr, /list_query_tables/);
   });
 
-  test("a token that has ended is renewed on the way, once, also when two verbs need it at once", async (t) => {
+  test("an expired token is renewed automatically, and only once when two verbs need it at the same time", async (t) => {
     const alice = await createPerson(t);
     await alice.login(plane.url);
     const signIn = alice.home.read(plane.url);
@@ -132,7 +132,7 @@ describe("people who sign in", () => {
     assert.equal(renewals().length, from + 3);
   });
 
-  test("what a renewal says of groups holds from then on", async (t) => {
+  test("groups from a renewed token apply from then on", async (t) => {
     const bob = await createPerson(t);
     await bob.loginByDevice(provider, "bob", plane.url);
     provider.setUser("bob", { groups: [] });
@@ -143,7 +143,7 @@ describe("people who sign in", () => {
     assert.equal((await bob.run("admin", "-url", plane.url, "whoami")).status, 1);
   });
 
-  test("a sign-in whose refresh token is spent ends, and says what to do", async (t) => {
+  test("a sign-in whose refresh token is used up ends with a message that says what to do", async (t) => {
     const alice = await createPerson(t);
     await alice.login(plane.url);
     const signIn = alice.home.read(plane.url);
@@ -154,7 +154,7 @@ describe("people who sign in", () => {
     assert.match(stderr, /has ended.*gateway login/);
   });
 
-  test("an access token in the place of an ID token is refused", async (t) => {
+  test("an access token in place of an ID token is refused", async (t) => {
     const person = await createPerson(t);
     await person.login(plane.url);
     const signIn = person.home.read(plane.url);
@@ -166,7 +166,7 @@ describe("people who sign in", () => {
     assert.match(stderr, /not accepted/);
   });
 
-  test("a person signs in after the provider has changed its key, in the process that knew the old one", async (t) => {
+  test("a person can sign in after the provider rotated its key, without a restart", async (t) => {
     await provider.rotateKeys({ isOldKept: false });
     const alice = await createPerson(t);
     const signedIn = await alice.login(plane.url);
@@ -175,7 +175,7 @@ describe("people who sign in", () => {
   });
 });
 
-test("a gateway whose binding names another audience keeps nobody's token, and login says why", async (t) => {
+test("a gateway whose binding names another audience keeps no token, and login says why", async (t) => {
   const provider = await startOidc(t, { users: { alice: { groups: ["staff"] }, mallory: { email: "m@example.com" } } });
   const plane = await startPlane(t, {
     issuer: provider.issuer,
@@ -189,7 +189,7 @@ test("a gateway whose binding names another audience keeps nobody's token, and l
   assert.equal(alice.home.read(plane.url), undefined);
 });
 
-test("a person whose address is not verified is not let in, and an access token for the gateway's own audience is", async (t) => {
+test("a person with an unverified address is refused, and an access token for the gateway's own audience is accepted", async (t) => {
   const resource = "https://gateway.example/admin";
   const provider = await startOidc(t, {
     users: { alice: { groups: ["staff"], email: "a@example.com", email_verified: false } },

@@ -48,7 +48,7 @@ describe("paths and methods", () => {
   });
 
   for (const [what, distort] of DISTORTIONS) {
-    test(`no operation is reached by ${what}`, async () => {
+    test(`${what} reaches no operation`, async () => {
       for (const id of OPERATION_IDS) {
         const target = distort(bare(id));
         const sending = await sendingOf(id, plane.node.client);
@@ -62,7 +62,7 @@ describe("paths and methods", () => {
     });
   }
 
-  test("a method that a path does not take is answered with those that it takes", async () => {
+  test("a wrong method is answered with the methods that the path allows", async () => {
     for (const path of new Set(OPERATION_IDS.map(bare))) {
       const taken = OPERATION_IDS.filter((id) => bare(id) === path).map((id) => operationOf(id).method);
       for (const method of [...METHODS.filter((it) => !taken.some((own) => own === it)), "OPTIONS", "QUERY"]) {
@@ -74,7 +74,7 @@ describe("paths and methods", () => {
     }
   });
 
-  test("a method is what the request line says, whatever a header says", async () => {
+  test("the request line decides the method, whatever a header says", async () => {
     await INPUTS.get_key.prepare?.(plane.node.client);
     for (const name of ["x-http-method-override", "x-http-method", "x-method-override"]) {
       const { status } = await send(plane.local, "GET", targetOf("get_key"), { headers: { [name]: "DELETE" } });
@@ -92,7 +92,7 @@ describe("paths and methods", () => {
     }
   });
 
-  test("a request line that is no request, and one without a host, are refused", async (t) => {
+  test("a malformed request line and a request without a host are refused", async (t) => {
     const { port } = plane.network;
     for (const request of [
       `GET ${BASE_PATH}/keys HTTP/1.1\r\n\r\n`,
@@ -125,7 +125,7 @@ describe("bodies and parameters", () => {
   };
 
   for (const id of OPERATION_IDS.filter((it) => operationOf(it).body.kind === "json")) {
-    test(`${id} names a field that it does not know, and the one that was probably meant`, async () => {
+    test(`${id} names an unknown field and suggests the closest known one`, async () => {
       const [known, wrong] = misspelt(id);
       const { method } = operationOf(id);
       const { status, text } = await send(plane.local, method, targetOf(id), { body: `{"${wrong}":"x"}` });
@@ -136,7 +136,7 @@ describe("bodies and parameters", () => {
       assert.equal(details["in"], "body");
     });
 
-    test(`${id} takes no body of another type, no text that is not JSON, and no other value than an object`, async () => {
+    test(`${id} refuses a body of another content type, invalid JSON, and any JSON value that is not an object`, async () => {
       const { method } = operationOf(id);
       const attempt = (body: string | Uint8Array, type = "application/json") =>
         send(plane.local, method, targetOf(id), { body, headers: { "content-type": type } });
@@ -150,7 +150,7 @@ describe("bodies and parameters", () => {
     });
   }
 
-  test("every operation names a query parameter that it does not know, and one that is given twice", async () => {
+  test("every operation names an unknown query parameter and one that is given twice", async () => {
     for (const id of OPERATION_IDS) {
       const sending = await sendingOf(id, plane.node.client);
       await INPUTS[id].prepare?.(plane.node.client);
@@ -172,7 +172,7 @@ describe("bodies and parameters", () => {
   });
 });
 
-describe("spellings of what is forbidden", () => {
+describe("encodings of forbidden names", () => {
   const owner = suiteOwner();
   let issuer: Issuer;
   let plane: Plane;
@@ -186,7 +186,7 @@ describe("spellings of what is forbidden", () => {
     plane = await startPlane(owner, { issuer: issuer.url, policy, deployment: { providers: [] } });
   });
 
-  test("a name is forbidden however it is encoded", async () => {
+  test("a forbidden name is refused however it is encoded", async () => {
     const token = await issuer.tokenOf("alice");
     const doors: readonly DoorAddress[] = [plane.local, plane.network];
     for (const path of ["keys/kept", "keys/%6bept", "keys/k%65pt", "keys/%6B%65%70%74"]) {

@@ -42,7 +42,7 @@ const HELD = { file: canary("file"), sealed: canary("sealed") } as const;
 
 const HIDDEN: ReadonlyMap<string, string> = new Map(Object.entries({ ...READ, ...OWN, ...HELD }));
 
-describe("what references stand for", () => {
+describe("resolved references", () => {
   const owner = suiteOwner();
   /** What came out, by where. */
   const outputs: { readonly where: string; readonly text: string }[] = [];
@@ -122,7 +122,7 @@ describe("what references stand for", () => {
     profiles: [{ name: "p", allowed_models: ["${MODEL}", "${FREE}-*"], budget: "b" }],
   });
 
-  test("they do their work in traffic", async (t) => {
+  test("resolved values are used in traffic", async (t) => {
     const { access_rules: rules, ...rest } = used();
     const written = await put({ ...rest, access_rules: rules.slice(0, 3) });
     assert.equal(written.status, 200, written.text);
@@ -153,13 +153,13 @@ describe("what references stand for", () => {
     }
   });
 
-  test("a credential that no header carries is refused by its path, and its value is not shown", async () => {
+  test("a credential that no header can carry is refused by its path, and its value is not shown", async () => {
     const refused = await put({ providers: [provider("odd", "${ADDRESS}", { api_key: "a\u0001${FREE}" })] }, "odd");
     assert.equal(refused.status, 422);
     assert.match(refused.text, /providers\[0\]\.api_key: holds the control character/);
   });
 
-  test("what may not read them is refused by the reference and not by the value", async () => {
+  test("a reference that may not be read is refused by the reference, not by its value", async () => {
     for (const reference of [
       "${GATEWAY_CLUSTER_SECRET}",
       "${NODE_OWN}",
@@ -189,7 +189,7 @@ describe("what references stand for", () => {
     assert.match(own.text, /this node's own/);
   });
 
-  test("what they make wrong is told by the reference", async () => {
+  test("a problem caused by a resolved value is reported by its reference", async () => {
     const documents: readonly object[] = [
       used(),
       { providers: [{ preset: "${FREE}" }] },
@@ -223,7 +223,7 @@ describe("what references stand for", () => {
     assert.match(guessed.text, /"path":"providers\.main"/, "a guess is not confirmed");
   });
 
-  test("nothing that is asked of the admin API shows them", async () => {
+  test("no answer of the admin API shows a resolved value", async () => {
     for (const table of Object.keys(TABLES)) {
       const rows = await call(
         "POST",
@@ -252,7 +252,7 @@ describe("what references stand for", () => {
     }
   });
 
-  test("metrics, telemetry, log and audit trail do not show them either", async () => {
+  test("metrics, telemetry, log and audit trail do not show a resolved value either", async () => {
     const metrics = shown("metrics", await (await fetch(String(plane.gateway.metricsUrl))).text());
     assert.ok(metrics.includes(`model="${"$"}{MODEL}`), "metrics name the model");
     await eventually("spans of the attempts", () => collector.posted.some(({ path }) => path === "/v1/traces"));

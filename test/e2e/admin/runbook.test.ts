@@ -16,7 +16,7 @@ import { simulated } from "../support/simulated.ts";
 import { eventually } from "../support/wait.ts";
 import { suiteOwner } from "./support/suite.ts";
 
-describe("a runbook on three nodes", async () => {
+describe("runbook on three nodes", async () => {
   const owner = suiteOwner();
   const simulator = await simulated(owner, { requireKey: PROVIDER_KEY });
   const nodes = await createNodes(owner, { ids: ["n1", "n2", "n3"] });
@@ -56,7 +56,7 @@ describe("a runbook on three nodes", async () => {
       ],
     });
 
-  test("a node without a configuration fails its status; applying one, it serves", async () => {
+  test("a node without a configuration fails `status`; once one is applied, it serves", async () => {
     const before = await verb(["status"]);
     assert.equal(before.status, 1);
     assert.match(before.out, /it cannot serve: .*configuration/);
@@ -105,7 +105,7 @@ describe("a runbook on three nodes", async () => {
     assert.deepEqual((await first.client.call("list_keys")).items, []);
   });
 
-  test("a provider is suspended with what becomes of its traffic, shown, acknowledged and lifted", async () => {
+  test("a suspension of a provider shows where its traffic will go, is listed, acknowledged and lifted", async () => {
     const wrong = await verb(["suspend", "provider:onee", "-reason", "x", "-yes"]);
     assert.equal(wrong.status, 1);
     assert.match(wrong.err, /there is no provider 'onee' \(did you mean 'one'\?\)/);
@@ -134,7 +134,7 @@ describe("a runbook on three nodes", async () => {
     await good(["lift", "provider:one", "-yes", "-if-exists"]);
   });
 
-  test("a refused request is explained from another node, by its rule and its audit record", async () => {
+  test("a refused request is explained from another node, with its rule and its audit record", async () => {
     const key = (await good(["keys", "mint", "app"])).out.trim();
     const { listen } = await started[0]!.logged("ready");
     const refused = await say({ url: `http://${listen}` }, { key, body: { model: "sim-preview", messages: [] } });
@@ -163,7 +163,7 @@ describe("a runbook on three nodes", async () => {
     assert.equal((await verb(["secrets", "put", "EMPTY"], { input: "\n" })).status, 2);
   });
 
-  test("a budget is raised and rolled back; a document that will not do is refused by line", async () => {
+  test("a budget is raised and rolled back; an invalid document is refused with the line", async () => {
     await writeFile(join(first.dir, "new.json"), document(200_000));
     await good(["config", "apply", "new.json", "-yes"]);
     const sources = await good(["config", "show"]);
@@ -198,7 +198,7 @@ describe("a runbook on three nodes", async () => {
     assert.equal((await verb(["get", "kees"])).status, 2);
   });
 
-  test("what changes is printed while a list is watched", async () => {
+  test("a watched list prints changes as they happen", async () => {
     const stop = new AbortController();
     const env = { GATEWAY_ADMIN_SOCKET: join(second.dir, "admin.sock") };
     const io = bufferIo({ env, cwd: first.dir, now: () => Date.now(), signal: stop.signal });
@@ -210,7 +210,7 @@ describe("a runbook on three nodes", async () => {
     assert.equal(await watching, 130);
   });
 
-  test("one node of three is killed: the status of another names it", async () => {
+  test("when one of three nodes is killed, the status of another names it", async () => {
     const third = nodes[2];
     assert.ok(third);
     await good(["wait", "quiet"]);

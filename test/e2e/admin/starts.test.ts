@@ -33,8 +33,8 @@ async function stopped(owner: Owner, options: Parameters<typeof preparePlane>[1]
   return { status, stderr: program.stderr() };
 }
 
-describe("starts", { concurrency: 2 }, () => {
-  test("a policy that does not compile stops the start, and is told by file, line and column", async (t) => {
+describe("startup", { concurrency: 2 }, () => {
+  test("a policy that does not compile stops the start with file, line and column", async (t) => {
     const { status, stderr } = await stopped(t, { issuer: ISSUER, policy: "permit(principal,\n  action resource);" });
     assert.equal(status, 10);
     assert.match(stderr, /admin\.cedar:2:\d+: /);
@@ -46,7 +46,7 @@ describe("starts", { concurrency: 2 }, () => {
     assert.match(stderr, /policy_file/);
   });
 
-  test("a listener that others reach stops the start while there is no issuer", async (t) => {
+  test("a listener that is not on the loopback stops the start if there is no issuer", async (t) => {
     for (const listen of ["0.0.0.0:0", ":0", "[::]:0"]) {
       const { status, stderr } = await stopped(t, {}, { listen });
       assert.ok(status === 10 || status === 12, `${listen}: ${status} ${stderr}`);
@@ -54,14 +54,14 @@ describe("starts", { concurrency: 2 }, () => {
     }
   });
 
-  test("a binding to an issuer that the file does not have stops the start", async (t) => {
+  test("a binding to an issuer that is not in the file stops the start", async (t) => {
     const issuers = [{ issuer: "corp2", audience: "a" }];
     const { status, stderr } = await stopped(t, { issuer: ISSUER, policy: POLICY }, { issuers });
     assert.equal(status, 10);
     assert.match(stderr, /admin\.issuers\[0\]\.issuer: names no entry of the top-level `issuers`/);
   });
 
-  test("what a policy names and nothing is called is warned of, and the policy holds", async (t) => {
+  test("a policy that names something unknown is warned about and still applies", async (t) => {
     const policy = `${POLICY} permit(principal in Role::"viewer", action == Action::"list_kees", resource);`;
     const node = await preparePlane(t, { issuer: ISSUER, policy, deployment: { providers: [] } });
     const program = node.launch();

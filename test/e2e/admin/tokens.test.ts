@@ -36,13 +36,13 @@ describe("tokens", () => {
   const whoami = (token: string) => send(plane.network, "GET", "/admin/v1/whoami", { token });
   const staff = (claims: Parameters<Issuer["token"]>[0] = {}) => issuer.token({ groups: ["staff"], ...claims });
 
-  test("a token of a person in a mapped group is accepted, and its subject is of its issuer", async () => {
+  test("a token of a person in a mapped group is accepted, and its subject is scoped to its issuer", async () => {
     const { status, text } = await whoami(await staff());
     assert.equal(status, 200, text);
     assert.deepEqual(JSON.parse(text), { issuer: "corp", subject: "alice", roles: ["viewer"] });
   });
 
-  test("a clock that is off by half a minute is no fault, and a list of audiences with ours in it none either", async () => {
+  test("a clock skew of half a minute and a list of audiences that includes ours are accepted", async () => {
     for (const claims of [
       { exp: inSeconds(-30), iat: inSeconds(-3_600) },
       { iat: inSeconds(30), nbf: inSeconds(30) },
@@ -78,7 +78,7 @@ describe("tokens", () => {
   ];
 
   for (const [what, fault, make] of REFUSED) {
-    test(`${what} is refused, and why is told to the trail alone`, async () => {
+    test(`${what} is refused, and the reason appears in the audit trail alone`, async () => {
       const token = await make();
       const before = recorded(fault);
       const answer = await whoami(token);
@@ -98,7 +98,7 @@ describe("tokens", () => {
     });
   }
 
-  test("a token in any other place than the header is none, and so are two", async () => {
+  test("a token outside the Authorization header is ignored, and two tokens are refused", async () => {
     const token = await staff();
     const { network } = plane;
     const attempts = [
@@ -112,14 +112,14 @@ describe("tokens", () => {
     for (const { status } of await Promise.all(attempts)) assert.equal(status, 401);
   });
 
-  test("a group that the map does not mention grants nothing", async () => {
+  test("a group without a mapping grants nothing", async () => {
     const stranger = await whoami(await issuer.tokenOf("bob", "unmapped", "viewer", "local"));
     assert.equal(stranger.status, 403);
     assert.deepEqual(refusedOf(stranger).details["roles"], []);
   });
 });
 
-test("a new key of the issuer is fetched with the first token that names it, and a flood of invented ones fetches once", async (t) => {
+test("a new signing key is fetched with the first token that names it, and a flood of invented key ids fetches once", async (t) => {
   const issuer = await startIssuer(t);
   const plane = await startPlane(t, {
     issuer: issuer.url,
@@ -150,7 +150,7 @@ test("a new key of the issuer is fetched with the first token that names it, and
   assert.equal(await statusOf(await issuer.tokenOf("alice", "staff")), 200);
 });
 
-test("no group grants a role of callers without a token: not by the map, which is refused, and not by its own name", async (t) => {
+test("no token can claim the role of a local or loopback caller: mapping a group to it is refused, and a group of that name grants nothing", async (t) => {
   const policy =
     'permit(principal in Role::"local", action, resource); permit(principal in Role::"loopback", action, resource);';
   for (const role of ["local", "loopback"]) {
@@ -168,7 +168,7 @@ test("no group grants a role of callers without a token: not by the map, which i
   assert.deepEqual(refusedOf(answer).details["roles"], []);
 });
 
-test("a claim that people can set themselves gives no roles, unless the operator says that here they cannot", async (t) => {
+test("a claim that users can edit grants no roles unless the operator declares it trusted", async (t) => {
   for (const claim of ["email", "preferred_username", "upn"]) {
     const options = { issuer: "http://127.0.0.1:9", policy: POLICY, deployment: {} };
     const node = await preparePlane(t, { ...options, binding: { roles: { claim } } });

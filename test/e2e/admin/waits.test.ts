@@ -58,7 +58,7 @@ describe("blocking reads", { skip: process.platform !== "linux" && "counts what 
     exchange(door, "GET", `${BASE_PATH}/suspensions?index=${index}&wait=${limit}`, { token });
   const indexNow = async () => (await plane.node.client.call("list_suspensions")).index;
 
-  test("a thousand on the socket and two hundred on the network cost nothing while they wait, and all hear at once", async (t) => {
+  test("a thousand reads on the socket and two hundred on the network cost no CPU while they wait, and all wake at once", async (t) => {
     const { pid } = plane.gateway;
     await suspend("before");
     const index = await indexNow();
@@ -105,7 +105,7 @@ describe("blocking reads", { skip: process.platform !== "linux" && "counts what 
     await eventually("the descriptors' return", () => openDescriptors(pid) <= descriptors + 10, 30_000);
   });
 
-  test("readers who leave are not waited for, and leave nothing", async () => {
+  test("readers that disconnect are dropped and leave nothing behind", async () => {
     const { pid } = plane.gateway;
     const index = await indexNow();
     const descriptors = openDescriptors(pid);
@@ -122,11 +122,11 @@ describe("blocking reads", { skip: process.platform !== "linux" && "counts what 
     assert.ok((await indexNow()) > index);
   });
 
-  test("a read of any table waits as long as it was told to, and not at all for an index that is not its own", async () => {
+  test("a blocking read of any table waits for the requested time, and returns at once for a foreign index", async () => {
     await Promise.all(TABLE_NAMES.map((table) => waitsOnlyForItsOwn(plane.local, table)));
   });
 
-  test("a read that waits is answered when the gateway stops", async (t) => {
+  test("a waiting read is answered when the gateway stops", async (t) => {
     const stopping = await startPlane(t, {});
     const { index } = await stopping.node.client.call("list_keys");
     const before = openDescriptors(stopping.gateway.pid);

@@ -137,7 +137,7 @@ const artifact = (text: string): Facts => ({
   artifactUpdate: { taskId: "t", contextId: "c", artifact: { artifactId: "a", parts: [{ text }] }, append: true },
 });
 
-test("a call goes on as it came, with the agent's own credential and one version, and its answer comes back", async () => {
+test("a call is forwarded unchanged except for the agent's credential and one version, and its answer is returned", async () => {
   upstream.script = saying("hello");
   const before = upstream.requests.length;
   const said = await call({
@@ -168,7 +168,7 @@ test("a call goes on as it came, with the agent's own credential and one version
   assert.ok(!JSON.stringify(sent.headers).includes(key));
 });
 
-test("the version may stand in the query, which is not forwarded", async () => {
+test("the version may be given in the query, which is not forwarded", async () => {
   upstream.script = saying("hello");
   const said = await call({ path: "/a2a/helper?A2A-Version=1.0", isVersioned: false });
   assert.equal(said.status, 200, said.text);
@@ -178,7 +178,7 @@ test("the version may stand in the query, which is not forwarded", async () => {
   assert.equal((await call({ isVersioned: false })).body.error?.code, -32009);
 });
 
-test("0.3 and every other version is refused in the words that clients know; so are its methods", async () => {
+test("version 0.3, its methods and every other version are refused with the errors that clients know", async () => {
   const before = upstream.requests.length;
   for (const version of ["", "0.3", "1", "1.1", "2.0", "1.0, 0.3"]) {
     const said = await call({ headers: { "a2a-version": version }, id: 4 });
@@ -194,7 +194,7 @@ test("0.3 and every other version is refused in the words that clients know; so 
   assert.equal(upstream.requests.length, before);
 });
 
-test("push notifications are refused, as methods and within a message", async () => {
+test("push notifications are refused, as methods and as part of a message", async () => {
   const before = upstream.requests.length;
   const methods = ["Create", "Get", "Delete"].map((verb) => `${verb}TaskPushNotificationConfig`);
   for (const method of [...methods, "ListTaskPushNotificationConfigs"]) {
@@ -211,7 +211,7 @@ test("push notifications are refused, as methods and within a message", async ()
   assert.equal(upstream.requests.length, before);
 });
 
-test("rules on method, task, context, role and parts refuse with the request's id", async () => {
+test("rules on method, task, context, role and parts refuse a call with an error for its request id", async () => {
   const before = upstream.requests.length;
   const off = await call({ method: "CancelTask", params: { id: "t-1" }, id: "c" });
   assert.deepEqual(
@@ -236,7 +236,7 @@ test("rules on method, task, context, role and parts refuse with the request's i
   assert.deepEqual([record.data["hop"], record.data["to"], record.data["route"]], ["a2a", "helper", "CancelTask"]);
 });
 
-test("no way round: what agents read otherwise than rules is refused", async () => {
+test("a call that agents parse differently from the rules is refused", async () => {
   const before = upstream.requests.length;
   const plain = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message: MESSAGE } });
   const bodies = [
@@ -262,7 +262,7 @@ test("no way round: what agents read otherwise than rules is refused", async () 
   assert.equal(upstream.requests.length, before);
 });
 
-test("parts, answers and artifacts of a stream are inspected", async () => {
+test("parts, answers and streamed artifacts are inspected", async () => {
   upstream.script = saying(`card ${CARD}`);
   const parts = [{ text: `with ${CARD}` }, { data: { deep: [`in ${CARD}`] } }];
   const said = await call({ message: { parts } });
@@ -287,7 +287,7 @@ test("parts, answers and artifacts of a stream are inspected", async () => {
   assert.ok(!node.output().includes(CARD) && !node.output().includes(SSN));
 });
 
-test("agents that speak 0.3 are refused, and a credential that the agent does not take is the operator's", async () => {
+test("an agent that speaks 0.3 is refused, and a rejected agent credential is reported as the operator's problem", async () => {
   upstream.script = answering({ kind: "message", messageId: "m", role: "agent", parts: [] });
   const old = await call();
   assert.deepEqual([old.status, codeOf(old)], [502, "unsupported_version"], old.text);
@@ -299,7 +299,7 @@ test("agents that speak 0.3 are refused, and a credential that the agent does no
   assert.deepEqual([unaccepted.status, unaccepted.headers.get("www-authenticate")], [502, null]);
 });
 
-test("errors of the agent come back as they are", async () => {
+test("errors of the agent are returned unchanged", async () => {
   const error = { code: -32001, message: "Task not found: nope", data: [{ reason: "TASK_NOT_FOUND" }] };
   upstream.script = (socket, request) =>
     reply(socket, {
@@ -310,7 +310,7 @@ test("errors of the agent come back as they are", async () => {
   assert.deepEqual([said.status, said.body.error], [200, error]);
 });
 
-test("a budget is spent by call, and an unreachable agent costs nothing", async () => {
+test("a budget is charged per call, and an unreachable agent costs nothing", async () => {
   upstream.script = saying("hello");
   const statuses: number[] = [];
   for (let at = 0; at < 3; at++) {

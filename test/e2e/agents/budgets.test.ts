@@ -45,7 +45,7 @@ const answering =
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, result }),
     });
 
-test("a budget holds over models, tools and agents at once, on three nodes, to the unit", async (t) => {
+test("a budget shared by models, tools and agents is exact on three nodes", async (t) => {
   const [tools, helper] = await Promise.all([scriptedUpstream(t), scriptedUpstream(t)]);
   tools.script = answering({ content: [], resultType: "complete" });
   helper.script = answering({ message: { messageId: "a", role: "ROLE_AGENT", parts: [{ text: "you" }] } });

@@ -168,7 +168,7 @@ async function assertSigned({ signatures = [], ...card }: Card, keys: readonly J
   }
 }
 
-test("a card is shown without a credential, at the gateway's address, with its way of signing in and no other", async () => {
+test("a card is served without a credential, with the gateway's address and only the gateway's sign-in scheme", async () => {
   const before = upstream.requests.length;
   const card = await cardOf("tickets");
   const text = JSON.stringify(card);
@@ -200,7 +200,7 @@ test("both forms of a card are signed by the first key, and both keys are publis
   await assert.rejects(assertSigned({ ...card, version: "1.0.1" }, keys));
 });
 
-test("one request serves all who ask at once, and later; what a client has already is not sent again", async () => {
+test("one upstream request serves all concurrent and later readers, and a client with a current copy gets 304", async () => {
   scripts.set("/later.json", json(own()));
   const before = upstream.requests.length;
   const cards = await Promise.all(Array.from({ length: 20 }, () => cardOf("later")));
@@ -222,7 +222,7 @@ test("one request serves all who ask at once, and later; what a client has alrea
   assert.equal((await get("nobody")).status, 404);
 });
 
-test("nodes sign each for itself, and say alike whether a card has changed", async (t) => {
+test("each node signs for itself, and all nodes agree on whether a card changed", async (t) => {
   const { nodes } = await startGoverned(t, {
     ids: ["n1", "n2"],
     deployment: deployment(1, { a2a_cards: { signing_keys: [PKCS8] } }),
@@ -243,7 +243,7 @@ test("nodes sign each for itself, and say alike whether a card has changed", asy
 });
 
 for (const [name, [, problem, code]] of Object.entries(FAULTY)) {
-  test(`a card that cannot be shown is refused, and asked for again only later: ${name}`, async () => {
+  test(`a card that cannot be shown is refused and fetched again only later: ${name}`, async () => {
     const before = upstream.requests.length;
     for (let turn = 0; turn < 2; turn++) {
       const answer = await get(name);
@@ -265,7 +265,7 @@ test("an agent that does not answer is given up after ten seconds", async () => 
   assert.match(await answer.text(), /no answer within 10s/);
 });
 
-test("the agent's credential goes to the origin of its calls alone", async () => {
+test("the agent's credential is sent only to the origin of its calls", async () => {
   elsewhere.script = json(own({ description: "An agent at http://agent/x", documentationUrl: "http://agent:9/docs" }));
   const card = await cardOf("apart");
   assert.deepEqual([card["description"], card["documentationUrl"]], ["An agent at http:[withheld]/x", undefined]);
@@ -273,7 +273,7 @@ test("the agent's credential goes to the origin of its calls alone", async () =>
   assert.ok(asked !== undefined && !asked.headers.some(([header]) => header.toLowerCase() === "authorization"));
 });
 
-test("keys are rotated: the new one signs, the old one is still published; then it is gone", async () => {
+test("after a key rotation the new key signs and the old one stays published until it is removed", async () => {
   const before = await cardOf("tickets");
   const old = await keySet();
   const fresh = keyPair().export({ type: "pkcs8", format: "pem" }).toString();
@@ -299,7 +299,7 @@ test("keys are rotated: the new one signs, the old one is still published; then 
   assert.equal((await cardOf("tickets")).signatures, undefined);
 });
 
-test("without `public_url` no card is shown, and the refusal names the key", async () => {
+test("without `public_url` no card is served, and the error names the key", async () => {
   await node.writeDeployment({ auth: { virtual_keys: true }, ...deployment(6, { public_url: undefined }) });
   await node.client.call("reload_config");
   const answer = await eventually("the new configuration", async () => {
@@ -309,7 +309,7 @@ test("without `public_url` no card is shown, and the refusal names the key", asy
   assert.match(await answer.text(), /"message":"[^"]*`public_url`.*"code":"no_public_url"/);
 });
 
-test("keys of other kinds are refused at load by their place, and no key is ever told", async () => {
+test("keys of other types are refused when they are loaded, by their path, and no key is ever shown", async () => {
   const p384 = generateKeyPairSync("ec", {
     namedCurve: "P-384",
     publicKeyEncoding: { type: "spki", format: "pem" },

@@ -51,7 +51,7 @@ async function verdicts(url: string): Promise<readonly Verdict[]> {
   }
 }
 
-test("the gateway is transparent to every server scenario, guarded or not", { skip }, async (t) => {
+test("every server scenario passes through the gateway unchanged, with and without guardrails", { skip }, async (t) => {
   const url = await startProgram(t, "mcp-server.mjs", sdk.path);
   const common = { providers: [{ name: "p", dialect: "compat", base_url: url }], mcp: [{ name: "fixture", url }] };
   const direct = await verdicts(url);
@@ -95,7 +95,7 @@ async function seenOf(scenario: string, launcher: string): Promise<readonly stri
 }
 
 for (const scenario of CLIENT_SCENARIOS) {
-  test(`client scenario ${scenario} sees the client through the gateway as it is`, { skip }, async () => {
+  test(`client scenario ${scenario} sees the client unchanged through the gateway`, { skip }, async () => {
     const [direct, through] = await Promise.all([seenOf(scenario, "direct"), seenOf(scenario, LAUNCHER)]);
     assert.ok(direct.some((check) => check.includes(" SUCCESS ")));
     assert.deepEqual(through, direct);

@@ -122,7 +122,7 @@ const STREAMED: Readonly<Record<string, readonly (string | Buffer)[]>> = {
 };
 
 for (const [how, pieces] of Object.entries(STREAMED)) {
-  test(`a stream ${how} is inspected, and passes byte by byte where nobody reads it`, async () => {
+  test(`a stream ${how} is inspected, and passes byte by byte if nothing inspects it`, async () => {
     upstream.script = (socket) => {
       chunks(socket, pieces);
       socket.write("0\r\n\r\n");
@@ -135,7 +135,7 @@ for (const [how, pieces] of Object.entries(STREAMED)) {
   });
 }
 
-test("a list of tools is filtered however it is sent, and nothing of it is shown without its end", async () => {
+test("a list of tools is filtered in any framing, and nothing of it is shown before its end", async () => {
   const tools = ["echo", "rm"].map((name) => ({ name, inputSchema: { type: "object" } }));
   const list = JSON.stringify({ jsonrpc: "2.0", id: 7, result: { resultType: "complete", tools } });
   const scripts = [
@@ -160,7 +160,7 @@ test("a list of tools is filtered however it is sent, and nothing of it is shown
   }
 });
 
-test("JSON that is not read here is not shown where it is to be inspected", async () => {
+test("JSON that the gateway cannot read is not shown if it must be inspected", async () => {
   const bodies = [
     Buffer.from(result(CARD), "utf16le"),
     Buffer.from(result(CARD).replace("[{", `[${"[".repeat(5_000)}${"]".repeat(5_000)},{`)),
@@ -204,7 +204,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 };
 
 for (const [how, { script, code, before = "" }] of Object.entries(FAULTS)) {
-  test(`of a server that ${how} the client is told in an error of its protocol`, async () => {
+  test(`a server that ${how} is reported to the client as an error of its protocol`, async () => {
     upstream.script = script;
     for (const key of [guarded, open]) {
       const said = await call(key);
@@ -222,7 +222,7 @@ for (const [how, { script, code, before = "" }] of Object.entries(FAULTS)) {
 }
 
 for (const status of [301, 302, 303, 307, 308]) {
-  test(`a redirect ${status} of a server is refused, and does not reach the client`, async () => {
+  test(`a redirect ${status} of a server is refused and does not reach the client`, async () => {
     upstream.script = (socket) => reply(socket, { status, headers: ["LOCATION: http://evil.test/rpc"], body: "away" });
     for (const key of [guarded, open]) {
       const said = await call(key);
@@ -236,7 +236,7 @@ for (const status of [301, 302, 303, 307, 308]) {
   });
 }
 
-test("connections that a server ends while they are idle fail no call", async () => {
+test("idle connections that a server closes fail no call", async () => {
   const idleMs = 60;
   upstream.script = (socket) => {
     reply(socket, { headers: JSON_TYPE, body: result("fine") });
@@ -251,7 +251,7 @@ test("connections that a server ends while they are idle fail no call", async ()
   assert.deepEqual([...statuses], [200]);
 });
 
-test("a silent stream is kept alive where it is inspected, and passes as it is where nobody reads it", async () => {
+test("an idle stream is kept alive if it is inspected, and passes unchanged if not", async () => {
   upstream.script = (socket) => {
     chunks(socket, [PROGRESS]);
     setTimeout(() => {
@@ -264,7 +264,7 @@ test("a silent stream is kept alive where it is inspected, and passes as it is w
   assert.equal(passed, `${PROGRESS}data: ${result(CARD)}\n\n`);
 });
 
-test("a body that is too large, and one that is no JSON, are refused in an error of the protocol", async () => {
+test("a body that is too large and a body that is not JSON are refused with an error of the protocol", async () => {
   const before = upstream.requests.length;
   const headers = headersOf(open, "tools/call", "echo");
   const body = bodyOf("tools/call", { name: "echo", arguments: { text: "x".repeat(MAX_BODY_BYTES) } });
@@ -280,7 +280,7 @@ test("a body that is too large, and one that is no JSON, are refused in an error
   assert.equal(upstream.requests.length, before);
 });
 
-test("a client that leaves takes its call along, before the answer and within a stream", async () => {
+test("a client that disconnects cancels its call, before the answer and during a stream", async () => {
   for (const begin of [
     () => undefined,
     (socket: Socket) => chunks(socket, [PROGRESS]),
@@ -307,7 +307,7 @@ test("a client that leaves takes its call along, before the answer and within a 
   await idle(gateway);
 });
 
-test("an answer of 50 MB passes without being held", async () => {
+test("an answer of 50 MB passes without being buffered", async () => {
   const size = 50 * MIB;
   const piece = Buffer.alloc(MIB, "x");
   upstream.script = (socket) => {
@@ -331,7 +331,7 @@ test("an answer of 50 MB passes without being held", async () => {
   assert.ok(grown < 40 * MIB, `${grown / MIB} MiB`);
 });
 
-test("idle streams cost a little each, and nothing once they are gone", async (t) => {
+test("idle streams cost little memory each, and none once they are closed", async (t) => {
   upstream.script = (socket) => chunks(socket, [": alive\n\n"]);
   const params = { notifications: { toolsListChanged: true } };
   const body = bodyOf("subscriptions/listen", params);

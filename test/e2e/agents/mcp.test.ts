@@ -137,7 +137,7 @@ const answering =
   };
 const saying = (text: string): Script => answering({ resultType: "complete", content: [{ type: "text", text }] });
 
-test("a call goes on as it came, with the server's own credential, and its answer comes back as it is", async () => {
+test("a call is forwarded unchanged except for the server's credential, and its answer is returned unchanged", async () => {
   upstream.script = saying("hello");
   const before = upstream.requests.length;
   const said = await call({
@@ -160,7 +160,7 @@ test("a call goes on as it came, with the server's own credential, and its answe
   assert.ok(!JSON.stringify(sent.headers).includes(key));
 });
 
-test("both names of a registered server lead to it; others to nobody", async () => {
+test("both names of a registered server reach it; no other name does", async () => {
   upstream.script = saying("hello");
   for (const path of ["/mcp/com.example/tools", "/mcp/com.example%2Ftools", "/mcp/tools/"]) {
     assert.equal((await call({ path })).status, 200, path);
@@ -169,7 +169,7 @@ test("both names of a registered server lead to it; others to nobody", async () 
   assert.deepEqual([unknown.status, unknown.body.error?.data?.code], [404, "not_found"]);
 });
 
-test("a rule on a tool, and one on an argument of a tool, refuse with the request's id", async () => {
+test("a rule on a tool and a rule on a tool argument refuse a call with an error for its request id", async () => {
   const before = upstream.requests.length;
   const off = await call({ params: { name: "rm", arguments: {} }, id: 7 });
   assert.deepEqual(
@@ -190,7 +190,7 @@ test("a rule on a tool, and one on an argument of a tool, refuse with the reques
   );
 });
 
-test("no way round: batches, repeated and similar names, headers that say another tool", async () => {
+test("batches, duplicate members, similar names and conflicting headers do not bypass a rule", async () => {
   const before = upstream.requests.length;
   const plain = JSON.stringify({
     jsonrpc: "2.0",
@@ -213,7 +213,7 @@ test("no way round: batches, repeated and similar names, headers that say anothe
   assert.equal(upstream.requests.length, before);
 });
 
-test("a list shows what may be called; what is shared is kept, answered with the time that is left, and forgotten when told", async () => {
+test("a list shows only callable tools; a shared list is cached, served with its remaining lifetime, and dropped on notification", async () => {
   const tools = ["echo", "rm", "find"].map((name) => ({ name, inputSchema: { type: "object" } }));
   upstream.script = answering({ resultType: "complete", tools, ttlMs: 60_000, cacheScope: "public" });
   const before = upstream.requests.length;
@@ -248,7 +248,7 @@ test("a list shows what may be called; what is shared is kept, answered with the
   assert.equal(upstream.requests.length, before + 4);
 });
 
-test("arguments, results and streams of results are inspected; a mirror goes with its argument", async () => {
+test("arguments, results and streamed results are inspected; a mirrored header is rewritten with its argument", async () => {
   upstream.script = saying(`card ${CARD}`);
   const before = upstream.requests.length;
   const params = { name: "echo", arguments: { pay: `with ${CARD}`, n: 1 } };
@@ -286,7 +286,7 @@ test("arguments, results and streams of results are inspected; a mirror goes wit
   assert.ok(!node.output().includes(CARD) && !node.output().includes("536-90-4399"));
 });
 
-test("a budget is spent by call, and an unreachable server costs nothing", async () => {
+test("a budget is charged per call, and an unreachable server costs nothing", async () => {
   upstream.script = saying("hello");
   const statuses: number[] = [];
   for (let at = 0; at < 3; at++) statuses.push((await call({ key: frugal })).status);
@@ -296,7 +296,7 @@ test("a budget is spent by call, and an unreachable server costs nothing", async
   assert.match(unreached.body.error?.message ?? "", /MCP server gone/);
 });
 
-test("servers and clients of old revisions are refused, and a credential that the server does not take is the operator's", async () => {
+test("servers and clients of old revisions are refused, and a rejected server credential is reported as the operator's problem", async () => {
   upstream.script = answering({ content: [] });
   const old = await call();
   assert.deepEqual([old.status, old.body.error?.data?.code], [502, "unsupported_version"], old.text);
@@ -320,7 +320,7 @@ test("servers and clients of old revisions are refused, and a credential that th
   assert.deepEqual([got.status, got.headers.get("allow")], [405, "POST"]);
 });
 
-test("without a credential nothing is told; from a foreign page nothing is taken", async () => {
+test("without a credential nothing is disclosed, and a page of another origin is refused", async () => {
   const before = upstream.requests.length;
   assert.equal((await call({ key: undefined })).status, 401);
   assert.equal((await call({ headers: { origin: "https://evil.example" } })).status, 403);

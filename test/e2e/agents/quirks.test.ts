@@ -167,7 +167,7 @@ function outcomeOf(direct: Got, got: Got): string {
 }
 
 for (const protocol of PROTOCOLS) {
-  test(`${protocol}: what comes is what comes directly, or an error that says why`, async (t) => {
+  test(`${protocol}: the client sees what it would see directly, or an error that says why`, async (t) => {
     const found: string[] = [];
     const wanted: string[] = [];
     for (const [at, name] of namesOf(protocol).entries()) {
@@ -191,7 +191,7 @@ for (const protocol of PROTOCOLS) {
     await idle(gateway);
   });
 
-  test(`${protocol}: of a server that stands still a client can leave, and nothing is left behind`, async () => {
+  test(`${protocol}: a client can leave a server that hangs, and nothing is left behind`, async () => {
     const names = namesOf(protocol);
     const leaving = new AbortController();
     const asked = STUCK.flatMap((name) =>

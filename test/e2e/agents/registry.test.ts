@@ -58,7 +58,7 @@ async function listed(query = "", credential = key): Promise<Listed> {
 
 const names = ({ servers }: Listed) => servers.map(({ server: one }) => one.name);
 
-test("a caller is shown the servers that it may reach, at the gateway's address alone", async () => {
+test("a caller sees the servers that it may reach, at the gateway's address alone", async () => {
   const all = await listed("?limit=50&version=latest");
   assert.deepEqual(names(all), ["com.example/partly", "com.example/tools"]);
   assert.deepEqual(all.servers[1]?.server.remotes, [
@@ -78,13 +78,13 @@ test("a caller is shown the servers that it may reach, at the gateway's address 
   assert.equal(unknown.status, 404);
 });
 
-test("a page is followed by its cursor, unencoded, to the end", async () => {
+test("pages are followed by their unencoded cursors to the end", async () => {
   const first = await listed("?limit=1");
   assert.equal(first.metadata.count, 1);
   assert.deepEqual(names(await listed(`?limit=1&cursor=${first.metadata.nextCursor}`)), ["com.example/tools"]);
 });
 
-test("entries were changed when their source was stored, and not since", async () => {
+test("the modification time of an entry is when its source was stored", async () => {
   const [stored] = (await node.client.call("list_sources")).items;
   const [first] = (await listed()).servers;
   const { updatedAt = "" } = first?._meta["io.modelcontextprotocol.registry/official"] ?? {};
@@ -94,7 +94,7 @@ test("entries were changed when their source was stored, and not since", async (
   assert.deepEqual(names(await listed(`?updated_since=${later}`)), []);
 });
 
-test("it needs a credential, which the preflight of a browser does not have", async () => {
+test("the registry needs a credential, and a browser's preflight does not", async () => {
   const cors = (answer: Response) => [
     answer.headers.get("access-control-allow-origin"),
     answer.headers.get("access-control-allow-methods"),
@@ -114,7 +114,7 @@ test("it needs a credential, which the preflight of a browser does not have", as
   assert.deepEqual(cors(await get("/servers")), EXPECTED);
 });
 
-test("what a client has already is not sent again; HEAD has no body; nothing is written", async () => {
+test("a client with a current copy gets 304; HEAD has no body; writes are refused", async () => {
   const first = await get("/servers");
   const etag = first.headers.get("etag") ?? "";
   assert.equal(first.headers.get("cache-control"), "private, no-cache");
@@ -143,7 +143,7 @@ test("requests are counted under the registry's label", async () => {
   });
 });
 
-test("each server tells where its tokens come from, under both names, and its refusal names that", async () => {
+test("each server publishes where its tokens come from, under both names, and its 401 points there", async () => {
   const metadata = (path: string) => fetch(`${gateway.url}/.well-known/oauth-protected-resource${path}`);
   for (const [path, name] of [
     ["/mcp/tools", "tools"],
@@ -171,7 +171,7 @@ test("each server tells where its tokens come from, under both names, and its re
   assert.match(unknown.headers.get("www-authenticate") ?? "", /oauth-protected-resource"$/);
 });
 
-test("a suspended server stays; without `public_url` the registry says what it lacks", async () => {
+test("a suspended server stays listed; without `public_url` the registry says what is missing", async () => {
   await node.client.call("put_suspension", { params: { kind: "mcp", name: "tools" }, body: { reason: "looked at" } });
   assert.deepEqual(names(await listed()), ["com.example/partly", "com.example/tools"]);
   await node.writeDeployment(deployment({ version: 2, public_url: undefined }));

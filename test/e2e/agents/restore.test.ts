@@ -99,7 +99,7 @@ async function call(server: string, args: object, headers: Readonly<Record<strin
   };
 }
 
-test("the model sees another number, and only the server that is named gets the first one back", async () => {
+test("the model sees a substitute number, and only the named server gets the original back", async () => {
   assert.match(hidden, /^[0-9]{4} [0-9]{4} [0-9]{4} [0-9]{4}$/);
   assert.notEqual(hidden, CARD);
   const paid = await call("payments", { card: hidden, note: `card ${hidden}.` }, { "mcp-param-card": hidden });
@@ -110,13 +110,13 @@ test("the model sees another number, and only the server that is named gets the 
   assert.match(searched.body, new RegExp(`"card":"${hidden}"`));
 });
 
-test("what was never encrypted stays, and so does all that is no argument", async () => {
+test("values that were never encrypted and text outside the arguments stay unchanged", async () => {
   assert.match((await call("payments", { card: CARD })).body, new RegExp(`"card":"${CARD}"`));
   const kept = await call("payments", { n: 1 }, { "mcp-param-x": hidden });
   assert.equal(kept.headers.get("mcp-param-x"), hidden);
 });
 
-test("the trail tells how many values of which type, and no value", async () => {
+test("the audit trail records how many values of which type, and no value", async () => {
   const record = await eventually("the record", () =>
     recordsIn(node.output()).find(
       ({ event, data }) => event === "guardrail.decision" && data["decision"] === "restore",
@@ -129,7 +129,7 @@ test("the trail tells how many values of which type, and no value", async () => 
   assert.ok(!node.output().includes(CARD) && !node.output().includes(hidden));
 });
 
-test("a call with more candidates than are tried is refused before it is sent", async () => {
+test("a call with more candidate values than the limit is refused before it is sent", async () => {
   const before = upstream.requests.length;
   const refused = await call("payments", { all: `${hidden}; `.repeat(2_500) });
   assert.equal(refused.status, 413, refused.text.slice(0, 200));
@@ -149,7 +149,7 @@ async function lastSent(content: readonly string[]): Promise<readonly string[]> 
   return body.messages.map((message) => message.content);
 }
 
-test("one rule for all hops: what a model quotes stays as it is from turn to turn, and the tool gets what was meant", async () => {
+test("one rule covers all traffic types: values that a model quotes stay unchanged from turn to turn, and the tool gets the originals", async () => {
   const asked = `card ${CARD}, phone +1 415-555-2671, ssn 536-22-1234, on 2024-05-17, order #48213, file src/main.py`;
   const [seen = ""] = await lastSent([asked]);
   for (const value of [CARD, "415-555-2671", "536-22-1234"]) assert.ok(!seen.includes(value), seen);

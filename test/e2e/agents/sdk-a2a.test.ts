@@ -11,7 +11,7 @@ import { startProgram, tellAll } from "./support/programs.ts";
 const sdk = await peer("a2a-sdk");
 const skip = sdk.missing;
 
-test("every method of the SDK's client is answered through the gateway as by the agent itself", { skip }, async () => {
+test("every method of the SDK's client gets the same answer through the gateway as from the agent", { skip }, async () => {
   const file = { after };
   const url = await startProgram(file, "a2a-agent.mjs", sdk.path);
   const { gateway, authorization } = await startFronting(file, {

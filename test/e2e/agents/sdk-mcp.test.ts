@@ -11,7 +11,7 @@ import { startProgram, tellAll } from "./support/programs.ts";
 const sdk = await peer("mcp-sdk");
 const skip = sdk.missing;
 
-test("every feature of the SDK's client is answered through the gateway as by the server itself", {
+test("every feature of the SDK's client gets the same answer through the gateway as from the server", {
   skip,
 }, async () => {
   const file = { after };

@@ -13,7 +13,7 @@ import { startProgram, tellAll } from "./support/programs.ts";
 const sdks = await peer("python-agent-sdks");
 const skip = sdks.missing;
 
-test("every feature of the MCP client is answered through the gateway as by the server itself", { skip }, async (t) => {
+test("every feature of the MCP client gets the same answer through the gateway as from the server", { skip }, async (t) => {
   const url = await startProgram(t, "mcp-server.py", sdks.path);
   const { gateway, authorization } = await startFronting(t, {
     mcp: [{ name: "fixture", url, api_key: "the-servers-own-key", cost_per_call: 1 }],
@@ -29,7 +29,7 @@ test("every feature of the MCP client is answered through the gateway as by the 
   assert.equal(through.get("large"), 400_000);
 });
 
-test("the A2A client finds the agent by its card alone, and is answered as by the agent itself", {
+test("the A2A client finds the agent by its card alone and gets the same answers as from the agent", {
   skip,
 }, async (t) => {
   const url = await startProgram(t, "a2a-agent.py", sdks.path);

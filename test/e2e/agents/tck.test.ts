@@ -42,7 +42,7 @@ async function verdicts(agent: string): Promise<ReadonlyMap<string, boolean>> {
   }
 }
 
-test("the gateway is transparent to every scenario of the kit", { skip }, async (t) => {
+test("every scenario of the kit passes through the gateway unchanged", { skip }, async (t) => {
   const url = await startProgram(t, "a2a-agent.py", sdks.path);
   const listen = `127.0.0.1:${await freePort()}`;
   const gateway = await startWithFiles(

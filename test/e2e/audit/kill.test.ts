@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { quickFolder } from "../../server/audit/support/folder.ts";
 import { killRounds } from "./support/kill-rounds.ts";
 
-test("killed at twenty random moments, every chain verifies against the witnessed heads", async (context) => {
+test("after twenty kills at random moments every chain verifies against the witnessed heads", async (context) => {
   const seed = Date.now() % 1_000_000;
   context.diagnostic(`seed ${seed}`);
   const folder = quickFolder("audit-kill-");

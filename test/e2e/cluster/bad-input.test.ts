@@ -34,12 +34,12 @@ async function isUnchanged(node: TestNode): Promise<void> {
   assert.deepEqual([...(await node.door.localRegisters())], [["kept", 7]]);
 }
 
-test("a data directory is refused to whoever it is not of, and then still serves whom it is of", async (t) => {
+test("a data directory refuses to open for another node and then still serves its own", async (t) => {
   const { cluster, node } = await alone(t);
   await node.stop();
   const { settings, dataDir } = node;
 
-  await t.test("another cluster secret", async () => {
+  await t.test("a different cluster secret is refused", async () => {
     node.settings = { ...settings, secret: OTHER_SECRET };
     const { status, output } = await node.failsToStart();
     assert.equal(status, STORAGE_REFUSED, output);
@@ -48,7 +48,7 @@ test("a data directory is refused to whoever it is not of, and then still serves
     assert.ok(!output.includes(OTHER_SECRET) && !output.includes(SECRET), "a secret is in the output");
   });
 
-  await t.test("another node id", async () => {
+  await t.test("a different node id is refused", async () => {
     const other = await cluster.add("n9", { begin: { kind: "bootstrap" }, dataDir });
     const { status, output } = await other.failsToStart();
     assert.equal(status, STORAGE_REFUSED, output);
@@ -56,7 +56,7 @@ test("a data directory is refused to whoever it is not of, and then still serves
     assert.ok(output.includes(dataDir), output);
   });
 
-  await t.test("a newer format, which stays as it is", async () => {
+  await t.test("a newer format is refused and left unchanged", async () => {
     const newer = `${dataDir}-newer`;
     await cp(dataDir, newer, { recursive: true });
     const level = new ClassicLevel(join(newer, "raft"), { valueEncoding: "utf8", createIfMissing: false });
@@ -73,7 +73,7 @@ test("a data directory is refused to whoever it is not of, and then still serves
     assert.equal(await formatOf(newer), "9");
   });
 
-  await t.test("two processes at once", async () => {
+  await t.test("a second process is refused", async () => {
     node.settings = settings;
     await node.start();
     const second = await cluster.add("second", { begin: { kind: "bootstrap" }, dataDir });
@@ -84,7 +84,7 @@ test("a data directory is refused to whoever it is not of, and then still serves
     await isUnchanged(node);
   });
 
-  await t.test("an address that is taken", async () => {
+  await t.test("an address in use is refused", async () => {
     const twin = await cluster.add("twin", { begin: { kind: "bootstrap" } });
     Object.assign(twin.addresses, { raftListen: node.addresses.raftListen });
     const { status, output } = await twin.failsToStart();
@@ -93,7 +93,7 @@ test("a data directory is refused to whoever it is not of, and then still serves
     assert.ok(output.includes(node.addresses.raftListen), output);
   });
 
-  await t.test("and a change of secret with the former one beside it is taken", async () => {
+  await t.test("a changed secret is accepted if the previous one is configured too", async () => {
     await node.stop();
     node.settings = { ...settings, secret: OTHER_SECRET, previousSecret: SECRET };
     await node.start();
@@ -109,7 +109,7 @@ async function formatOf(dataDir: string): Promise<string | undefined> {
   return format;
 }
 
-test("a node with the secret of another cluster is not admitted, and is told to look at its secret", async (t) => {
+test("a node with the secret of another cluster is not admitted, and its log points to the secret", async (t) => {
   const { cluster, node } = await alone(t);
   const begin = { kind: "join", through: ["n1"] } as const;
   const stranger = await cluster.add("n2", { begin, secret: OTHER_SECRET });
@@ -124,7 +124,7 @@ test("a node with the secret of another cluster is not admitted, and is told to 
   assert.ok(!`${stranger.output()}${node.output()}`.includes(OTHER_SECRET), "a secret is in an output");
 });
 
-test("garbage, oversized frames and unwelcome hellos close their connection and change nothing", async (t) => {
+test("garbage, oversized frames and invalid hellos close their connection and change nothing", async (t) => {
   const { cluster, node } = await alone(t);
   const before = await node.door.status();
   const raft = node.addresses.raftListen;
@@ -136,7 +136,7 @@ test("garbage, oversized frames and unwelcome hellos close their connection and 
     const purpose = listener === "raft" ? "raft" : "forward";
     const caller = { secret: SECRET, nodeId: "n2", purpose } as const;
 
-    await t.test(`${listener}: bytes that are no TLS`, async () => {
+    await t.test(`${listener}: bytes that are not TLS`, async () => {
       await sendBytes(address, randomBytes(64 * 1024));
       await sendBytes(address, Buffer.from("GET / HTTP/1.1\r\nhost: x\r\n\r\n"));
       await sendBytes(address, oversizedFrame());
@@ -151,7 +151,7 @@ test("garbage, oversized frames and unwelcome hellos close their connection and 
       });
     });
 
-    await t.test(`${listener}: hellos that do not fit`, async () => {
+    await t.test(`${listener}: invalid hellos`, async () => {
       const refusalOf = async (hello: Readonly<Record<string, unknown>>) => {
         const { refusal, isWelcome } = await callOn(address, { ...caller, hello });
         assert.equal(isWelcome, false);
@@ -175,7 +175,7 @@ test("garbage, oversized frames and unwelcome hellos close their connection and 
     });
   }
 
-  await t.test("the node goes on as before", async () => {
+  await t.test("the node continues unaffected", async () => {
     const after = await node.door.status();
     assert.deepEqual([after.role, after.term, after.members], [before.role, before.term, before.members]);
     await isUnchanged(node);
@@ -187,7 +187,7 @@ test("garbage, oversized frames and unwelcome hellos close their connection and 
   });
 });
 
-test("an archive whose sums do not fit is refused whole, and one that fits is restored", async (t) => {
+test("an archive with wrong checksums is refused whole, and a correct one is restored", async (t) => {
   const { node } = await alone(t);
   const archive = await node.door.save(false);
   await mustWrite(node, "kept", 8);
@@ -218,7 +218,7 @@ test("an archive whose sums do not fit is refused whole, and one that fits is re
   await isUnchanged(node);
 });
 
-test("gateway snapshot and cluster verbs refuse what they cannot do, naming it", async (t) => {
+test("snapshot and cluster verbs name what they cannot do", async (t) => {
   const { node } = await alone(t);
   const missing = join(node.dataDir, "nowhere");
   const recover = await runVerb(["cluster", "recover", "-data-dir", missing, "-node-id", "n1"]);

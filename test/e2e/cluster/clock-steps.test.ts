@@ -26,7 +26,7 @@ const WORKERS: Readonly<Record<string, string>> = { n1: "1", n2: "2", n3: "1" };
 
 const libfaketime = await peer("libfaketime");
 
-test("clocks that are set for seconds stop no budget and date nothing", { skip: libfaketime.missing }, async (t) => {
+test("a clock step of seconds neither stops a budget nor misdates anything", { skip: libfaketime.missing }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "gateway-clocks-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const provider = createServer((request, response) => {
@@ -127,7 +127,7 @@ test("clocks that are set for seconds stop no budget and date nothing", { skip: 
   let registers = 0;
   for (const seconds of [600, -600, 3_600]) {
     for (const who of ["leader", "follower"] as const) {
-      await t.test(`the clock of the ${who} is set by ${seconds} s for 4 s`, async () => {
+      await t.test(`the clock of the ${who} is stepped by ${seconds} s for 4 s`, async () => {
         const leader = await cluster.leader();
         const stepped = cluster.nodes.find(({ id }) => (id === leader) === (who === "leader")) as TestNode;
         const aheads: number[] = [];
@@ -150,7 +150,7 @@ test("clocks that are set for seconds stop no budget and date nothing", { skip: 
     }
   }
 
-  await t.test("the clock of the next leader is ahead while leadership changes", async () => {
+  await t.test("the clock of the next leader is fast while leadership changes", async () => {
     await lead("n1");
     await set(cluster.node("n2"), 3_600);
     await first.door.transfer("n2");
@@ -161,7 +161,7 @@ test("clocks that are set for seconds stop no budget and date nothing", { skip: 
     await cluster.leader();
   });
 
-  await t.test("a node that stays an hour ahead answers what is spent as the others do", async () => {
+  await t.test("a node whose clock stays an hour fast reports the same spend as the others", async () => {
     await lead("n1");
     const off = cluster.node("n3");
     await set(off, 3_600);

@@ -13,7 +13,7 @@ const HOUR = 3_600_000;
 /** Two nodes' clocks are read within a round trip; a loaded machine takes its time over one. */
 const NEAR_MS = 5_000;
 
-test("wrong clocks move nothing, are told, and do not lead", async (t) => {
+test("wrong clocks cause no change, are reported and do not lead", async (t) => {
   const cluster = await createCluster(t, { ids: THREE });
   const [n1, n2, n3] = cluster.nodes as readonly [TestNode, TestNode, TestNode];
   n1.settings = { ...n1.settings, clockShiftMs: 20_000 };
@@ -38,7 +38,7 @@ test("wrong clocks move nothing, are told, and do not lead", async (t) => {
     return Date.parse(created) - Date.now();
   };
 
-  await t.test("a leader that is twenty seconds fast stamps the others' time, and every node says so", async () => {
+  await t.test("a leader twenty seconds fast stamps the others' time, and every node reports it", async () => {
     assert.ok(Math.abs((await offsetOf(n2, "n1")) - 20_000) < NEAR_MS);
     assert.ok(Math.abs((await offsetOf(n1, "n2")) + 20_000) < NEAR_MS);
     assert.ok(Math.abs(await offsetOf(n2, "n3")) < NEAR_MS);
@@ -56,7 +56,7 @@ test("wrong clocks move nothing, are told, and do not lead", async (t) => {
     ["fast", HOUR],
     ["slow", -HOUR],
   ] as const) {
-    await t.test(`a node that is an hour ${name} neither leads nor is given leadership`, async () => {
+    await t.test(`a node with a clock an hour ${name} neither leads nor receives leadership`, async () => {
       await n1.stop();
       n1.settings = { ...n1.settings, clockShiftMs };
       await n1.start();

@@ -13,7 +13,7 @@ import { rejoinBlank } from "./support/faults.ts";
 const REFUSED = 11;
 const LAST_WRITES = 12;
 
-test("damaged files are refused with status 11, the directory and what to do, and nothing in it is changed", async (t) => {
+test("damaged files are refused with status 11, the directory and the remedy, and nothing in it is changed", async (t) => {
   const cluster = await createCluster(t, { ids: ["n1", "n2", "n3"] });
   await cluster.startAll();
   await cluster.leader();
@@ -61,7 +61,7 @@ test("damaged files are refused with status 11, the directory and what to do, an
     await n3.stop();
   });
 
-  await t.test("with an empty directory the node joins again and has everything", async () => {
+  await t.test("with an empty directory the node joins again and receives everything", async () => {
     await n3.blank();
     await rejoinBlank({ cluster }, n3);
     await cluster.caughtUp();

@@ -48,7 +48,7 @@ async function timed<T>(work: () => Promise<T>): Promise<T> {
 
 const everywhere = { query: { nodes: "all" } } as const;
 
-test("a refusal on another node stands in the list of all, and in SQL over all", async () => {
+test("a refusal on another node appears in the list of every node and in SQL over all nodes", async () => {
   assert.equal((await say(second.gateway, { key, body: chat({ model: "sim-2" }) })).code, "policy_denied");
   const row = await eventually("the refusal on n2", async () => {
     const { items, unanswered, cut } = await client.call("list_refusals", everywhere);
@@ -70,7 +70,7 @@ test("a refusal on another node stands in the list of all, and in SQL over all",
   assert.deepEqual((await client.call("run_query", { body: { sql } })).rows, [["n1", 2]]);
 });
 
-test("failures of a provider are those of all nodes, each with whose request it was and what was said", async () => {
+test("provider failures are listed for all nodes, each with its caller and message", async () => {
   const asked = await say(third.gateway, { key, body: chat({ model: "bad-1" }), headers: { "x-request-id": "r-bad" } });
   assert.equal(asked.status, 503);
   const failure = await eventually("the failure on n3", async () => {
@@ -95,7 +95,7 @@ test("failures of a provider are those of all nodes, each with whose request it 
   assert.ok(!JSON.stringify(failure).includes(PROMPT));
 });
 
-test("a change that was made through another node is found through any", async () => {
+test("a change made through one node can be found through any other", async () => {
   await second.node.client.call("put_suspension", {
     params: { kind: "model", name: "sim-7" },
     body: { reason: "the change of this morning" },
@@ -109,7 +109,7 @@ test("a change that was made through another node is found through any", async (
   assert.equal(record.node, "n2");
 });
 
-test("each node's own view of the members is told", async () => {
+test("each node reports its own view of the members", async () => {
   const { items } = await client.call("list_cluster_members", everywhere);
   const pairs = items.map(({ node, id }) => `${node} ${id}`).sort();
   assert.deepEqual(
@@ -122,7 +122,7 @@ test("each node's own view of the members is told", async () => {
   assert.deepEqual((await client.call("run_query", { ...everywhere, body: { sql } })).rows, [["n1"], ["n2"], ["n3"]]);
 });
 
-test("a list that is the same on every node takes no `nodes`, and nobody is asked what the caller may not read", async () => {
+test("a list that is the same on every node takes no `nodes`, and peers are not asked for what the caller may not read", async () => {
   const { status } = await client.raw("GET", "keys?nodes=all");
   assert.equal(status, 400);
 });
@@ -139,7 +139,7 @@ const WATCHED = [
   { id: "list_audit_records", name: "admin.write" },
 ] as const;
 
-test("a node that hangs is named within a second, and the others are told; the console knows it too", async (t) => {
+test("a node that hangs is named within a second while the others answer, and the console shows it too", async (t) => {
   const path = join(first.node.dir, "admin.sock");
   const door = { endpoint: { kind: "socket", path }, name: "n1", flags: "" } as const;
   const watch = startWatch(t, [door], { pace: { soonMs: 500 } });
@@ -165,7 +165,7 @@ test("a node that hangs is named within a second, and the others are told; the c
   await watch.sees("who answers", ({ get }) => WATCHED.every((need) => get(need)?.gaps === undefined));
 });
 
-test("a node that is gone is named too", async () => {
+test("a node that is down is named too", async () => {
   third.node.program.signal("SIGKILL");
   await third.node.program.ended;
   const { unanswered } = await timed(() => client.call("list_budgets", everywhere));

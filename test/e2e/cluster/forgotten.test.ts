@@ -26,7 +26,7 @@ async function memberOf(asked: TestNode, id: string): Promise<SeenMember> {
 
 const stateOf = async (asked: TestNode, id: string): Promise<string> => (await memberOf(asked, id)).state;
 
-test("directories that must not come back", async (t) => {
+test("data directories that must not return", async (t) => {
   const cluster = await createCluster(t, { ids: THREE });
   await cluster.startAll();
   await cluster.leader();
@@ -71,10 +71,10 @@ test("directories that must not come back", async (t) => {
     assert.equal((await node.door.localRegisters()).get("kept-10"), 10);
     assert.ok(!(await Promise.all(others.map((other) => stateOf(other, id)))).includes("forgot"));
   }
-  await t.test("an old copy of a follower's is refused, listed as forgot, and ends with what to do", () =>
+  await t.test("an old copy of a follower's directory is refused, listed as `forgot`, and the process ends with the remedy", () =>
     comesBack("follower"),
   );
-  await t.test("so is an old copy of a leader's, which acknowledged to nobody", () => comesBack("leader"));
+  await t.test("an old copy of a leader's directory is refused too", () => comesBack("leader"));
 
   async function runsBeside(id: string, name: string): Promise<void> {
     const twin = await cluster.add(name, { begin: { kind: "peers", ids: THREE }, dataDir: copies.get(id)!, as: id });
@@ -85,14 +85,14 @@ test("directories that must not come back", async (t) => {
     assert.ok(cluster.node(id).isRunning);
     await mustWrite(cluster.node(id), `after-${name}`, 1);
   }
-  await t.test("a copy beside its original ends, and the original goes on, whichever leads", async () => {
+  await t.test("a copy started beside its running original ends, and the original continues, whichever of them leads", async () => {
     const leader = await cluster.leader();
     await runsBeside(leader, "t1");
     await runsBeside(THREE.find((id) => id !== leader)!, "t2");
     assert.equal(await cluster.leader(), leader, "no leader was deposed by it");
   });
 
-  await t.test("after a recovery old directories are told so and end", async () => {
+  await t.test("after a recovery, old directories are refused with a message and the process ends", async () => {
     const [n1, n2, n3] = cluster.nodes as readonly [TestNode, TestNode, TestNode];
     await cluster.caughtUp();
     await Promise.all([n1.stop(), n2.kill(), n3.kill()]);

@@ -6,7 +6,7 @@ import { playRounds, type RoundReport } from "./support/rounds.ts";
 
 const seed = Number(process.env["GATEWAY_TEST_SEED"] ?? Date.now() % 1_000_000);
 
-test(`a killed leader takes no acknowledged write with it, and returns as a member (seed ${seed})`, async (t) => {
+test(`a killed leader loses no acknowledged write and returns as a member (seed ${seed})`, async (t) => {
   const reports: RoundReport[] = [];
   await playRounds(t, { seed, rounds: 1, faults: ["kill-leader"], onRound: (report) => reports.push(report) });
   const [report] = reports;

@@ -20,7 +20,7 @@ async function reasonsOf({ door }: TestNode): Promise<readonly string[]> {
 
 const KEPT = 6;
 
-test("every node tells of acknowledged writes that a majority has forgotten", async (t) => {
+test("every node reports acknowledged writes that a majority has lost", async (t) => {
   const cluster = await createCluster(t, { ids: THREE });
   const [n1, n2, n3] = cluster.nodes as readonly [TestNode, TestNode, TestNode];
   await cluster.startAll();

@@ -8,7 +8,7 @@ import { createCluster } from "./support/cluster.ts";
 import { isMember, LIMIT_MS, membersOf, mustWrite, THREE } from "./support/members.ts";
 import { until } from "./support/until.ts";
 
-test("three nodes with one list become a cluster, and a fourth with an empty directory joins it and votes", async (t) => {
+test("three nodes with one member list form a cluster, and a fourth with an empty directory joins and votes", async (t) => {
   const cluster = await createCluster(t, { ids: THREE });
   await cluster.startAll();
   const leader = await cluster.leader();
@@ -23,7 +23,7 @@ test("three nodes with one list become a cluster, and a fourth with an empty dir
   assert.equal((await n4.door.localRegisters()).get("early"), 1);
   await mustWrite(n4, "late", 2);
 
-  await t.test("restarted with its state, it does not ask anybody to be admitted", async () => {
+  await t.test("a restarted member does not ask to be admitted again", async () => {
     await n4.stop();
     const admissions = countOf(n4.output(), "admitted to the cluster");
     assert.equal(admissions, 1);
@@ -36,7 +36,7 @@ test("three nodes with one list become a cluster, and a fourth with an empty dir
     assert.deepEqual(await membersOf(n4), [...THREE, "n4"]);
   });
 
-  await t.test("removed while it runs, it stays out until it is restarted, and then is admitted anew", async () => {
+  await t.test("a member removed at run time stays out until it restarts, and is then admitted again", async () => {
     n4.settings = { ...n4.settings, begin: { kind: "join", through: THREE }, rejoinAfterMs: 500 };
     await n4.stop();
     await n4.start();
@@ -68,7 +68,7 @@ test("three nodes with one list become a cluster, and a fourth with an empty dir
   });
 });
 
-test("with bootstrap and join a node starts a cluster of its own only when every address is silent", async (t) => {
+test("with bootstrap and join a node forms its own cluster only if every address is silent", async (t) => {
   const cluster = await createCluster(t, { ids: [] });
   await cluster.add("gone", { begin: { kind: "bootstrap" } });
   const begin = { kind: "join", through: ["gone"], bootstrapAfterMs: 1_000, isDirect: true } as const;
@@ -78,7 +78,7 @@ test("with bootstrap and join a node starts a cluster of its own only when every
   assert.match(alone.output(), /every join address stayed silent/);
   await mustWrite(alone, "first", 1);
 
-  await t.test("restarted, it goes on with its state", async () => {
+  await t.test("after a restart it continues with its state", async () => {
     await alone.stop();
     await alone.start();
     await cluster.leader(["alone"]);
@@ -86,7 +86,7 @@ test("with bootstrap and join a node starts a cluster of its own only when every
     assert.equal(countOf(alone.output(), "every join address stayed silent"), 1);
   });
 
-  await t.test("an answer of any other kind keeps it from starting one", async () => {
+  await t.test("any other answer keeps it from forming a cluster", async () => {
     const gone = cluster.node("gone");
     const [host = "", port] = gone.addresses.forwardListen.split(":");
     let asked = 0;

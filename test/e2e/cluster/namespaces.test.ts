@@ -10,7 +10,7 @@ import { startWorkload } from "./support/workload.ts";
 
 const seed = Number(process.env["GATEWAY_TEST_SEED"] ?? Date.now() % 1_000_000);
 
-test(`a leader whose link goes down is replaced, and nothing acknowledged is lost or read stale (seed ${seed})`, async (t) => {
+test(`a leader whose link goes down is replaced, with no lost acknowledged write and no stale read (seed ${seed})`, async (t) => {
   const network = createNamespaces(t, THREE);
   if (network === undefined) {
     t.skip("network namespaces are not permitted here");

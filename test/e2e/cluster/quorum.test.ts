@@ -12,7 +12,7 @@ const LEADERLESS_MS = 8_500;
 /** A node takes no writes while less than 256 MiB are free. */
 const DISK_BYTES = 320 << 20;
 
-test("without a majority writes answer no_leader, consistent reads too, and local reads go on", async (t) => {
+test("without a quorum, writes and consistent reads answer no_leader, and local reads continue", async (t) => {
   const cluster = await createCluster(t, { ids: THREE });
   await cluster.startAll();
   await cluster.leader();
@@ -52,7 +52,7 @@ test("without a majority writes answer no_leader, consistent reads too, and loca
 
 const codeOf = (outcome: { readonly kind: string; readonly code?: string }): string => outcome.code ?? outcome.kind;
 
-test("a leader whose disk runs low hands over and takes no writes until there is room", async (t) => {
+test("a leader low on disk space hands over leadership and accepts no writes until there is room", async (t) => {
   const disk = mountTmpfs(t, DISK_BYTES);
   if (disk === undefined) {
     t.skip("mounting a file system is not permitted here");
@@ -80,7 +80,7 @@ test("a leader whose disk runs low hands over and takes no writes until there is
   await until("n1 notices that there is room", () => /the disk has room again/.test(n1.output()));
 });
 
-test("alone on a disk that runs low a node answers disk_low and keeps what it acknowledged; a full one ends it", async (t) => {
+test("a single node low on disk space answers disk_low and keeps acknowledged writes; a full disk ends the process", async (t) => {
   const disk = mountTmpfs(t, DISK_BYTES);
   if (disk === undefined) {
     t.skip("mounting a file system is not permitted here");

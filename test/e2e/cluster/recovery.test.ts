@@ -7,7 +7,7 @@ import { areMembers, membersOf, mustWrite, THREE } from "./support/members.ts";
 import { runVerb } from "./support/program.ts";
 import { until } from "./support/until.ts";
 
-test("gateway cluster prune, asked of a follower, removes a leader and keeps the others", async (t) => {
+test("gateway cluster prune, sent to a follower, removes a leader and keeps the others", async (t) => {
   const cluster = await createCluster(t, { ids: THREE });
   await cluster.startAll();
   const leader = await cluster.leader();
@@ -37,7 +37,7 @@ test("gateway cluster prune, asked of a follower, removes a leader and keeps the
   await until("the old leader knows", async () => (await cluster.node(leader).door.status()).role === "removed");
 });
 
-test("with two of three lost the survivor is recovered, and only empty directories come back to it", async (t) => {
+test("after two of three nodes are lost, the survivor is recovered, and only empty directories can rejoin", async (t) => {
   const cluster = await createCluster(t, { ids: THREE });
   await cluster.startAll();
   await cluster.leader();
@@ -62,7 +62,7 @@ test("with two of three lost the survivor is recovered, and only empty directori
   assert.deepEqual(await membersOf(n1), ["n1"]);
   await mustWrite(n1, "after", 1);
 
-  await t.test("an old node with its log is refused and told why", async () => {
+  await t.test("an old node with its log is refused with the reason", async () => {
     const { status, output } = await n2.failsToStart();
     assert.equal(status, 11, output);
     assert.match(output, /stale_recovery_epoch/);
@@ -71,7 +71,7 @@ test("with two of three lost the survivor is recovered, and only empty directori
     assert.deepEqual([role, leader], ["leader", "n1"]);
   });
 
-  await t.test("with empty directories both join and have everything", async () => {
+  await t.test("nodes with empty directories join and receive everything", async () => {
     for (const node of [n2, n3]) {
       await node.blank();
       await rejoinBlank({ cluster: only(cluster, ["n1", node.id]) }, node);
@@ -89,7 +89,7 @@ test("with two of three lost the survivor is recovered, and only empty directori
   });
 });
 
-test("a blank disk under an old id gets no vote from its list of peers, and does from joining", async (t) => {
+test("an empty disk under an old node id gets no vote through a peer list, but does through joining", async (t) => {
   const cluster = await createCluster(t, { ids: THREE });
   await cluster.startAll();
   await cluster.leader();

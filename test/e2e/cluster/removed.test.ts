@@ -18,7 +18,7 @@ const DEPLOYMENT = {
 };
 const IDS = ["n1", "n2", "n3", "n4", "n5"];
 
-test("a removed member is taken out of service, however it learns of its removal", async (t) => {
+test("a removed member goes out of service, however it learns of its removal", async (t) => {
   const cluster = await createCluster(t, { ids: IDS, settings: { deployment: DEPLOYMENT } });
   const [n1, n2, told, down, apart] = cluster.nodes as readonly [TestNode, TestNode, TestNode, TestNode, TestNode];
   for (const node of cluster.nodes) {
@@ -73,7 +73,7 @@ test("a removed member is taken out of service, however it learns of its removal
   await until("the key is revoked", async () => (await codeAt(n2)) === "401 unauthenticated");
 
   await t.test(
-    "told by its leader, reached again, or started again: not ready at once, refusing ten seconds later",
+    "told by its leader, reconnected or restarted: it is not ready at once and refuses traffic ten seconds later",
     async () => {
       await isNotReady(told);
       assert.match(told.output(), /this node was removed from its cluster/);
@@ -91,7 +91,7 @@ test("a removed member is taken out of service, however it learns of its removal
     },
   );
 
-  await t.test("started again it knows of it without asking anybody", async () => {
+  await t.test("after a restart it knows of its removal without asking any node", async () => {
     await Promise.all(cluster.nodes.map((node) => node.stop()));
     await Promise.all(
       [told, apart, down].map(async (node) => {
@@ -104,7 +104,7 @@ test("a removed member is taken out of service, however it learns of its removal
     await cluster.leader(["n1", "n2"]);
   });
 
-  await t.test("started with `cluster.join` it is admitted again and serves, by what is valid then", async () => {
+  await t.test("started with `cluster.join` it is admitted again and serves the current configuration", async () => {
     await apart.stop();
     apart.settings = { ...apart.settings, begin: { kind: "join", through: ["n1", "n2"] }, rejoinAfterMs: 500 };
     await apart.start();
@@ -117,7 +117,7 @@ test("a removed member is taken out of service, however it learns of its removal
     assert.doesNotMatch(apart.output().slice(-3_000), /removed from its cluster/);
   });
 
-  await t.test("with an empty directory that joins it is another member", async () => {
+  await t.test("with an empty directory it joins as another member", async () => {
     await told.stop();
     await told.blank();
     told.settings = { ...told.settings, begin: { kind: "join", through: ["n1", "n2"] } };
@@ -127,7 +127,7 @@ test("a removed member is taken out of service, however it learns of its removal
     assert.equal(await codeAt(told), "401 unauthenticated");
   });
 
-  await t.test("made a cluster of its own by `cluster recover` it serves again", async () => {
+  await t.test("turned into a cluster of its own by `cluster recover`, it serves again", async () => {
     await down.stop();
     const end = await runVerb(["cluster", "recover", "-data-dir", down.dataDir, "-node-id", down.id, "-confirm"]);
     assert.equal(end.status, 0, end.stderr);

@@ -5,7 +5,7 @@ import { createCluster, type TestNode } from "./support/cluster.ts";
 import { areMembers, isMember, membersOf, mustWrite, THREE } from "./support/members.ts";
 import { until } from "./support/until.ts";
 
-test("a member that is silent for dead_after is removed, and rejoins when it comes back", async (t) => {
+test("a member silent for dead_after is removed, and rejoins when it comes back", async (t) => {
   const cluster = await createCluster(t, { ids: THREE, settings: { deadAfterMs: 10_000, rejoinAfterMs: 500 } });
   await cluster.startAll();
   await cluster.leader();
@@ -24,7 +24,7 @@ test("a member that is silent for dead_after is removed, and rejoins when it com
   assert.match(n3.output(), /re-admitted to the cluster/);
 });
 
-test("a plain loss of quorum changes nothing, whoever is asked for re-admission", async (t) => {
+test("a mere loss of quorum changes nothing, whichever node is asked for readmission", async (t) => {
   const cluster = await createCluster(t, { ids: THREE });
   await cluster.startAll();
   await cluster.leader();

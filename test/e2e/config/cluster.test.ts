@@ -48,8 +48,8 @@ const only = <T>(items: readonly T[], at: number): T => {
   return item;
 };
 
-describe("the configuration of three nodes", () => {
-  test("a reload on any lands on all; one alone serves what is stored and takes no writes", async (t) => {
+describe("configuration of three nodes", () => {
+  test("a reload on any node reaches all; a single remaining node serves the stored configuration and accepts no writes", async (t) => {
     const [first, second, third] = await Promise.all(["first", "second", "third"].map((name) => named(t, name)));
     assert.ok(first && second && third);
     const nodes = await createNodes(t, { ids: IDS, deployment: one(first, 1) });
@@ -108,7 +108,7 @@ describe("the configuration of three nodes", () => {
     await told(n1, "the deployment document on disk is not applied; what the cluster stores keeps serving");
   });
 
-  test("a node that cannot compile what was accepted serves what it served, and says so everywhere", async (t) => {
+  test("a node that cannot compile an accepted configuration keeps serving its previous one and reports it everywhere", async (t) => {
     const [first, second, third] = await Promise.all(["first", "second", "third"].map((name) => named(t, name)));
     assert.ok(first && second && third);
     const nodes = await createNodes(t, { ids: IDS, deployment: one(first, 1) });

@@ -24,8 +24,8 @@ import {
 
 const defaultAt = (revision: number) => [["default", revision, "file", "running"]];
 
-describe("a deployment that a file configures", { concurrency: 2 }, () => {
-  test("a start seeds it; an edit without a version waits through a restart and is applied by a reload", async (t) => {
+describe("deployment configured by a file", { concurrency: 2 }, () => {
+  test("the first start loads it; an edit without a version waits through a restart and is applied by a reload", async (t) => {
     const [first, second] = await Promise.all([named(t, "first"), named(t, "second")]);
     const node = await createOne(t, { deployment: one(first) });
     const sources = async () =>
@@ -64,7 +64,7 @@ describe("a deployment that a file configures", { concurrency: 2 }, () => {
     assert.deepEqual([again.applied, again.revision], [false, 2]);
   });
 
-  test("at a start a version decides: higher is applied, equal with other content and lower are not", async (t) => {
+  test("at startup a higher version is applied; an equal one with other content and a lower one are not", async (t) => {
     const [first, second] = await Promise.all([named(t, "first"), named(t, "second")]);
     const node = await createOne(t, { deployment: one(first, 2) });
     await node.start();
@@ -89,7 +89,7 @@ describe("a deployment that a file configures", { concurrency: 2 }, () => {
     }
   });
 
-  test("after an edition without a version the highest that was applied counts: SIGHUP, reload, restart, restored archive", async (t) => {
+  test("after an edit without a version, the highest applied version counts: SIGHUP, reload, restart, restored archive", async (t) => {
     const [first, second] = await Promise.all([named(t, "first"), named(t, "second")]);
     const node = await createOne(t, { deployment: one(first, 5) });
     let gateway = await node.start();
@@ -135,7 +135,7 @@ describe("a deployment that a file configures", { concurrency: 2 }, () => {
     assert.equal(await served(t, gateway), "first");
   });
 
-  test("POST /reload refuses with 422 what is behind, reused, broken or not there, and says where", async (t) => {
+  test("POST /reload refuses an old, reused, invalid or missing version with 422 and says where", async (t) => {
     const [first, second] = await Promise.all([named(t, "first"), named(t, "second")]);
     const node = await createOne(t, { deployment: one(first, 5) });
     const gateway = await node.start();
@@ -169,7 +169,7 @@ describe("a deployment that a file configures", { concurrency: 2 }, () => {
     assert.equal(await served(t, gateway), "first");
   });
 
-  test("a document that is broken at a restart leaves what is stored in force, and says so with its place", async (t) => {
+  test("a document that is invalid at a restart leaves the stored one in force, and the error gives its place", async (t) => {
     const [first, second] = await Promise.all([named(t, "first"), named(t, "second")]);
     const node = await createOne(t, { deployment: one(first, 1) });
     await node.start();
@@ -186,7 +186,7 @@ describe("a deployment that a file configures", { concurrency: 2 }, () => {
     assert.equal(await served(t, gateway), "second");
   });
 
-  test("what is stored and lacks a variable here ends the start with 10, unless the file has moved on", async (t) => {
+  test("a stored document that needs an unset variable ends the start with 10, unless the file has moved on", async (t) => {
     const upstream = await named(t, "upstream");
     const needing: object = { version: 1, providers: [provider("one", "${UPSTREAM}")] };
     const node = await createOne(t, { deployment: { ...needing } });
@@ -202,7 +202,7 @@ describe("a deployment that a file configures", { concurrency: 2 }, () => {
     assert.equal((await fileStatus(node)).state, "in_sync");
   });
 
-  test("the file is the single writer: the three writes answer 409 and name `deployment`", async (t) => {
+  test("the file is the single writer: the three write operations answer 409 and name `deployment`", async (t) => {
     const upstream = await named(t, "upstream");
     const node = await createOne(t, { deployment: one(upstream) });
     await node.start();
@@ -221,7 +221,7 @@ describe("a deployment that a file configures", { concurrency: 2 }, () => {
     assert.deepEqual(JSON.parse(document), one(upstream));
   });
 
-  test("a key file or former secret that cannot be used ends the start with 10 before anything is made", async (t) => {
+  test("an unusable key file or previous secret ends the start with 10 before anything is created", async (t) => {
     const node = await createOne(t, { deployment: "{}" });
     await writeFile(join(node.dir, "kek"), "short");
     await node.writeNode({}, { kek_file: "kek" });

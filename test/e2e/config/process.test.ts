@@ -8,8 +8,8 @@ import { freePort } from "../support/ports.ts";
 import { eventually, within } from "../support/wait.ts";
 import { createNodes, createOne, named, one, provider, SLOW_MS, told } from "./support/nodes.ts";
 
-describe("the process", { concurrency: 2 }, () => {
-  test("SIGHUP during the start does not end it, and SIGTERM then does, well", async (t) => {
+describe("process signals and checks", { concurrency: 2 }, () => {
+  test("SIGHUP during startup does not end the process, and SIGTERM then ends it cleanly", async (t) => {
     const node = await createOne(t, { deployment: "{}" });
     const addresses = { raft_addr: `127.0.0.1:${await freePort()}`, forward_addr: `127.0.0.1:${await freePort()}` };
     // Nobody answers there, so it waits.
@@ -23,7 +23,7 @@ describe("the process", { concurrency: 2 }, () => {
     assert.deepEqual(await within("the end", program.ended, SLOW_MS), { status: 0, signal: null });
   });
 
-  test("a SIGHUP of before the node served is taken up once it does", async (t) => {
+  test("a SIGHUP sent before the node serves is applied once it does", async (t) => {
     const [first, second] = await Promise.all([named(t, "first"), named(t, "second")]);
     const node = await createOne(t, { deployment: one(first) });
     await node.start();
@@ -37,7 +37,7 @@ describe("the process", { concurrency: 2 }, () => {
     assert.equal(revision, 2);
   });
 
-  test("check takes a cluster of three, one without a deployment, and a secret that only the cluster holds", async (t) => {
+  test("check accepts a three-node cluster, a node without a deployment, and a secret that only the cluster has", async (t) => {
     const upstream = await named(t, "upstream");
     const check = async (nodePath: string, ...more: readonly string[]) => {
       const program = runProgram(t, { args: ["check", "-config", nodePath, ...more] });
@@ -70,7 +70,7 @@ describe("the process", { concurrency: 2 }, () => {
     assert.match(broken.stdout, /^fail {2}configuration: .*hue/m);
   });
 
-  test("dev prints its admin socket, which answers, and leaves nothing behind", async (t) => {
+  test("dev prints its admin socket, which answers, and leaves no files behind", async (t) => {
     const program = runProgram(t, { args: ["dev", "-listen", "127.0.0.1:0", "-metrics-listen", "127.0.0.1:0"] });
     await eventually("its words", () => /ready.*Ctrl-C/.test(program.stdout()), SLOW_MS);
     const [, socketPath = ""] = /^ {2}admin {6}(\S+)/m.exec(program.stdout()) ?? [];

@@ -14,7 +14,7 @@ import { ask, createNodes, credentialAt, led, named, provider, ready, SECRET, SL
 const CANARY = "canary-7f3a-never-in-the-open";
 type Env = Readonly<Record<string, string>>;
 
-test("a new value of a secret serves on all, the cluster secret changes under it, and it is never in the open", async (t) => {
+test("a new secret value takes effect on all nodes, the cluster secret changes, and the value is never stored in plain text", async (t) => {
   const upstream = await named(t, "upstream");
   const nodes = await createNodes(t, { ids: ["n1", "n2", "n3"] });
   const programs = nodes.map((node) => node.launch());

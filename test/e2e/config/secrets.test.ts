@@ -30,7 +30,7 @@ const using = (url: string, name: string): object => ({
 });
 
 describe("sealed secrets", { concurrency: 2 }, () => {
-  test("a provider uses the sealed value, a new one without a restart; a missing one is refused by its name", async (t) => {
+  test("a provider uses the sealed value, and a new value without a restart; a missing one is reported by name", async (t) => {
     const upstream = await named(t, "upstream");
     const node = await createOne(t);
     const program = node.launch();
@@ -71,7 +71,7 @@ describe("sealed secrets", { concurrency: 2 }, () => {
     assert.equal((await fileStatus(node)).state, "no_file");
   });
 
-  test("a file of `secrets_dir` wins over a sealed secret of its name", async (t) => {
+  test("a file in `secrets_dir` takes precedence over a sealed secret of the same name", async (t) => {
     const upstream = await named(t, "upstream");
     const node = await createOne(t, { changes: { secrets_dir: "secrets" } });
     await mkdir(join(node.dir, "secrets"));
@@ -84,7 +84,7 @@ describe("sealed secrets", { concurrency: 2 }, () => {
     assert.equal(credentialAt(upstream), "Bearer of-the-file");
   });
 
-  test("with `kek_file` a node without it serves nothing that is sealed, says what it lacks, and serves with it", async (t) => {
+  test("with `kek_file`, a node without the file serves nothing sealed and says what is missing; with it, it serves", async (t) => {
     const upstream = await named(t, "upstream");
     const node = await createOne(t);
     await writeFile(join(node.dir, "kek"), randomBytes(32), { mode: 0o600 });
@@ -112,7 +112,7 @@ describe("sealed secrets", { concurrency: 2 }, () => {
     assert.equal(credentialAt(upstream), "Bearer sk-kek");
   });
 
-  test("an archive of another cluster secret is restored without its secrets, and works once they are sealed again", async (t) => {
+  test("an archive of another cluster secret is restored without its secrets, which work once they are sealed again", async (t) => {
     const upstream = await named(t, "upstream");
     const from = await createOne(t);
     const source = from.launch();
@@ -159,7 +159,7 @@ describe("sealed secrets", { concurrency: 2 }, () => {
     }
   });
 
-  test("a configured node whose sealed secret is gone waits for it with its socket open", async (t) => {
+  test("a configured node whose sealed secret is missing waits for it with its admin socket open", async (t) => {
     const upstream = await named(t, "upstream");
     const node = await createOne(t, { deployment: { providers: [] } });
     await node.start();
@@ -177,7 +177,7 @@ describe("sealed secrets", { concurrency: 2 }, () => {
     assert.equal(credentialAt(upstream), "Bearer sk-two");
   });
 
-  test("a secret file that is missing at a restart is waited for, and taken up when it comes", async (t) => {
+  test("a secret file that is missing at a restart is waited for and used when it appears", async (t) => {
     const upstream = await named(t, "upstream");
     const node = await createOne(t, {
       deployment: { ...using(upstream.url, "x") },

@@ -24,8 +24,8 @@ import {
 
 const text = (document: object): string => JSON.stringify(document);
 
-describe("a deployment that arrives through the admin API", { concurrency: 2 }, () => {
-  test("no data-plane listener opens before the first source, and a restart serves it at once", async (t) => {
+describe("deployment written through the admin API", { concurrency: 2 }, () => {
+  test("no data-plane listener opens before the first source, and after a restart it serves at once", async (t) => {
     const [first, second] = await Promise.all([named(t, "first"), named(t, "second")]);
     const node = await createOne(t);
     const program = node.launch();
@@ -78,7 +78,7 @@ describe("a deployment that arrives through the admin API", { concurrency: 2 }, 
     assert.equal(await served(t, await node.start()), "first");
   });
 
-  test("sources compose; an overlap and what others need are refused, naming both", async (t) => {
+  test("sources are merged; an overlap and a missing dependency are refused with both sources named", async (t) => {
     const upstream = await named(t, "upstream");
     const node = await createOne(t);
     node.launch();
@@ -111,7 +111,7 @@ describe("a deployment that arrives through the admin API", { concurrency: 2 }, 
     assert.equal((await refusalOf(node.client.call("get_source", { params: { name: "keys" } }))).status, 404);
   });
 
-  test("a document of megabytes is taken in parts; one over 4 MiB, and over 8 MiB, is refused by its limit", async (t) => {
+  test("a document of several megabytes is accepted in parts; over 4 MiB each or 8 MiB in total it is refused with the limit", async (t) => {
     const upstream = await named(t, "upstream");
     const node = await createOne(t);
     const program = node.launch();
@@ -137,7 +137,7 @@ describe("a deployment that arrives through the admin API", { concurrency: 2 }, 
     assert.match(tooLarge.text, /"body_too_large".*over 8388608 bytes/);
   });
 
-  test("a file beside sources of the admin API is not applied, and `file_status` says why", async (t) => {
+  test("a file beside admin API sources is not applied, and `file_status` says why", async (t) => {
     const [ours, file] = await Promise.all([named(t, "api"), named(t, "file")]);
     const node = await createOne(t);
     const program = node.launch();
@@ -156,7 +156,7 @@ describe("a deployment that arrives through the admin API", { concurrency: 2 }, 
     assert.equal((await refusalOf(node.client.call("reload_config"))).status, 409);
   });
 
-  test("SIGTERM while sources are written ends well, and what was acknowledged is there after it", async (t) => {
+  test("SIGTERM during writes ends cleanly, and acknowledged writes are there afterwards", async (t) => {
     const upstream = await named(t, "upstream");
     const node = await createOne(t);
     const program = node.launch();

@@ -20,12 +20,12 @@ import { waitingTests } from "./acceptance/waiting.ts";
 /** Consoles that run at once. They wait for their screens most of the time. */
 const AT_ONCE = 4;
 
-describe("the console", { skip: ptySkip }, async () => {
+describe("console", { skip: ptySkip }, async () => {
   if (ptySkip !== false) return;
   const owner = suiteOwner();
   const scene = await openAcceptanceScene(owner);
 
-  describe("that only looks", { concurrency: AT_ONCE }, () => {
+  describe("read-only use", { concurrency: AT_ONCE }, () => {
     secretsTests(scene);
     waitingTests(scene, isShort);
     readonlyTests(scene);
@@ -36,10 +36,10 @@ describe("the console", { skip: ptySkip }, async () => {
     leavingTests(scene);
   });
 
-  describe("that changes the gateway", () => {
+  describe("changes to the gateway", () => {
     suspendTests(scene);
     mintingTests(scene);
   });
 
-  describe("whose gateway is gone", () => viewsGoneTests(scene, isShort));
+  describe("gateway gone", () => viewsGoneTests(scene, isShort));
 });

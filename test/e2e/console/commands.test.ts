@@ -48,7 +48,7 @@ async function readingsOf(client: AdminClient): Promise<Data> {
   };
 }
 
-test("a command line that a dialog shows does what the dialog does", async (t) => {
+test("the command line shown in a dialog does what the dialog does", async (t) => {
   const { node } = await startPlane(t);
   const { client, dir } = node;
   const bin = join(dir, "bin");
@@ -85,7 +85,7 @@ test("a command line that a dialog shows does what the dialog does", async (t) =
   const one = { kind: "provider", name: "one" } as const;
   const sources = async () => (await client.call("list_sources")).items;
 
-  await t.test("suspend, with a reason that a shell would take apart", async () => {
+  await t.test("suspend, with a reason that needs shell quoting", async () => {
     const reason = `it's "down"; $(reboot) \`x\` & \\ *`;
     await typed((context) => suspendDialog({ kind: "provider", names: ["one"] }, context), { reason });
     const found = await suspension();
@@ -113,7 +113,7 @@ test("a command line that a dialog shows does what the dialog does", async (t) =
     await typed(() => revokeDialog(["ci"]));
     assert.deepEqual(await keys(), []);
   });
-  await t.test("put, roll back and delete a source, each over the revision that was looked at", async () => {
+  await t.test("put, roll back and delete a source, each against the revision that was shown", async () => {
     await writeFile(join(dir, "two words.json"), document("first-*"));
     await typed((context) => putDocumentDialog("two", "two words.json", context));
     await client.call("put_source", { params: { name: "two" }, body: document("second-*") });

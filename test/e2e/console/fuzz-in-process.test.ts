@@ -40,7 +40,7 @@ function isConfirmation({ dialog, link, isReadOnly, frozen, size }: State, by: E
   return isTyped && (by.chord === "ctrl-o" || (by.chord === "enter" && dialog.focus === fields.length));
 }
 
-test("whatever happens nothing is thrown, each screen has its exact size, and a deed follows a confirmation alone", (t) => {
+test("no random input throws, every screen has its exact size, and an action follows only a confirmation", (t) => {
   const counts = { events: 0, tasks: 0 };
   fc.assert(
     fc.property(

@@ -23,17 +23,17 @@ const AT_ONCE = 6;
 const seeds = Array.from({ length: Math.ceil(COUNT / 2 / EACH) }, (_, at) => SEED + at);
 const events = Math.ceil(COUNT / 2 / seeds.length);
 
-describe("a console that is leant on", { skip: ptySkip, concurrency: AT_ONCE }, async () => {
+describe("console under random input", { skip: ptySkip, concurrency: AT_ONCE }, async () => {
   const port = await startLeantOn(suiteOwner());
 
   for (const seed of seeds) {
-    test(`without y, marks and names nothing is ever changed (${events} events of seed ${seed})`, async (t) => {
+    test(`without y, marks and names nothing is changed (${events} events of seed ${seed})`, async (t) => {
       const { requests, writes, cuts } = await leanOn(t, port, { seed, events, confirms: false });
       assert.deepEqual(writes, []);
       t.diagnostic(`${requests} requests, ${cuts} cuts`);
     });
 
-    test(`with all keys what is changed was on the screen first (${events} events of seed ${seed})`, async (t) => {
+    test(`with all keys, every change was on the screen first (${events} events of seed ${seed})`, async (t) => {
       const { writes, shown, abridged, cuts } = await leanOn(t, port, { seed, events, confirms: true });
       assert.ok(writes.length > 0, "nothing was ever confirmed");
       assert.equal(shown + abridged, writes.length);

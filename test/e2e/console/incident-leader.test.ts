@@ -13,12 +13,12 @@ import { passThrough } from "./incident/pass-through.ts";
 import { areSuspended, FAILING, HEALTHY, kill, type Scene, startScene } from "./incident/scene.ts";
 import { insist, isFailing, openOn } from "./incident/steps.ts";
 
-describe("the death of a leader before a console", { skip: ptySkip }, async () => {
+describe("death of a leader during a console session", { skip: ptySkip }, async () => {
   const owner = suiteOwner();
   const scene = await startScene(owner);
   afterEach(() => scene.whole());
 
-  test("the leader's death under a confirmation is told as unknown, and y again applies it once", async (t) => {
+  test("a leader that dies during a confirmation leaves an unknown outcome, and y again applies the change once", async (t) => {
     const leader = await scene.leader();
     const others = scene.members.filter((member) => member !== leader);
     const passing = await Promise.all([leader, ...others].map(({ endpointPort }) => passThrough(t, endpointPort)));
@@ -51,7 +51,7 @@ describe("the death of a leader before a console", { skip: ptySkip }, async () =
     assert.equal(timesDone(scene, HEALTHY), 1);
   });
 
-  test("the death of a leader behind the node that is asked leaves it done, or said to be unknown, never twice", async (t) => {
+  test("a leader that dies behind the queried node leaves the change done or reported as unknown, never done twice", async (t) => {
     const leader = await scene.leader();
     const others = scene.members.filter((member) => member !== leader);
     const console = await openOn(

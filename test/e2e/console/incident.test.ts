@@ -26,7 +26,7 @@ import { HEALTH, insist, isFailing, openOn } from "./incident/steps.ts";
 
 const FIRST_ROW = /^│>(.*)│$/m;
 
-describe("an incident on three nodes", { skip: ptySkip }, async () => {
+describe("incident on three nodes", { skip: ptySkip }, async () => {
   const owner = suiteOwner();
   const scene = await startScene(owner);
   afterEach(() => scene.whole());
@@ -36,7 +36,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
       (members.length === 0 ? scene.members : members).map(({ endpointUrl }) => endpointUrl),
     );
 
-  test("three keys from anywhere suspend the provider that fails, on every node, and two lift it", async (t) => {
+  test("three keys from any view suspend the failing provider on every node, and two keys lift it", async (t) => {
     const console = await attached(t);
     await isFailing(scene, console);
     assert.match(console.row(HEALTH), /providers 1 ok 1 FAIL/);
@@ -64,7 +64,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
     await areSuspended(scene.members);
   });
 
-  test("from the overview two keys suspend the worst, and there two lift it again", async (t) => {
+  test("on the overview two keys suspend the worst provider, and two keys lift it again", async (t) => {
     const console = await attached(t);
     await isFailing(scene, console);
     await console.press("s", "enter", "y");
@@ -76,7 +76,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
     await areSuspended(scene.members);
   });
 
-  test("what is acknowledged folds away for every operator, over the end of a node, until it ends or is lifted", async (t) => {
+  test("an acknowledged alert is folded for every operator and after a restart, until the alert ends or the acknowledgement is lifted", async (t) => {
     const [first, second] = scene.members;
     assert.ok(first && second);
     const console = await attached(t);
@@ -118,7 +118,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
     await console.shows(/^│.! FAIL +provider +acme-chat/m);
   });
 
-  test("a node that dies under the console is left for the next one, and seen again when it is back", async (t) => {
+  test("the console leaves a node that dies for the next one, and shows it again when it is back", async (t) => {
     const [first, second] = scene.members;
     assert.ok(first && second);
     const console = await attached(t);
@@ -138,7 +138,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
     await until("nothing is said of the member", () => !console.screen().includes("! MEMBER"), SLOW_MS);
   });
 
-  test("a node that hangs is noticed though its connections stand, and left", async (t) => {
+  test("the console notices and leaves a node that hangs although its connections stay open", async (t) => {
     const [first, , third] = scene.members;
     assert.ok(first && third);
     const console = await attached(t, first, third);
@@ -156,7 +156,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
     await console.shows(/members 3\/3 reachable │/);
   });
 
-  test("what was done though its answer was lost is told as unknown, and y again does not do it twice", async (t) => {
+  test("an action whose answer is lost is reported as unknown, and y again does not repeat it", async (t) => {
     const { node, endpointPort } = await scene.leader();
     const named = { kind: "provider", name: FAILING } as const;
     await node.client.call("put_suspension", { params: named, body: { reason: "rotation", duration: "5m" } });
@@ -176,7 +176,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
     assert.equal(await ends(), extended);
   });
 
-  test("what was done though its answer was lost is seen in the dialog, as soon as it is read", async (t) => {
+  test("an action whose answer is lost appears in the dialog as soon as it is read back", async (t) => {
     const { endpointPort } = await scene.leader();
     const passing = await passThrough(t, endpointPort);
     const console = await openOn(t, [passing.url]);
@@ -188,7 +188,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
     await areSuspended(scene.members, `provider:${FAILING}`);
   });
 
-  test("with one door alone it says that it is offline and until when, refuses to write, and comes back", async (t) => {
+  test("with a single address the console shows that it is offline and until when, refuses writes, and recovers", async (t) => {
     const third = scene.member("n3");
     const console = await attached(t, third);
     await isFailing(scene, console);
@@ -219,11 +219,11 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
   });
 });
 
-describe("a member that is lost for good", { skip: ptySkip }, async () => {
+describe("member lost for good", { skip: ptySkip }, async () => {
   const owner = suiteOwner();
   const scene = await startScene(owner);
 
-  test("the guided prune shows the quorum, insists on a snapshot or its refusal, and leaves two members", async (t) => {
+  test("the guided prune shows the quorum, insists on a snapshot or an explicit refusal, and leaves two members", async (t) => {
     const lost = scene.members.find(({ node }) => node.id === "n3");
     assert.ok(lost);
     const rest = scene.members.filter((member) => member !== lost);

@@ -45,7 +45,7 @@ async function childrenOf(pid: number): Promise<readonly string[]> {
 const isThere = async (pid: string): Promise<boolean> =>
   /\) [^ZX] /.test(await readFile(`/proc/${pid}/stat`, "utf8").catch(() => ""));
 
-describe("packs of a folder of this machine", { skip: ptySkip }, async () => {
+describe("packs from a local folder", { skip: ptySkip }, async () => {
   if (ptySkip !== false) return;
   const { local } = await startPlane(suiteOwner(), {
     deployment: { providers: [provider("one", "http://127.0.0.1:9")] },
@@ -53,7 +53,7 @@ describe("packs of a folder of this machine", { skip: ptySkip }, async () => {
   assert.equal(local.kind, "local");
   const { socketPath: socket } = local;
 
-  test("keys are answered while a pack is tried, Esc stops it, and r tries again", async (t) => {
+  test("keys are answered while a pack is tested, Esc stops it, and r tests again", async (t) => {
     const console = await openConsole(t, { socket, columns: 120, rows: 35 });
     await ownPack(console.home, CASES);
     await console.command("packs ./packs");
@@ -84,7 +84,7 @@ describe("packs of a folder of this machine", { skip: ptySkip }, async () => {
     await eventually("the end of what worked for it", async () => !(await isThere(working[0] ?? "")));
   });
 
-  test("what works for a console that is killed ends too", async (t) => {
+  test("the worker process of a killed console ends too", async (t) => {
     const console = await openConsole(t, { socket, columns: 120, rows: 35 });
     await ownPack(console.home, CASES);
     await console.command("packs ./packs/ours");
@@ -96,7 +96,7 @@ describe("packs of a folder of this machine", { skip: ptySkip }, async () => {
     await eventually("the end of what worked for it", async () => !(await isThere(working)));
   });
 
-  test("a pack of a folder is added as one of the program is, by an absolute path too", async (t) => {
+  test("a pack of a folder is added like a built-in one, also by an absolute path", async (t) => {
     const console = await openConsole(t, { socket, columns: 120, rows: 35 });
     await ownPack(console.home, undefined);
     await console.command(`packs ${console.home}/packs`);

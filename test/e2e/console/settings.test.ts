@@ -15,7 +15,7 @@ interface Options {
   readonly size?: readonly [columns: number, rows: number];
 }
 
-describe("a console as its operator set it", { skip: ptySkip }, async () => {
+describe("console with operator settings", { skip: ptySkip }, async () => {
   if (ptySkip !== false) return;
   const owner = suiteOwner();
   const node = await createOne(owner, {
@@ -52,7 +52,7 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
     terminal.type(`\u001b[<0;${column + 1};${row + 1}M\u001b[<0;${column + 1};${row + 1}m`);
   };
 
-  test("a key given to another works, a command asks, runs and shows what it said, and a click opens a row", async (t) => {
+  test("a rebound key works, a custom command asks, runs and shows its output, and a click opens a row", async (t) => {
     const terminal = await open(
       t,
       'keys: {suspend: F}\ncommands: [{key: ctrl-g, name: say, view: providers, run: "printf <%s> {name}"}]\n',
@@ -78,7 +78,7 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
     );
   });
 
-  test("what ? finds is done by Enter, and what is typed there reaches no view", async (t) => {
+  test("Enter runs an action found with ?, and text typed there reaches no view", async (t) => {
     const terminal = await open(t, "");
     await terminal.press("2", "?");
     await terminal.until(/search keys:/);
@@ -95,7 +95,7 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
     await within("the end", terminal.ended);
   });
 
-  test("rows are saved to a file, which is replaced only after y, and copied to the terminal's clipboard", async (t) => {
+  test("rows are saved to a file, which is overwritten only after y, and copied to the terminal's clipboard", async (t) => {
     const terminal = await open(t, "");
     await terminal.press("2");
     await terminal.until(/>one/);
@@ -134,7 +134,7 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
     await within("the end", terminal.ended);
   });
 
-  test("columns, and a view with its filter and its sort under a function key, are there in the next console", async (t) => {
+  test("columns, and a view with filter and sort under a function key, are kept for the next console", async (t) => {
     const first = await open(t, "");
     await first.press("2");
     await first.until(/>one/);
@@ -162,7 +162,7 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
     await within("the end", next.ended);
   });
 
-  test("from 160 columns on the detail of the row is beside the table, which | turns, and narrower it is below", async (t) => {
+  test("from 160 columns on the detail is beside the table, and | toggles it; on narrower screens it is below", async (t) => {
     const terminal = await open(t, "", { size: [170, 50] });
     await terminal.press("2");
     await terminal.until(/NAME [^\n]*│ one ─+ │/);
@@ -175,7 +175,7 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
     await within("the end", terminal.ended);
   });
 
-  test("the mouse is left to the terminal where that is wanted", async (t) => {
+  test("the mouse can be left to the terminal", async (t) => {
     for (const [settings, args] of [
       ["", ["-mouse=off"]],
       ["mouse: false\n", []],
@@ -187,14 +187,14 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
     }
   });
 
-  test("settings that are wrong are told, and the console opens all the same", async (t) => {
+  test("invalid settings are reported, and the console opens anyway", async (t) => {
     const terminal = await open(t, "keys:\n  suspend: u\n");
     await terminal.until(/settings are not used: .*console\.yaml:2:12/);
     await terminal.press("q");
     assert.equal((await within("the end", terminal.ended)).status, 0);
   });
 
-  test("a light background is found by what the environment says, a theme is taken, and NO_COLOR has none", async (t) => {
+  test("a light background is detected from the environment, a theme is applied, and NO_COLOR disables colors", async (t) => {
     const suspended = "\u001b[38;5;94m";
     for (const [args, env, isLight] of [
       [[], { COLORFGBG: "0;15" }, true],
@@ -211,7 +211,7 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
     }
   });
 
-  test("a gateway is gone to by its name, which stands in the identity line", async (t) => {
+  test("a gateway is opened by its configured name, which the identity line shows", async (t) => {
     const terminal = await open(t, `contexts: {lab: {socket: ${JSON.stringify(socket)}}}\n`);
     await terminal.press(":");
     terminal.type("context lab");
@@ -225,7 +225,7 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
     assert.equal(terminal.isAlternate, false);
   });
 
-  test("between two gateways nothing of the one is shown or undone at the other", async (t) => {
+  test("after a switch between two gateways nothing of the first is shown or undone at the second", async (t) => {
     const far = await createOne(t, { deployment: { providers: [provider("three", "http://127.0.0.1:9")] } });
     await far.start();
     await led(far);
@@ -260,7 +260,7 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
     assert.equal((await within("the end", terminal.ended)).status, 0);
   });
 
-  test("a session is recorded until it is killed, for its owner alone", async (t) => {
+  test("a session is recorded until it is killed, readable by its owner alone", async (t) => {
     const terminal = await open(t, "", { args: ["-record", "incident.cast"] });
     await terminal.press("2");
     await terminal.until(/>one/);

@@ -59,7 +59,7 @@ function openConsole(owner: Owner, plane: Plane, command: string, args: readonly
 const openAlone = (owner: Owner, plane: Plane): TestTerminal =>
   openConsole(owner, plane, process.execPath, [LAUNCHER, "console", "-socket", join(plane.node.dir, "admin.sock")]);
 
-test("over 9,600 baud nothing typed is lost, and the screen follows within seconds", options, async (t) => {
+test("at 9,600 baud no typed key is lost, and the screen follows within seconds", options, async (t) => {
   const plane = await startFilled(t);
   const terminal = openAlone(t, plane);
   await terminal.until("Overview");
@@ -94,7 +94,7 @@ test("over 9,600 baud nothing typed is lost, and the screen follows within secon
   t.diagnostic(`left after ${Math.round(performance.now() - askedAt)} ms`);
 });
 
-test("what the terminal answers to the console never reaches the shell behind it", options, async (t) => {
+test("answers of the terminal to the console never reach the shell behind it", options, async (t) => {
   const plane = await startFilled(t);
   const line = '"$NODE" "$LAUNCHER" console -socket "$SOCKET"; echo left; read -r line; echo "read <$line>"';
   const terminal = openConsole(t, plane, "/bin/sh", ["-c", line]);

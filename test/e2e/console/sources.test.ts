@@ -42,7 +42,7 @@ describe("sources in the console", { skip: ptySkip }, async () => {
   };
   const stored = async (): Promise<string> => (await node.client.call("get_source", { params })).document;
 
-  test("E shows the difference and writes on y; what was not written is edited again", async (t) => {
+  test("E shows the difference and writes on y; a refused edit can be edited again", async (t) => {
     const console = await openConsole(t, { socket, env: { EDITOR: editor, VISUAL: "" } });
     await onDefault(console);
     const edited = async (line: string, begun = "two-*"): Promise<void> => {
@@ -73,7 +73,7 @@ describe("sources in the console", { skip: ptySkip }, async () => {
     await console.press("esc");
   });
 
-  test("an edit over a revision that another wrote meanwhile is not written", async (t) => {
+  test("an edit against a revision that someone else replaced is not written", async (t) => {
     const console = await openConsole(t, { socket, env: { EDITOR: editor, VISUAL: "" } });
     await onDefault(console);
     await console.press("E");
@@ -87,7 +87,7 @@ describe("sources in the console", { skip: ptySkip }, async () => {
     assert.equal(await stored(), document("two-other"));
   });
 
-  test("w saves the document to a file that the prompt offers; the prompts name their source", async (t) => {
+  test("w saves the document to the suggested file; the prompts name their source", async (t) => {
     const console = await openConsole(t, { socket });
     await onDefault(console);
     await console.press("w");
@@ -100,7 +100,7 @@ describe("sources in the console", { skip: ptySkip }, async () => {
     await console.press("esc");
   });
 
-  test("a write shows what it would have done to the last hour; its requests are explained, and Esc comes back", async (t) => {
+  test("a write shows its effect on the last hour; the affected requests are explained, and Esc returns", async (t) => {
     const path = join(scene.node.dir, "deployment.yaml");
     const before = await readFile(path, "utf8");
     const rule = `{"name":"no-sims","at":["llm"],"condition":"model == 'sim-1'","action":"deny"}`;
@@ -131,7 +131,7 @@ describe("sources in the console", { skip: ptySkip }, async () => {
     assert.equal(await readFile(path, "utf8"), before);
   });
 
-  test("where a file owns the source, E edits that file and applies it", async (t) => {
+  test("if a file owns the source, E edits that file and applies it", async (t) => {
     const path = join(scene.node.dir, "deployment.yaml");
     await writeFile(
       editor,

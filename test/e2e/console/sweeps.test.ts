@@ -27,7 +27,7 @@ const CASES = [
 ];
 const lines = (rows: readonly unknown[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 
-describe("the sweep of the guardrails", { skip: ptySkip }, async () => {
+describe("guardrail sweep", { skip: ptySkip }, async () => {
   if (ptySkip !== false) return;
   const { node } = await startGoverned(suiteOwner(), {
     deployment: {
@@ -52,7 +52,7 @@ describe("the sweep of the guardrails", { skip: ptySkip }, async () => {
     await console.press("enter");
   }
 
-  test("is drawn, its line moves by arrow keys, and the cases that turn are told", async (t) => {
+  test("the sweep is drawn, arrow keys move its threshold, and the cases that change are listed", async (t) => {
     const console = await openConsole(t, { socket });
     await writeFile(join(console.home, "cases.jsonl"), lines(CASES));
     await console.command("sweeps");
@@ -77,7 +77,7 @@ describe("the sweep of the guardrails", { skip: ptySkip }, async () => {
     assert.deepEqual(await console.ended, { status: 0, signal: null });
   });
 
-  test("says what is wrong with the data, by file and line, and takes the words up again", async (t) => {
+  test("invalid data is reported by file and line, and a corrected file can be entered again", async (t) => {
     const console = await openConsole(t, { socket });
     await writeFile(join(console.home, "bad.jsonl"), `${lines(CASES.slice(0, 1))}{"text": "${CANARY}", "spans": 3}\n`);
     await console.command("sweeps");
@@ -94,7 +94,7 @@ describe("the sweep of the guardrails", { skip: ptySkip }, async () => {
     await console.ended;
   });
 
-  test("lets keys in while it runs, and x stops it", async (t) => {
+  test("keys work while the sweep runs, and x stops it", async (t) => {
     const console = await openConsole(t, { socket });
     const many = Array.from({ length: 40_000 }, (_, at) => CASES[at % CASES.length]);
     await writeFile(join(console.home, "many.jsonl"), lines(many));
@@ -111,7 +111,7 @@ describe("the sweep of the guardrails", { skip: ptySkip }, async () => {
     await console.ended;
   });
 
-  test("writes the threshold into the file that owns it, once it was typed, and no text goes anywhere", async (t) => {
+  test("the threshold is written to the file that owns it after typed confirmation, and no text leaves the machine", async (t) => {
     const console = await openConsole(t, { socket });
     await writeFile(join(console.home, "cases.jsonl"), lines(CASES));
     await console.command("sweeps");
@@ -144,7 +144,7 @@ describe("the sweep of the guardrails", { skip: ptySkip }, async () => {
     assert.ok(!kept.includes(CANARY));
   });
 
-  test("of a detector that has a threshold of its own sweeps and writes that one", async (t) => {
+  test("a detector with its own threshold is swept and written under that threshold", async (t) => {
     const console = await openConsole(t, { socket });
     await writeFile(join(console.home, "cases.jsonl"), lines(CASES));
     await console.command("sweeps");

@@ -48,7 +48,7 @@ const DATA = [
   marked(`paid with ${CARD}`, CARD, "CREDIT_CARD"),
 ];
 
-describe("tasks of an incident", { skip: ptySkip }, async () => {
+describe("incident tasks", { skip: ptySkip }, async () => {
   if (ptySkip !== false) return;
   const owner = suiteOwner();
   const broken = await scriptedUpstream(owner, (socket) =>
@@ -336,7 +336,7 @@ describe("tasks of an incident", { skip: ptySkip }, async () => {
     },
   ];
 
-  test("what the verbs are given is what they take", async () => {
+  test("each verb accepts the arguments given here", async () => {
     const paths = Object.values(OPERATIONS).map(({ path }) => new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`));
     for (const verb of tasks.flatMap(({ verbs }) => verbs)) {
       const [, sql] = /^gateway query "(.*)"$/.exec(verb) ?? [];
@@ -364,7 +364,7 @@ describe("tasks of an incident", { skip: ptySkip }, async () => {
     });
   }
 
-  test("docs/console.md tells these numbers", async () => {
+  test("docs/console.md has these numbers", async () => {
     const [, table = ""] = /<!-- tasks:begin -->([\s\S]*)<!-- tasks:end -->/.exec(await readFile(README, "utf8")) ?? [];
     const rows = [...table.matchAll(/^\| ([^|]+?) \| (\d+) \| [\d.]+ s \| (\d+) \|$/gm)];
     assert.deepEqual(

@@ -97,7 +97,7 @@ const isQuiet = (text: string): void => {
   for (const canary of CANARIES) assert.ok(!text.includes(canary), canary);
 };
 
-test("the environment comes first, then files, web identity, the container, the instance: `check` says which", async () => {
+test("keys come from the environment first, then files, web identity, the container and the instance; `check` says which", async () => {
   const said = await Promise.all(
     [
       [ENVIRONMENT, "the environment", "MENT"],
@@ -120,7 +120,7 @@ test("the environment comes first, then files, web identity, the container, the 
   assert.ok(instance.asked.includes("PUT /latest/api/token"));
 });
 
-test("where nothing gives keys, `check` says of each link why", async () => {
+test("if no source has keys, `check` says for each source why", async () => {
   const env = { ...NOTHING, AWS_EC2_METADATA_DISABLED: "true" };
   const program = runProgram(file, { args: ["check", "-config", first.nodePath], env });
   await within("the end of check", program.ended, 60_000);
@@ -161,7 +161,7 @@ async function failsAndRecovers(node: TestNode, gateway: Gateway, source: Platfo
   isQuiet(node.output());
 }
 
-test("an instance, a container and a token service that fail are told of, and come back with one refresh", async (t) => {
+test("a failing instance, container or token service is reported, and recovers with one refresh", async (t) => {
   const sources = [
     [INSTANCE, instance],
     [CONTAINER, container],
@@ -183,7 +183,7 @@ test("an instance, a container and a token service that fail are told of, and co
   );
 });
 
-test("a provider whose credential cannot be had is stood in for, as one that cannot be reached", async (t) => {
+test("a provider whose credential cannot be obtained fails over like an unreachable one", async (t) => {
   const spare = await simulated(t, { requireKey: "spare" });
   const [node] = await createNodes(t, {
     deployment: {
@@ -220,7 +220,7 @@ test("a provider whose credential cannot be had is stood in for, as one that can
   assert.equal(sumOf(series, "gateway_credential_fetches_total", { credential: "cloud" }), 1, "no walk a request");
 });
 
-test("keys of a file that was rotated are read anew once the cloud refuses the old ones", async () => {
+test("a rotated key file is read again once the cloud refuses the old keys", async () => {
   const gateway = await first.start({ ...FILES });
   assert.equal((await ask(gateway)).status, 200);
   await writeFile(at("credentials"), fileOf("AKIAFILETWO"));

@@ -82,7 +82,7 @@ const { openai, anthropic, seen } = clientsOf(gateway.url, key);
 
 const user = (content: string) => [{ role: "user" as const, content }];
 
-test("a request of the cloud's compat surface is signed over the bytes that go out: whole, streamed, edited, large", async () => {
+test("a request to the cloud's compat surface is signed over the bytes that are sent: whole, streamed, edited, large", async () => {
   const whole = await openai.chat.completions.create({ model: "sim-1", messages: user("hello") });
   assert.ok(whole.choices[0]?.message.content);
   const aliased = await openai.chat.completions.create({ model: "sim-alias", messages: user("hé\u{1F600}") });
@@ -95,7 +95,7 @@ test("a request of the cloud's compat surface is signed over the bytes that go o
   assert.ok(large.choices[0]?.message.content);
 });
 
-test("ids that hold a colon or a slash are signed as their path goes out", async () => {
+test("ids with a colon or a slash are signed in the form that their path is sent", async () => {
   for (const model of ["openai.gpt-oss-20b-1:0", "openai.gpt-oss/nested:1"]) {
     assert.equal((await openai.models.retrieve(model)).id, model);
   }
@@ -105,7 +105,7 @@ test("ids that hold a colon or a slash are signed as their path goes out", async
   assert.equal(raw.status, 200, await raw.text());
 });
 
-test("a request of the messages surface is signed with a session token, translated or not", async () => {
+test("a request to the messages surface is signed with a session token, translated or not", async () => {
   const own = await anthropic.messages.create({ model: "claude-sonnet-4-5", max_tokens: 16, messages: user("hi") });
   assert.equal(own.type, "message");
   const stream = anthropic.messages.stream({ model: "claude-sonnet-4-5", max_tokens: 16, messages: user("hi") });
@@ -120,7 +120,7 @@ test("a request of the messages surface is signed with a session token, translat
   assert.ok(listed.status === 200 || listed.status === 400, `${listed.status} ${await listed.text()}`);
 });
 
-test("nothing of a client's own signature goes along, nor does it choose what is signed", async () => {
+test("a client's own signature headers are dropped and do not influence the signature", async () => {
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: "POST",
     headers: {
@@ -139,7 +139,7 @@ test("nothing of a client's own signature goes along, nor does it choose what is
   assert.ok(!last.includes("theirs") && !last.includes("UNSIGNED"), last);
 });
 
-test("a clock that is ten minutes off is corrected once, from the answer's date, and told", async () => {
+test("a clock ten minutes off is corrected once from the answer's date, and reported", async () => {
   for (const [ahead, sign] of [
     [600_000, 1],
     [-600_000, -1],
@@ -166,13 +166,13 @@ test("a clock that is ten minutes off is corrected once, from the answer's date,
   assert.ok(sumOf(series, "gateway_credential_repeats_total", { reason: "clock" }) >= 3);
 });
 
-test("a wrong key is the provider's own 403, sent once, and shows nothing of the key", async () => {
+test("a wrong key yields the provider's own 403, sent once, which shows nothing of the key", async () => {
   const before = runtime.counts().requests;
   await assert.rejects(openai.chat.completions.create({ model: "refused-1", messages: user("hi") }), { status: 403 });
   assert.equal(runtime.counts().requests - before, 1);
 });
 
-test("no key and no token is in what the gateway said", async () => {
+test("no key and no token appears in the gateway's output", async () => {
   const answered = JSON.stringify(seen);
   const metrics = await (await fetch(String(gateway.metricsUrl))).text();
   for (const text of [node.output(), answered, metrics]) {

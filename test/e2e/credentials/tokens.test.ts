@@ -120,7 +120,7 @@ const answered = (called: Called, subject: string): void => {
   assert.equal(called.headers.get("x-debug"), null, "what bears the token is not shown");
 };
 
-test("a token of the gateway's own is fetched once for all who wait", async () => {
+test("the gateway's own token is fetched once for all concurrent requests", async () => {
   const calls = Array.from({ length: 40 }, () => [callTool(url, "own", key, "x"), callAgent(url, "second", key, "x")]);
   const all = await Promise.all(calls.flat());
   for (const [at, called] of all.entries()) answered(called, at % 2 === 0 ? "poster" : "8c1f-40.b_er~");
@@ -128,7 +128,7 @@ test("a token of the gateway's own is fetched once for all who wait", async () =
   assert.equal(corp.asked, 2);
 });
 
-test("200 callers at once have one exchange each, and nobody another's", async () => {
+test("200 concurrent callers cause one exchange each, and no caller gets another's token", async () => {
   const callers = await Promise.all(Array.from({ length: 200 }, (_, at) => tokenOf(`user-${at}`)));
   const calls = callers.flatMap((token, at) => [
     callTool(url, "exchanged", token, `user-${at}`),
@@ -146,7 +146,7 @@ test("200 callers at once have one exchange each, and nobody another's", async (
   assert.equal(sumOf(series, "gateway_credential_fetches_total", { credential: "exchanged", outcome: "fetched" }), 200);
 });
 
-test("50 callers, thousands of calls interleaved, whole and streamed, tokens revoked all the while: each bears its own caller's", async () => {
+test("50 callers with thousands of interleaved calls and revoked tokens each send their own caller's token", async () => {
   const CALLERS = 50;
   const callers = await Promise.all(Array.from({ length: CALLERS }, (_, at) => tokenOf(`person-${at}`)));
   let begun = 0;
@@ -181,7 +181,7 @@ test("50 callers, thousands of calls interleaved, whole and streamed, tokens rev
   assert.ok(sumOf(series, "gateway_credential_repeats_total", { reason: "token" }) >= refused.length);
 });
 
-test("a secret that was rotated takes effect with the configuration that carries it, and the old one's token is gone", async () => {
+test("a rotated secret takes effect with its configuration, and the token of the old one is discarded", async () => {
   answered(await callTool(url, "rotating", key, "x"), "rotating");
   corp.setSecret("rotating", "canary-second");
   tools.seen.length = 0;
@@ -198,7 +198,7 @@ test("a secret that was rotated takes effect with the configuration that carries
   assert.equal(tools.seen.at(-1)?.subject, "rotating");
 });
 
-test("tokens that end under load are renewed without a call that fails", async () => {
+test("tokens that expire under load are renewed without a failed call", async () => {
   corp.lifetime = 2;
   const token = await tokenOf("hasty");
   const until = performance.now() + 5_000;
@@ -217,7 +217,7 @@ test("tokens that end under load are renewed without a call that fails", async (
   assert.ok(own >= 3 && own <= 6 && exchanged >= 3 && exchanged <= 6, `${own} and ${exchanged}`);
 });
 
-test("whoever brings no token of the issuer is refused before anybody is asked", async () => {
+test("a caller without a token of the issuer is refused before any upstream is asked", async () => {
   const foreign = await other.callerToken("user-1");
   const bound = await tokenOf("bound", { cnf: { jkt: "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I" } });
   for (const [token, words] of [
@@ -234,7 +234,7 @@ test("whoever brings no token of the issuer is refused before anybody is asked",
   assert.equal(corp.asked + tools.seen.length, 0);
 });
 
-test("a refusal of the issuer is the caller's, by its code alone; what it wants of the user is passed on", async () => {
+test("the issuer's refusal reaches the caller by its code alone; a required user action is passed on", async () => {
   const claims = '{"access_token":{"acrs":{"essential":true,"value":"c1"}}}';
   corp.refused.set("denied", { error: "access_denied" });
   corp.refused.set("strange", { error: "<b>CANARY-CODE</b>" });
@@ -270,14 +270,14 @@ test("a refusal of the issuer is the caller's, by its code alone; what it wants 
   assert.deepEqual([nobody.status, nobody.code], [502, "credential_unavailable"], nobody.text);
 });
 
-test("a token for another audience than the target's is never presented", async () => {
+test("a token for another audience than the target's is never sent", async () => {
   corp.wrongAudience = GATEWAY;
   const called = await callTool(url, "exchanged", await tokenOf("confused"), "confused");
   assert.deepEqual([called.status, called.code], [403, "token_exchange_refused"], called.text);
   assert.equal(tools.seen.length, 0);
 });
 
-test("while the issuer is down what was exchanged goes on, others are told within the limit, and all goes on after it", async () => {
+test("while the issuer is down, exchanged tokens keep working, other callers get an error in time, and all recover afterwards", async () => {
   const known = await tokenOf("known");
   answered(await callTool(url, "exchanged", known, "known"), "known");
   for (const outage of ["refuses", "503", "garbage", "hangs"] as const) {
@@ -302,7 +302,7 @@ test("while the issuer is down what was exchanged goes on, others are told withi
   assert.deepEqual([line?.level, line?.["kind"]], ["error", "token_exchange"]);
 });
 
-test("an upstream that refuses every token is told of as ours, once more asked and no more", async () => {
+test("an upstream that refuses every token is reported as our failure, and is asked only once more", async () => {
   answered(await callTool(url, "exchanged", await tokenOf("known-2"), "known-2"), "known-2");
   tools.seen.length = 0;
   tools.refuses = 2;
@@ -313,7 +313,7 @@ test("an upstream that refuses every token is told of as ours, once more asked a
   assert.equal(tools.seen.length, 2);
 });
 
-test("check says of each credential whether there is something to present, and what only a caller can prove", async () => {
+test("check says for each credential whether one is available, and what only a caller can prove", async () => {
   const env = { CLIENT_SECRET: SECRET, ASCII_SECRET };
   const program = runProgram(file, { args: ["check", "-config", node.nodePath], env });
   await within("the end of check", program.ended, 60_000);
@@ -330,7 +330,7 @@ test("check says of each credential whether there is something to present, and w
   for (const secret of [SECRET, ASCII_SECRET, "CANARY", "eyJ"]) assert.ok(!said.includes(secret));
 });
 
-test("no secret, no token and no word of the issuer is in what the gateway says or keeps", async () => {
+test("no secret, no token and no text of the issuer is logged or stored", async () => {
   const metrics = await (await fetch(String(gateway.metricsUrl))).text();
   const shown = [
     node.output(),

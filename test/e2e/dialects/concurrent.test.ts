@@ -112,7 +112,7 @@ async function leave(upstream: Dialect, marker: string): Promise<void> {
 
 for (let round = 0; round < ROUNDS; round++) {
   const seed = randomInt(1, 2 ** 31);
-  test(`${AT_ONCE} clients at once each read their own answer, or leave it (seed ${seed})`, async () => {
+  test(`${AT_ONCE} concurrent clients each read their own answer, or leave it (seed ${seed})`, async () => {
     const random = randomOf(seed);
     await new Promise<void>((done, failed) => {
       interleaved(random, AT_ONCE, failed);

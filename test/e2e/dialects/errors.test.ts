@@ -53,7 +53,7 @@ const ofMessages = (model: string) => ({ ...ASKED.anthropic, max_tokens: 100, mo
 const ofChat = (model: string) => ({ ...ASKED.openai, model: aliasOf("messages", model) });
 
 for (const [status, { raised, compat, messages }] of STATUSES) {
-  test(`a ${status} of a messages provider is raised by the compat client as its own, streamed or not`, async () => {
+  test(`a ${status} of a messages provider raises the compat client's own error, streamed or not`, async () => {
     // All are listened to from the start: one may fail while another is looked at.
     for (const raising of [
       openai.chat.completions.create(ofChat(`sim-${status}`)),
@@ -67,7 +67,7 @@ for (const [status, { raised, compat, messages }] of STATUSES) {
     }
   });
 
-  test(`a ${status} of a compat provider is raised by the messages client as its own, streamed or not`, async () => {
+  test(`a ${status} of a compat provider raises the messages client's own error, streamed or not`, async () => {
     // All are listened to from the start: one may fail while another is looked at.
     for (const raising of [
       anthropic.messages.create(ofMessages(`sim-${status}`)),
@@ -81,7 +81,7 @@ for (const [status, { raised, compat, messages }] of STATUSES) {
   });
 }
 
-test("what the provider says of when to come back reaches the client", async () => {
+test("the provider's retry headers reach the client", async () => {
   for (const call of [
     () => openai.chat.completions.create(ofChat("sim-429-after-7s")),
     () => anthropic.messages.create(ofMessages("sim-429-after-7s")),
@@ -104,7 +104,7 @@ const BODIES: readonly { readonly body: string; readonly type: string; readonly 
 ];
 
 for (const status of [400, 502]) {
-  test(`a ${status} without a body of the provider's dialect is an error of the client's, and no page is shown`, async () => {
+  test(`a ${status} without a body of the provider's dialect becomes an error of the client's dialect, and no page is shown`, async () => {
     const raised = status === 400 ? "BadRequestError" : "InternalServerError";
     for (const { body, type, says } of BODIES) {
       for (const upstream of Object.values(hostile.upstreams)) {
@@ -128,7 +128,7 @@ for (const status of [400, 502]) {
   });
 }
 
-test("a provider that cannot be reached is an error of the client's dialect", async () => {
+test("an unreachable provider becomes an error of the client's dialect", async () => {
   for (const upstream of Object.values(hostile.upstreams)) upstream.script = (socket) => socket.resetAndDestroy();
   const { openai, anthropic } = hostile.clients;
   const compat = await raisedBy(openai.chat.completions.create({ ...ASKED.openai, model: "messages-m" }));

@@ -28,7 +28,7 @@ const INPUT =
 
 const PATHS = { compat: "/v1/messages", messages: "/v1/chat/completions" } as const;
 
-test("the schema of a tool reaches a provider of the other dialect to the digit", async () => {
+test("a tool schema reaches a provider of the other dialect with every digit", async () => {
   const turn = `"messages":[{"role":"user","content":"Hello."}]`;
   const bodies = {
     messages: `{"model":"messages/sim-small",${turn},"tools":[{"type":"function","function":{"name":"f","parameters":${SCHEMA}}}]}`,
@@ -42,7 +42,7 @@ test("the schema of a tool reaches a provider of the other dialect to the digit"
   }
 });
 
-test("the arguments of a call reach a provider of the other dialect to the digit", async () => {
+test("call arguments reach a provider of the other dialect with every digit", async () => {
   const chat =
     `{"model":"messages/sim-small","messages":[{"role":"user","content":"Hello."},{"role":"assistant","tool_calls":` +
     `[{"id":"call_1","type":"function","function":{"name":"f","arguments":${JSON.stringify(INPUT)}}}]},` +
@@ -61,7 +61,7 @@ test("the arguments of a call reach a provider of the other dialect to the digit
   assert.equal(withoutEscapes(told), withoutEscapes(INPUT));
 });
 
-test("what a provider calls a tool with reaches a client of the other dialect to the digit, streamed or not", async () => {
+test("a provider's tool call reaches a client of the other dialect with every digit, streamed or not", async () => {
   const usage = `"usage":{"input_tokens":1,"output_tokens":1}`;
   const message =
     `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"tool_use","id":"toolu_1",` +
@@ -82,7 +82,7 @@ test("what a provider calls a tool with reaches a client of the other dialect to
   }
 });
 
-test("a call's fragments are joined to what the provider said, however it cut them", async () => {
+test("fragments of a call are joined into what the provider said, however they were cut", async () => {
   const fragments = [...INPUT];
   const calls = (it: object): object => ({ choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...it }] } }] });
   hostile.upstreams.compat.script = sends(
@@ -98,7 +98,7 @@ test("a call's fragments are joined to what the provider said, however it cut th
   assert.equal(pieces.map(([, text]) => JSON.parse(String(text)) as string).join(""), INPUT);
 });
 
-test("a compressed request, and a compressed answer, are read across the dialects", async () => {
+test("a compressed request and a compressed answer are translated between the dialects", async () => {
   const body = gzipSync(JSON.stringify({ ...ASKED.openai, model: aliasOf("messages", "sim-small") }));
   const headers = [...JSON_TYPE, "Content-Encoding: gzip"];
   const answer = await exchange(file, rig.gateway.port, post(PATHS.messages, body, headers));
@@ -112,7 +112,7 @@ test("a compressed request, and a compressed answer, are read across the dialect
   }
 });
 
-test("the older messages client is served by a compat provider, with the sampling that its version has", async () => {
+test("an older messages client is served by a compat provider, with the sampling parameters of its version", async () => {
   const params = { ...ASKED.anthropic, temperature: 0.5, top_k: 5, metadata: { user_id: "u-17" } };
   for (const form of FORMS) {
     const told = await tellByAnthropic(classic, { form, model: aliasOf("compat", "sim-open"), params });
@@ -122,7 +122,7 @@ test("the older messages client is served by a compat provider, with the samplin
   }
 });
 
-test("a request in the older words for tools is answered in them", async () => {
+test("a request with the deprecated function fields is answered with them", async () => {
   const parameters = { type: "object", properties: { city: { type: "string" } } };
   const asked = {
     ...ASKED.openai,
@@ -150,7 +150,7 @@ function jsonWithin(text: string): string {
   return withoutEscapes(text.replaceAll("\\\\u", "\\u").replaceAll('\\"', '"'));
 }
 
-test("thinking that a compat provider did not sign does not bar a client from a messages provider", async () => {
+test("thinking without a signature from a compat provider does not exclude a client from a messages provider", async () => {
   const turns =
     '[{"role":"user","content":"Hello."},{"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":""},' +
     '{"type":"text","text":"Hi."}]},{"role":"user","content":"Go on."}]';

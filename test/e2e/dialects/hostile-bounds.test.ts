@@ -23,7 +23,7 @@ const ENDLESS_MEBIBYTES = 300;
 /** A provider that has not been let write for this long is held back. */
 const STILL_MS = 500;
 
-test("fragments of interleaved tool calls are held up to a bound, and past it the answer is an error", async () => {
+test("fragments of interleaved tool calls are buffered up to a limit, beyond which the answer is an error", async () => {
   const call = (index: number, text: string): object => ({
     choices: [{ index: 0, delta: { tool_calls: [{ index, function: { arguments: text } }] } }],
   });
@@ -59,7 +59,7 @@ for (const dialect of DIALECTS) {
   const { events, whole } = SOUND[dialect];
   const from = `a ${dialect} provider`;
 
-  test(`${from} whose answer is of megabytes is read aright or refused, and memory stays bounded`, async () => {
+  test(`${from} whose answer is megabytes long is read correctly or refused, and memory stays bounded`, async () => {
     const before = memoryOf(gateway.pid, "VmHWM");
     const long = "x".repeat(20 * MEBIBYTE);
     const body = JSON.stringify(whole).replace(TEXT, long);
@@ -85,7 +85,7 @@ for (const dialect of DIALECTS) {
     }
   });
 
-  test(`${from} that is faster than the client is held back, and memory stays bounded`, async (t) => {
+  test(`${from} that is faster than the client is slowed down, and memory stays bounded`, async (t) => {
     const at = events.findIndex((event) => JSON.stringify(event).includes(TEXT.slice(0, 7)));
     const frames = framesOf(dialect, events);
     const long = (frames[at] ?? "").replace(TEXT.slice(0, 7), "x".repeat(MEBIBYTE));

@@ -29,24 +29,24 @@ for (const dialect of DIALECTS) {
   const frames = framesOf(dialect, events);
   const from = `a ${dialect} provider`;
 
-  test(`${from} that keeps the rules is read aright in every form`, async () => {
+  test(`${from} that follows the rules is read correctly in every form`, async () => {
     for (const form of FORMS) isSound(await read(dialect, form, soundly(dialect, form)));
   });
 
-  test(`${from} whose stream comes byte by byte, split within characters too, is read aright`, async () => {
+  test(`${from} whose stream comes byte by byte, split within characters too, is read correctly`, async () => {
     const bytes = Buffer.from(frames.join(""));
     const pieces = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
     for (const form of STREAMED) isSound(await read(dialect, form, sends(...pieces)));
   });
 
-  test(`${from} with the other line ends, comments and unknown fields is read aright`, async () => {
+  test(`${from} with other line endings, comments and unknown fields is read correctly`, async () => {
     const odd = frames.map((frame) => `: still here\r\nid: 1\r\nretry: 5\r\n${frame.replaceAll("\n", "\r\n")}`);
     for (const form of STREAMED) isSound(await read(dialect, form, sends("\ufeff", ...odd)));
     const bare = frames.map((frame) => frame.replaceAll(": ", ":").replaceAll("\n", "\r"));
     for (const form of STREAMED) isSound(await read(dialect, form, sends(...bare)));
   });
 
-  test(`${from} with a line of a mebibyte is read aright`, async () => {
+  test(`${from} with a line of one mebibyte is read correctly`, async () => {
     const long = "long ".repeat(MEBIBYTE / 5);
     const longer = events.map((event) => JSON.parse(JSON.stringify(event).replace(TEXT.slice(7), long)) as object);
     const comment = `: ${"x".repeat(MEBIBYTE)}\n\n`;
@@ -57,7 +57,7 @@ for (const dialect of DIALECTS) {
     }
   });
 
-  test(`${from} whose connection is cut at an event's end is never taken for one that has answered`, async () => {
+  test(`${from} whose connection is cut at the end of an event is never taken as complete`, async () => {
     // The compat dialect's answer is whole with its reason to finish, whether or not a mark follows.
     const wholeFrom = dialect === "compat" ? FINISHED_AT : frames.length;
     for (let count = 0; count <= frames.length; count++) {
@@ -73,14 +73,14 @@ for (const dialect of DIALECTS) {
     }
   });
 
-  test(`${from} whose stream ends before its answer does is an error`, async () => {
+  test(`${from} whose stream ends before its answer is complete is an error`, async () => {
     const finishAt = dialect === "compat" ? FINISHED_AT : events.length;
     for (let count = 0; count < finishAt; count++) {
       for (const form of STREAMED) isError(await read(dialect, form, sends(...frames.slice(0, count))));
     }
   });
 
-  test(`${from} that mixes up its events is read aright or refused`, async () => {
+  test(`${from} that reorders its events is read correctly or refused`, async () => {
     for (let at = 0; at + 1 < events.length; at++) {
       const swapped = [...events];
       [swapped[at], swapped[at + 1]] = [events[at + 1] ?? {}, events[at] ?? {}];
@@ -95,7 +95,7 @@ for (const dialect of DIALECTS) {
     }
   });
 
-  test(`${from} with members missing or of a wrong type is answered with an answer or an error`, async () => {
+  test(`${from} with missing or wrongly typed members yields an answer or an error`, async () => {
     for (const form of FORMS) {
       const given = form === "unary" ? [whole] : events;
       for (const spoilt of given.flatMap((event, at) => spoils(event).map((it) => given.with(at, it)))) {
@@ -109,14 +109,14 @@ for (const dialect of DIALECTS) {
     }
   });
 
-  test(`${from} that tells no usage is read aright`, async () => {
+  test(`${from} that reports no usage is read correctly`, async () => {
     const bare = events.map(withoutUsage).filter((event) => !("choices" in event && `${event.choices}` === ""));
     for (const form of STREAMED) isSound(await read(dialect, form, sends(...framesOf(dialect, bare))));
     const body = JSON.stringify(withoutUsage(whole));
     isSound(await read(dialect, "unary", (socket) => reply(socket, { headers: JSON_TYPE, body })));
   });
 
-  test(`${from} that goes on after its end is left, and its answer is what came before`, async () => {
+  test(`${from} that continues after its end is disconnected, and the answer is what came before`, async () => {
     for (const form of STREAMED) {
       let isLeft = false;
       const answer = await read(dialect, form, (socket) => {
@@ -137,7 +137,7 @@ for (const dialect of DIALECTS) {
     }
   });
 
-  test(`${from} that falls silent at its answer's end and stays is left, and the client does not wait for it`, async () => {
+  test(`${from} that falls silent after its answer is disconnected, and the client does not wait for it`, async () => {
     let left = 0;
     for (const form of STREAMED) {
       const answer = await read(dialect, form, (socket) => {
@@ -164,17 +164,17 @@ for (const dialect of DIALECTS) {
     }
   });
 
-  test(`${from} that answers whole where a stream was asked for is read aright`, async () => {
+  test(`${from} that sends a whole answer to a streaming request is read correctly`, async () => {
     const body = JSON.stringify(whole);
     for (const form of STREAMED)
       isSound(await read(dialect, form, (socket) => reply(socket, { headers: JSON_TYPE, body })));
   });
 
-  test(`${from} that streams where a whole answer was asked for is read aright or refused`, async () => {
+  test(`${from} that streams to a request for a whole answer is read correctly or refused`, async () => {
     isSoundOrError(await read(dialect, "unary", sends(...frames)));
   });
 
-  test(`${from} with a wrong content type is read aright or refused`, async () => {
+  test(`${from} with a wrong content type is read correctly or refused`, async () => {
     for (const type of ["text/html", "application/json", "text/plain", "application/octet-stream", ""]) {
       for (const form of FORMS) {
         const script: Script = (socket) => {
@@ -187,7 +187,7 @@ for (const dialect of DIALECTS) {
     }
   });
 
-  test(`${from} with no answer in its answer is an error that quotes nothing of it`, async () => {
+  test(`${from} with no content in its answer is an error that quotes nothing of it`, async () => {
     const page = "<html><body>secret-of-the-page</body></html>";
     for (const [type, body] of [
       ["text/html", page],
@@ -214,7 +214,7 @@ for (const dialect of DIALECTS) {
   });
 }
 
-test("two tool calls of a compat provider under one index are two, or an error", async () => {
+test("two tool calls of a compat provider under one index stay two or become an error", async () => {
   const { events } = SOUND.compat;
   const second = JSON.parse(JSON.stringify(events.slice(3, 6)).replace("call_1", "call_2")) as object[];
   const twice = [...events.slice(0, 6), ...second, ...events.slice(6)];
@@ -224,7 +224,7 @@ test("two tool calls of a compat provider under one index are two, or an error",
   }
 });
 
-test("two blocks of a messages provider under one index are two, or an error", async () => {
+test("two blocks of a messages provider under one index stay two or become an error", async () => {
   const { events } = SOUND.messages;
   const second = JSON.parse(JSON.stringify(events.slice(6, 10)).replace("toolu_1", "toolu_2")) as object[];
   const twice = [...events.slice(0, 10), ...second, ...events.slice(10)];
@@ -234,7 +234,7 @@ test("two blocks of a messages provider under one index are two, or an error", a
   }
 });
 
-test("a compat provider that sends no mark at its end has answered", async () => {
+test("a compat provider that sends no end marker has still answered", async () => {
   for (const form of STREAMED) {
     isSound(await read("compat", form, sends(...framesOf("compat", SOUND.compat.events).filter((it) => it !== DONE))));
   }

@@ -128,7 +128,7 @@ for (const [to, path, fields, losses, sent] of [
   ["messages", "/v1/chat/completions", { min_p: 0.1 }, 'unknown_field;field="min_p"', undefined],
   ["messages", "/v1/responses", { temperature: 0.2 }, 'sampling;field="temperature"', undefined],
 ] as const) {
-  test(`an overlay takes fields out of ${path} to ${to}, and tells what goes with them: ${JSON.stringify(fields)}`, async () => {
+  test(`an overlay removes fields from ${path} to ${to} and reports the losses: ${JSON.stringify(fields)}`, async () => {
     const simulator = to === "compat" ? compat : messages;
     const turns = [{ role: "user", content: "hello there" }];
     const own = path === "/v1/responses" ? { input: "hello there" } : { messages: turns, max_tokens: 64 };
@@ -147,7 +147,7 @@ for (const [to, path, fields, losses, sent] of [
   });
 }
 
-test("what another field is the cause of is refused as before, and the refusal names the remedy", async () => {
+test("a refusal caused by another field stays a refusal and names the remedy", async () => {
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: "POST",
     body: JSON.stringify({
@@ -188,7 +188,7 @@ const UNCLAIMED: Readonly<Record<string, Asks>> = {
 for (const provider of ["bare-compat", "bare-messages"]) {
   const simulator = provider === "bare-compat" ? compat : messages;
   for (const client of CLIENTS) {
-    test(`what ${provider} does not claim is refused to the ${client} client by name, and forwarded where allowed`, async () => {
+    test(`a capability that ${provider} does not declare is refused to the ${client} client by name, and forwarded if allowed`, async () => {
       assert.notEqual((await ask(client, provider, ASKED)).text, "");
       for (const [capability, asks] of Object.entries(UNCLAIMED)) {
         const before = { requests: simulator.counts().requests, refused: await counted(provider, capability) };
@@ -205,7 +205,7 @@ for (const provider of ["bare-compat", "bare-messages"]) {
   }
 }
 
-test("a mere hint is left out, counted, and told in the answer's header", async () => {
+test("a mere hint is dropped, counted, and named in a header of the answer", async () => {
   const params: Asks["openai"] = { ...chat, store: true, metadata: { a: "b" }, verbosity: "low" };
   const before = await Promise.all(["store", "metadata", "verbosity"].map((it) => counted("bare-messages", it)));
   const { response } = await clients.openai.chat.completions
@@ -230,29 +230,29 @@ async function reaches(client: ClientName, model: string, asks: Asks): Promise<s
   return String(asked[0]);
 }
 
-test("of several channels the one of the client's own dialect is taken", async () => {
+test("among several channels the one in the client's own dialect is chosen", async () => {
   assert.equal(await reaches("openai", "both", ASKED), "compat");
   assert.equal(await reaches("anthropic", "both", ASKED), "messages");
   assert.equal(await reaches("openai", "both", TOOLS), "compat");
 });
 
-test("but not where it would lose something that another carries", async () => {
+test("the client's dialect is not chosen if it would lose something that another channel carries", async () => {
   assert.equal(await reaches("openai", "compat-bare", ASKED), "compat");
   assert.equal(await reaches("openai", "compat-bare", TOOLS), "messages");
   assert.equal(await reaches("anthropic", "compat-bare", TOOLS), "messages");
 });
 
-test("the maker's own surface comes before the client's own dialect, unless something would be lost on it", async () => {
+test("the vendor's own surface is chosen before the client's dialect, unless it would lose something", async () => {
   assert.equal(await reaches("openai", "compat-foreign", ASKED), "messages");
   assert.equal(await reaches("openai", "compat-foreign", { ...ASKED, openai: { ...chat, seed: 7 } }), "compat");
 });
 
-test("of two alike the first is taken", async () => {
+test("between two equal channels the first is chosen", async () => {
   assert.equal(await reaches("openai", "twins", ASKED), "compat");
   assert.equal(await reaches("anthropic", "twins", ASKED), "compat");
 });
 
-test("what a profile requires is not overridden by what the provider allows", async () => {
+test("a profile's requirement is not overridden by what the provider allows", async () => {
   const governed = await startGoverned(file, {
     deployment: ({ url }) => ({
       on_fidelity_loss: "allow",

@@ -42,11 +42,11 @@ test("within a dialect nothing is lost", () => {
   }
 });
 
-test("when all is done nothing is in flight", async () => {
+test("nothing is in flight at the end", async () => {
   await idle(rig.gateway);
 });
 
-test("docs has the table of what came of each", () => {
+test("docs has the table of the results", () => {
   for (const [name, row] of outcomes) assert.equal(row.length, PLACES.length, `every cell of ${name} came to an end`);
   const readme = readFileSync(README, "utf8");
   const from = readme.indexOf(BEGIN) + BEGIN.length;

@@ -48,7 +48,7 @@ for (const [at, dialect] of UPSTREAMS.entries()) {
     }
   });
 
-  test(`the messages clients read their own list of models from a ${dialect} provider, aliases last`, async () => {
+  test(`the messages client reads its own list of models from a ${dialect} provider, aliases last`, async () => {
     const own = idsOf(await drain(direct.anthropic.models.list()));
     for (const client of [anthropic, classic]) {
       const pages = await drain(client.models.list());
@@ -66,7 +66,7 @@ for (const [at, dialect] of UPSTREAMS.entries()) {
     assert.deepEqual(idsOf(await drain(anthropic.models.list({ limit: 7 }))), all);
   });
 
-  test(`one model of a ${dialect} provider, also by its alias`, async () => {
+  test(`one model of a ${dialect} provider is answered, also by its alias`, async () => {
     for (const id of ["sim-small", ...Object.keys(ALIASES)]) {
       const compat = await openai.models.retrieve(id);
       assert.deepEqual([compat.object, typeof compat.created], ["model", "number"]);
@@ -77,7 +77,7 @@ for (const [at, dialect] of UPSTREAMS.entries()) {
     }
   });
 
-  test(`what a ${dialect} provider's models are asked for without their body, is answered as if they were read`, async () => {
+  test(`HEAD on models of a ${dialect} provider is answered like GET, without a body`, async () => {
     for (const path of ["/v1/models", "/v1/models/sim-small", "/v1/models/fast", "/v1/models/sim-404"]) {
       const read = await fetch(gateway.url + path);
       const probed = await fetch(gateway.url + path, { method: "HEAD" });
@@ -97,7 +97,7 @@ for (const [at, dialect] of UPSTREAMS.entries()) {
   });
 
   if (dialect === "messages") continue;
-  test("tokens cannot be counted by a compat provider, and the refusal names the route", async () => {
+  test("counting tokens is refused for a compat provider, and the error names the route", async () => {
     const asked = { model: "sim-small", messages: [{ role: "user" as const, content: "Hello." }] };
     const refused = await raisedBy(anthropic.messages.countTokens(asked));
     assert.deepEqual([refused.raised, refused.status], ["BadRequestError", 400]);

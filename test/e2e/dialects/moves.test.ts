@@ -49,7 +49,7 @@ const ask = (client: ClientName, model: string, form: Form) =>
 
 for (const [model, chain] of Object.entries(CHAINS)) {
   for (const client of CLIENTS) {
-    test(`the ${client} client is answered by the last of ${chain.join(", ")}`, async () => {
+    test(`the ${client} client is answered by the last provider of ${chain.join(", ")}`, async () => {
       for (const form of FORMS) {
         const before = UPSTREAMS.map((dialect) => simulators[dialect].counts().requests);
         const told = await ask(client, model, form);
@@ -69,7 +69,7 @@ for (const [model, chain] of Object.entries(CHAINS)) {
   }
 }
 
-test("a candidate that would lose something is passed over", async () => {
+test("a candidate that would lose something is skipped", async () => {
   const before = messages.counts().requests;
   const told = await clients.openai.chat.completions
     .create({ ...ASKED.openai, model: "to-messages-and-back", seed: 7 })
@@ -78,7 +78,7 @@ test("a candidate that would lose something is passed over", async () => {
   assert.equal(messages.counts().requests, before);
 });
 
-test("when no candidate can take it, the client reads the first one's error in its own dialect", async () => {
+test("if no candidate can take the request, the client reads the first one's error in its own dialect", async () => {
   const { openai } = clients;
   const refused: unknown = await openai.chat.completions
     .create({ ...ASKED.openai, model: "to-messages", seed: 7 })

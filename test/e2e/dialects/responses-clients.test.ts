@@ -53,7 +53,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
 };
 
 for (const [title, { name, by = clients, scenarios, raised }] of Object.entries(PROGRAMS)) {
-  test(`${title} sees at either kind of channel what it sees at a provider that has the route`, {
+  test(`${title} sees the same over either kind of channel as at a provider with the route`, {
     skip: by.missing,
   }, async () => {
     const seen = await played(name, by.path);

@@ -115,7 +115,7 @@ test("the tokens of a response are charged once: whole, streamed, cut by a limit
   }
 });
 
-test("a budget that is spent refuses a response, before anybody is asked", async () => {
+test("a spent budget refuses a response before any provider is asked", async () => {
   const tight = await mint(node, "tight", { profile: "tight" });
   const ask = {
     key: tight,
@@ -130,7 +130,7 @@ test("a budget that is spent refuses a response, before anybody is asked", async
   assert.equal((await seen()).length, asked);
 });
 
-test("lists of models and required capabilities hold on the route", async () => {
+test("model lists and required capabilities apply on the route", async () => {
   const listed = clientsOf(gateway.url, await mint(node, "listed", { profile: "listed" })).openai;
   assert.equal((await listed.responses.create({ model: of("chat"), input: QUESTION })).status, "completed");
   const unlisted = await raisedBy(listed.responses.create({ model: of("messages"), input: QUESTION }));
@@ -145,7 +145,7 @@ test("lists of models and required capabilities hold on the route", async () => 
   );
 });
 
-test("a response moves between channels that have the route and those that do not, and sealed reasoning stays behind", async () => {
+test("a response fails over between channels with and without the route, and sealed reasoning stays behind", async () => {
   const before = await readMetrics(gateway);
   const ask = { input: QUESTION, reasoning: { effort: "low" as const } };
   const moved = await openai.responses.create({ model: "from-native", ...ask });
@@ -167,7 +167,7 @@ test("a response moves between channels that have the route and those that do no
   assert.ok(sumOf(after, "gateway_failovers_total") >= sumOf(before, "gateway_failovers_total") + 2);
 });
 
-test("a provider's own reasoning comes back to it as it was, and to no other", async () => {
+test("a provider's own reasoning returns to it unchanged, and to no other provider", async () => {
   const ask = { input: QUESTION, reasoning: { effort: "low" as const } };
   const { output } = await openai.responses.create({ model: of("native"), ...ask });
   const input = [
@@ -183,7 +183,7 @@ test("a provider's own reasoning comes back to it as it was, and to no other", a
   }
 });
 
-test("routes that only a provider of responses has are refused by what they need, before anybody is asked", async () => {
+test("routes that need a provider with a responses API are refused with the reason before any provider is asked", async () => {
   for (const [method, path, param, body] of [
     ["POST", "/v1/responses/compact", "compaction", { model: of("chat"), input: QUESTION }],
     ["POST", "/v1/conversations", "stored_responses", {}],

@@ -27,7 +27,7 @@ interface Talked {
 const isAll = process.env["GATEWAY_CLIENTS_ALL"] === "1";
 const clients = await peer("responses-clients");
 
-test("ten steps of text, reasoning and tools refer to items that three nodes remember, until one of them is killed", {
+test("ten steps of text, reasoning and tools refer to items that three nodes remember, until one node is killed", {
   skip: clients.missing,
 }, async () => {
   const { nodes, simulator, key } = await startResponding({ after }, ["n1", "n2", "n3"]);

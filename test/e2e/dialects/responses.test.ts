@@ -86,7 +86,7 @@ const CASES: Readonly<Record<string, { readonly model?: string; readonly ask: ob
 
 for (const channel of TRANSLATED) {
   for (const [title, { model, ask }] of Object.entries(CASES)) {
-    test(`${channel}: ${title} is answered as by a provider that has the route, whole and streamed`, async () => {
+    test(`${channel}: ${title} gets the same answer as from a provider with the route, whole and streamed`, async () => {
       const asked = (by: string) =>
         ({ ...ask, model: of(by, model) }) as OpenAI.Responses.ResponseCreateParamsNonStreaming;
       const native = await openai.responses.create(asked("native"));
@@ -104,7 +104,7 @@ for (const channel of TRANSLATED) {
     });
   }
 
-  test(`${channel}: a loop of tools goes on with what was answered, reasoning among it`, async () => {
+  test(`${channel}: a tool loop continues from the previous answer, including reasoning`, async () => {
     const asked = {
       model: of(channel, "sim-calls-2"),
       tools: [WEATHER],
@@ -133,7 +133,7 @@ for (const channel of TRANSLATED) {
     assert.doesNotMatch(JSON.stringify(body), /gwr1\./);
   });
 
-  test(`${channel}: reasoning that was changed, or is another caller's or model's, is left out and told`, async () => {
+  test(`${channel}: reasoning that was changed or belongs to another caller or model is dropped and reported`, async () => {
     const asked = { model: of(channel), input: QUESTION, reasoning: { effort: "low" } } as const;
     const answered = await openai.responses.create(asked);
     const [reasoning] = answered.output;
@@ -165,7 +165,7 @@ for (const channel of TRANSLATED) {
     }
   });
 
-  test(`${channel}: items that are referred to are put in their place, for their caller alone`, async () => {
+  test(`${channel}: referenced items are resolved, for their own caller alone`, async () => {
     const { id, output } = await openai.responses.create({ model: of(channel), input: QUESTION });
     const [item] = output;
     assert.ok(item?.id);
@@ -189,7 +189,7 @@ for (const channel of TRANSLATED) {
     assert.deepEqual([absent.status, absent.code], [404, "response_not_found"]);
   });
 
-  test(`${channel}: nothing is remembered of what was asked not to be stored`, async () => {
+  test(`${channel}: nothing is stored for a request with \`store: false\``, async () => {
     const { output } = await openai.responses.create({ model: of(channel), input: QUESTION, store: false });
     const reference = { type: "item_reference" as const, id: output[0]?.id ?? "" };
     const again = openai.responses.create({
@@ -199,7 +199,7 @@ for (const channel of TRANSLATED) {
     assert.equal((await raisedBy(again)).status, 400);
   });
 
-  test(`${channel}: what needs a store, or a tool of the provider's, is refused by its name before anybody is asked`, async () => {
+  test(`${channel}: a request that needs a store or a provider's tool is refused by name before any provider is asked`, async () => {
     for (const [ask, name] of [
       [{ previous_response_id: "resp_1" }, /stored_responses/],
       [{ conversation: "conv_1" }, /stored_responses/],
@@ -219,7 +219,7 @@ for (const channel of TRANSLATED) {
     assert.deepEqual(await seen(), []);
   });
 
-  test(`${channel}: errors before and within the stream are raised`, async () => {
+  test(`${channel}: errors before and during the stream are raised`, async () => {
     const limited = await raisedBy(openai.responses.create({ model: of(channel, "sim-429"), input: QUESTION }));
     assert.deepEqual([limited.raised, limited.status], ["RateLimitError", 429]);
     for (const fault of ["sim-drop-mid-stream", "sim-error-mid-stream"]) {
@@ -237,7 +237,7 @@ for (const channel of TRANSLATED) {
   });
 }
 
-test("a request's tokens are counted by a messages provider, and by none that has chat completions alone", async () => {
+test("input tokens are counted by a messages provider, and refused by a provider with chat completions alone", async () => {
   const count = await openai.responses.inputTokens.count({ model: of("messages"), input: QUESTION });
   assert.equal(count.object, "response.input_tokens");
   assert.ok(count.input_tokens > 0);
@@ -251,7 +251,7 @@ test("a request's tokens are counted by a messages provider, and by none that ha
   );
 });
 
-test("a provider that has the route is sent bytes, without reasoning that another channel sealed", async () => {
+test("a provider with the route receives the original bytes, without reasoning that another channel sealed", async () => {
   const answered = await openai.responses.create({
     model: of("messages"),
     input: QUESTION,

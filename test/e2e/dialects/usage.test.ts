@@ -133,7 +133,7 @@ for (const client of CLIENTS) {
   }
 }
 
-test("a compat client that does not ask for usage in its stream is charged all the same, and is told none", async () => {
+test("a compat client that does not ask for usage in its stream is charged and sees none", async () => {
   for (const provider of UPSTREAMS) {
     const name = `silent-${provider}`;
     const { openai } = clientsOf(gateway.url, await mint(node, name, { profile: "metered" }));
@@ -148,7 +148,7 @@ test("a compat client that does not ask for usage in its stream is charged all t
   }
 });
 
-test("a client that leaves within a translated stream is charged", async () => {
+test("a client that disconnects during a translated stream is charged", async () => {
   const charge = (name: string) => eventually("the charge", async () => (await charged(name)) || undefined);
   const openai = clientsOf(gateway.url, await mint(node, "leaving-openai", { profile: "metered" })).openai;
   const chunks = await openai.chat.completions.create({ ...chat, model: aliasOf("messages", SLOW), stream: true });

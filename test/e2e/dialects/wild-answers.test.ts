@@ -51,7 +51,7 @@ for (const status of [301, 302, 303, 307, 308]) {
   });
 }
 
-test("a handshake of a WebSocket that is redirected is refused", async () => {
+test("a redirected WebSocket handshake is refused", async () => {
   oc.script = (socket) => socket.end("HTTP/1.1 307 Away\r\nlocation: ws://evil.test/\r\ncontent-length: 0\r\n\r\n");
   const websocket = new WebSocket(`${gateway.url.replace("http", "ws")}/v1/realtime?model=oc-1`, {
     headers: { authorization: `Bearer ${key}` },
@@ -66,7 +66,7 @@ test("a handshake of a WebSocket that is redirected is refused", async () => {
 });
 
 for (const [what, error, status, words] of ERRORS) {
-  test(`an error within 200, as ${what}, is that error, whole and as the first event`, async () => {
+  test(`an error within a 200, as ${what}, becomes that error, whole and as the first event`, async () => {
     for (const script of [json(error), stream(": waiting\n\n", data(error))]) {
       for (const facts of [{}, { stream: true }]) {
         oc.script = script;
@@ -91,7 +91,7 @@ for (const [what, error, status, words] of ERRORS) {
   });
 }
 
-test("an error within 200 is that error on the routes of either dialect, and content that is no error passes", async () => {
+test("an error within a 200 becomes that error on the routes of either dialect, and other content passes", async () => {
   const error = { error: { message: "slow down", type: "rate_limit_error" } };
   const paths = ["/v1/embeddings", "/v1/completions", "/v1/responses", "/v1/images/generations"];
   for (const script of [json(error), json(error, "Content-Encoding: identity")]) {
@@ -118,7 +118,7 @@ test("an error within 200 is that error on the routes of either dialect, and con
   }
 });
 
-test("what an error told of usage is charged, and an error within a stream costs what was seen of it", async () => {
+test("usage reported with an error is charged, and an error within a stream costs what was received", async () => {
   oc.script = json({
     error: { message: "m", code: 500 },
     usage: { prompt_tokens: 7, completion_tokens: 0, total_tokens: 7 },
@@ -131,7 +131,7 @@ test("what an error told of usage is charged, and an error within a stream costs
 });
 
 for (const [what, name, encode] of ENCODINGS) {
-  test(`an answer in ${what}, which was not asked for, is read and metered`, async () => {
+  test(`an answer in ${what}, which was not requested, is decoded and metered`, async () => {
     const encoded = (plain: string, status = 200, type = "application/json"): Script => {
       const body = encode(Buffer.from(plain));
       return (socket) =>
@@ -157,7 +157,7 @@ for (const [what, name, encode] of ENCODINGS) {
   });
 }
 
-test("an encoding that is corrupt, cut, unknown or a bomb ends with a reason, and is bounded", async () => {
+test("an encoding that is corrupt, truncated, unknown or a bomb ends with a reason and bounded memory", async () => {
   const whole = gzipSync(JSON.stringify(completion({ content: "x".repeat(5_000) })));
   const corrupt = Buffer.from(whole);
   corrupt.fill(0xff, 20, 40);
@@ -191,7 +191,7 @@ test("an encoding that is corrupt, cut, unknown or a bomb ends with a reason, an
   );
 });
 
-test("answers without meaning are told with their reason", async () => {
+test("answers without content are reported with their reason", async () => {
   for (const [body, reason] of [
     ["<html><body>Welcome</body></html>", /web page/],
     ["", /empty/],
@@ -207,7 +207,7 @@ test("answers without meaning are told with their reason", async () => {
   }
 });
 
-test("a silent stream is kept alive where the gateway writes it, and nowhere else", async () => {
+test("an idle stream is kept alive only if the gateway writes it", async () => {
   const silent: Script = (socket) => {
     startEvents(socket);
     setTimeout(() => {
@@ -223,14 +223,14 @@ test("a silent stream is kept alive where the gateway writes it, and nowhere els
   assert.doesNotMatch(passed.text, /keep-alive/);
 });
 
-test("a timeout is charged its input, and an upstream that was not reached nothing", async () => {
+test("a timeout is charged its input, and an unreached upstream nothing", async () => {
   oc.script = () => undefined;
   const units = await spent(() => ask("slow").then(({ status }) => assert.equal(status, 504)));
   assert.ok(units > 0 && units < 200, `${units} units`);
   assert.equal(await spent(() => ask("closed")), 0);
 });
 
-test("connections that the server ends while they are idle fail no call", async () => {
+test("idle connections that the server closes fail no call", async () => {
   oc.script = (socket) => {
     reply(socket, { headers: ["Content-Type: application/json"], body: JSON.stringify(GOOD) });
     setTimeout(() => socket.end(), 60);

@@ -46,7 +46,7 @@ test("arguments in other forms reach a messages client as an object", async () =
   assert.match((await asMessages()).text, /"input":\{"n":12345678901234567890\}/);
 });
 
-test("several choices are one message, and a stream that nobody asked for is the whole answer", async () => {
+test("several choices become one message, and an unrequested stream becomes a whole answer", async () => {
   const [thought, text] = [{ reasoning_content: "hm" }, { content: "fine" }];
   const thinking = { thinking: { type: "enabled", budget_tokens: 1_024 }, max_tokens: 4_096 };
   const parts = {
@@ -93,7 +93,7 @@ const inOneBody = (type: string, events: readonly string[]): Script => {
 };
 
 for (const [path, body, told, units, whole] of UNASKED) {
-  test(`a stream that nobody asked for is the whole answer on ${path} in its own dialect, metered`, async () => {
+  test(`an unrequested stream becomes a whole answer on ${path} in its own dialect, and is metered`, async () => {
     const events = told.map((event) => (event === "[DONE]" ? "data: [DONE]\n\n" : data(event)));
     for (const type of TYPES) {
       oc.script = inOneBody(type, events);
@@ -128,7 +128,7 @@ for (const [path, body, told, units, whole] of UNASKED) {
   });
 }
 
-test("a whole answer that calls itself a stream is read, and a stream that nobody asked for is bounded", async () => {
+test("a whole answer labeled as a stream is read, and an unrequested stream is bounded", async () => {
   oc.script = (socket) => reply(socket, { headers: ["Content-Type: text/event-stream"], body: JSON.stringify(GOOD) });
   const units = await spent(async () => {
     const said = await ask("oc-1");
@@ -144,7 +144,7 @@ test("a whole answer that calls itself a stream is read, and a stream that nobod
   assert.match((await ask("oc-1")).text, /upstream_invalid/);
 });
 
-test("a tool whose schema has alternatives at its top is sent without them", async () => {
+test("a tool whose schema has alternatives at the top level is sent without them", async () => {
   am.script = json({
     ...{ id: "m", type: "message", role: "assistant", model: "am-1", stop_reason: "tool_use" },
     content: [{ type: "tool_use", id: "t", name: "f", input: '{"path":"x"}' }],
@@ -168,7 +168,7 @@ test("a tool whose schema has alternatives at its top is sent without them", asy
   }
 });
 
-test("what a tool's schema loses where its alternatives are merged is told, and nothing else is", async () => {
+test("schema constraints lost by merging alternatives are reported, and nothing else is", async () => {
   am.script = json({ ...started, content: [{ type: "text", text: "fine" }], stop_reason: "end_turn", usage: {} });
   const [a, b] = ["a", "b"].map((name) => ({ properties: { [name]: { type: "string" } }, required: [name] }));
   const object = { type: "object", ...a };

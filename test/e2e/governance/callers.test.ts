@@ -47,7 +47,7 @@ const { simulator, node, gateway } = await startGoverned(file, {
 const key = await mint(node, "ci");
 const token = (claims: Parameters<typeof issuer.token>[0] = {}) => issuer.token({ aud: "models", ...claims });
 
-test("a virtual key is accepted in each of its places, and never reaches the provider", async () => {
+test("a virtual key is accepted in each of its places and never reaches the provider", async () => {
   const places = [
     { authorization: `Bearer ${key}` },
     { authorization: `bearer ${key}` },
@@ -62,7 +62,7 @@ test("a virtual key is accepted in each of its places, and never reaches the pro
   assert.equal(simulator.counts().answered, places.length);
 });
 
-test("the first credential that is present decides", async () => {
+test("the first credential present decides", async () => {
   const both = await say(gateway, { headers: { authorization: "Bearer nothing", "x-api-key": key } });
   assert.equal(both.status, 401);
   assert.equal(
@@ -73,7 +73,7 @@ test("the first credential that is present decides", async () => {
   assert.deepEqual([basic.status, basic.headers.get("x-should-retry")], [401, "false"]);
 });
 
-test("who waits to be told to send a body is judged first, and is told nothing else than the answer", async () => {
+test("a client that sends Expect: 100-continue is authorized first and gets only the final answer if it is refused", async () => {
   const chat = '{"model":"sim-1","messages":[{"role":"user","content":"x"}]}';
   const waiting = async (headers: string, path = "/v1/chat/completions", body = "") => {
     const client = await rawClient(file, gateway.port);
@@ -116,7 +116,7 @@ test("who waits to be told to send a body is judged first, and is told nothing e
   welcome.socket.destroy();
 });
 
-test("a token of the issuer is accepted for the data plane's audience, and its claims choose the profile", async () => {
+test("a token for the data plane's audience is accepted, and its claims choose the profile", async () => {
   const plain = await token();
   assert.equal((await say(gateway, { key: plain })).status, 200);
   assert.equal(
@@ -131,19 +131,19 @@ test("a token of the issuer is accepted for the data plane's audience, and its c
   );
 });
 
-test("the person and the application of a token are what rules read", async () => {
+test("rules can read the person and the application of a token", async () => {
   assert.equal((await say(gateway, { key: await token({ sub: "mallory", azp: "app-7" }) })).code, "policy_denied");
   assert.equal((await say(gateway, { key: await token({ sub: "mallory", client_id: "app-8" }) })).status, 200);
 });
 
-test("a token for the front door works here, one for an MCP server does not", async () => {
+test("a token for the front door is accepted here, and one for an MCP server is not", async () => {
   for (const aud of [PUBLIC_URL, `${PUBLIC_URL}/`, ["else", PUBLIC_URL]]) {
     assert.equal((await say(gateway, { key: await token({ aud }) })).status, 200, String(aud));
   }
   assert.equal((await say(gateway, { key: await token({ aud: `${PUBLIC_URL}/mcp/files` }) })).status, 401);
 });
 
-test("refusals are equal to the byte but for the request's id, and tell nothing of the credential", async () => {
+test("refusals are identical except for the request id, and disclose nothing about the credential", async () => {
   const expired = await mint(node, "expired", { expires_in: "1ms" });
   const now = Math.floor(Date.now() / 1_000);
   const bad: Readonly<Record<string, string | undefined>> = {
@@ -180,7 +180,7 @@ test("refusals are equal to the byte but for the request's id, and tell nothing 
   for (const credential of [key, expired, await token()]) assert.ok(!node.output().includes(credential.slice(-20)));
 });
 
-test("two tokens that begin alike are two callers", async () => {
+test("two tokens with the same beginning are two callers", async () => {
   const research = await token({ groups: ["research"] });
   const [head = "", , signature = ""] = research.split(".");
   const forged = `${head}.${Buffer.from(JSON.stringify({ iss: issuer.url, aud: "models", sub: "root" })).toString("base64url")}.${signature}`;

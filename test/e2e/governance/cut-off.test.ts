@@ -10,7 +10,7 @@ import { chat, mint, say } from "./support/governed.ts";
 
 const SLOW_MS = 30_000;
 
-test("what is revoked or suspended while a node is cut off is refused there as soon as it hears", async () => {
+test("a revocation or suspension made while a node is isolated applies there as soon as it reconnects", async () => {
   const { members, links } = await startBudgeted(
     { after },
     { ids: ["n1", "n2", "n3"], budgets: [{ name: "plenty", limit: 1_000_000, window: LONG_WINDOW, shared: true }] },

@@ -156,14 +156,14 @@ async function goesNowhere(what: string, bytes: Bytes): Promise<void> {
 }
 
 for (const [by, key] of Object.entries(keys)) {
-  test(`no model gets round a ${by} by a body or query that others read otherwise`, async () => {
+  test(`no model bypasses a ${by} through a body or query that others parse differently`, async () => {
     for (const [what, path, headers, body] of ROUND) {
       await goesNowhere(`${what} (${by})`, post(path, body, [bearer(key), ...headers]));
     }
   });
 }
 
-test("what cannot be read is refused where a budget would have to count it", async () => {
+test("a body that cannot be read is refused if a budget would have to count it", async () => {
   await goesNowhere("unreadable", post(EDITS, "\u0001\u0002", [bearer(metered)]));
 });
 
@@ -187,7 +187,7 @@ const PASSING: readonly Row[] = [
   ["the same model in the query", `${CHAT}?model=good`, [JSON_BODY], goodChat],
 ];
 for (const [what, path, headers, body] of PASSING) {
-  test(`${what} passes as it came`, async () => {
+  test(`${what} passes unchanged`, async () => {
     for (const key of Object.values(keys)) {
       const { status } = await exchange(file, gateway.port, post(path, body, [bearer(key), ...headers]));
       assert.equal(status, 200);
@@ -218,18 +218,18 @@ for (const [what, headers, body, query] of [
   ["in the query", [], harmless, "?purpose=batch"],
   ["in other letters", [], form(part("batch", 'form-data; name="Purpose"')), ""],
 ] as const) {
-  test(`a file for a batch is told ${what}`, async () => {
+  test(`a batch file is recognized ${what}`, async () => {
     for (const key of Object.values(keys)) {
       await goesNowhere(what, post(`/v1/files${query}`, body, [bearer(key), FORM, ...headers]));
     }
   });
 }
-test("a file that is none for a batch passes in gzip too", async () => {
+test("a file that is not for a batch passes in gzip too", async () => {
   const bytes = post("/v1/files", gzipSync(harmless), [bearer(keys.list), FORM, "Content-Encoding: gzip"]);
   assert.equal((await exchange(file, gateway.port, bytes)).status, 200);
 });
 
-test("paths that another server reads as another path reach none", async () => {
+test("paths that another server reads as a different path reach no upstream", async () => {
   for (const path of [
     "/v1/files/%252e%252e/batches",
     "/v1/files/%2e%2e%2fbatches",
@@ -265,7 +265,7 @@ test("paths that another server reads as another path reach none", async () => {
   }
 });
 
-test("headers that choose another method, path or account are not passed beside our credential", async () => {
+test("headers that choose another method, path or account are not forwarded with our credential", async () => {
   const names = ["X-HTTP-Method-Override", "X-Original-URL", "X-Rewrite-URL", "OpenAI-Organization", "OpenAI-Project"];
   const sent = [...names, "OpenAI_Organization", "X_Api_Key", "x-goog-api-key", "X-Kept"].map((name) => `${name}: v`);
   await exchange(file, gateway.port, post(CHAT, goodChat, [bearer(keys.rule), JSON_BODY, ...sent]));
@@ -303,7 +303,7 @@ test("an answer shows our credential under no name and in no form", async () => 
 });
 
 for (const [what, end] of Object.entries({ "CR alone": "\r\r", "one line end": "\n", nothing: "" })) {
-  test(`a usage that ends the stream is charged and counted where ${what} follows it`, async () => {
+  test(`a usage at the end of the stream is charged and counted when ${what} follows it`, async () => {
     const line = end === "\r\r" ? end : "\n\n";
     upstream.script = (socket) => {
       startEvents(socket);
@@ -338,7 +338,7 @@ for (const event of [
   '[{"type":"response.create","response":{"model":"banned"}}]',
   Buffer.from('{"type":"response.create","model":"banned","x":"\xff"}', "latin1"),
 ]) {
-  test(`a session is held to the rules by ${String(event)}, and shows nothing of our credential`, async () => {
+  test(`rules apply to a session with ${String(event)}, and it shows nothing of our credential`, async () => {
     for (const key of Object.values(keys)) {
       const headers = { authorization: `Bearer ${key}` };
       const socket = new WebSocket(`${gateway.url.replace("http", "ws")}/v1/realtime?model=talk`, { headers });

@@ -20,7 +20,7 @@ async function used(): Promise<number> {
   return items.reduce((sum, row) => sum + Number(row.used), 0);
 }
 
-test("a long prompt whose client leaves is not charged what short ones cost", async () => {
+test("a long prompt whose client disconnects is not charged like short ones", async () => {
   for (let count = 0; count < 50; count++) {
     assert.equal((await say(gateway, { key, body: chat({ max_tokens: 1 }) })).status, 200);
   }

@@ -42,16 +42,16 @@ for (const path of [
   "/v1//batches",
   "/v1//organization/users",
 ]) {
-  test(`${path} reaches no provider under another name than its own`, async () => {
+  test(`${path} reaches no provider under a name other than its own`, async () => {
     await refused([400, 404], post(path, chat, [bearer(free), JSON_BODY]));
   });
 }
 
-test("an echo of the request as the provider gets it is not to be had", async () => {
+test("an echo of the request as the provider receives it cannot be obtained", async () => {
   await refused([404], Buffer.from(`TRACE /v1/chat/completions HTTP/1.1\r\nHost: x\r\n${bearer(free)}\r\n\r\n`));
 });
 
-test("no model gets past a list by other letters, by the query, or in a body of two kinds", async () => {
+test("no model bypasses a list through letter case, the query, or a body of two content types", async () => {
   const headers = [bearer(limited), JSON_BODY];
   await refused([400], post("/v1/chat/completions", '{"model":"sim-1","MODEL":"sim-2","messages":[]}', headers));
   await refused([400], post("/v1/chat/completions", '{"model":"sim-1","Mod\\u0065l":"sim-2"}', headers));
@@ -63,12 +63,12 @@ test("no model gets past a list by other letters, by the query, or in a body of 
   await refused([400], post("/v1/chat/completions", `{"model":"${"m".repeat(2_000)}"}`, headers));
 });
 
-test("work whose models nobody sees is refused where a rule asks for the model", async () => {
+test("work whose models cannot be seen is refused if a rule asks for the model", async () => {
   const { status, code } = await say(gateway, { key: free, path: "/v1/batches", body: { input_file_id: "file-1" } });
   assert.deepEqual([status, code], [403, "policy_denied"]);
 });
 
-test("an invalid escape is the client's mistake, and no fault of ours to be logged", async () => {
+test("an invalid escape is the client's error, and is not logged as ours", async () => {
   for (const member of ['"\\q":1', '"stream_options":{"x":"\\q"}']) {
     const body = `{"model":"sim-1","messages":[],"stream":true,${member}}`;
     await refused([400], post("/v1/chat/completions", body, [bearer(free), JSON_BODY]));
@@ -90,7 +90,7 @@ async function session(path: string, key: string): Promise<WebSocket> {
 }
 
 for (const path of ["/v1//realtime?model=sim-2", "/v1/anything?model=sim-2", "/v1/realtime/?model=sim-2"]) {
-  test(`an upgrade to ${path} is held to the profile's list`, async () => {
+  test(`an upgrade to ${path} is checked against the profile's list`, async () => {
     const lines = [`GET ${path} HTTP/1.1`, "Host: x", bearer(limited), "Connection: Upgrade", "Upgrade: websocket"];
     lines.push("Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "", "");
     await refused([400, 403], Buffer.from(lines.join("\r\n")));
@@ -124,7 +124,7 @@ test("a session ends when its model is suspended", async () => {
   await node.client.call("delete_suspension", { params });
 });
 
-test("a key that is deleted while the body arrives has called in vain", async () => {
+test("a key deleted while the body arrives is refused", async () => {
   const brief = await mint(node, "brief");
   const bytes = post("/v1/chat/completions", chat, [bearer(brief), JSON_BODY]);
   const client = await rawClient(file, gateway.port);

@@ -40,7 +40,7 @@ const rowOf = (code: string, count = 1) =>
     (await rows()).find((row) => row.code === code && row.last_hour === count),
   );
 
-test("a spent budget says that it refuses, whom, and is recorded once a minute", async () => {
+test("a spent budget says that it refuses and whom, and is recorded once a minute", async () => {
   assert.equal((await say(gateway, { key: poor })).status, 200);
   const first = await client.call("list_budgets");
   assert.deepEqual(
@@ -93,7 +93,7 @@ test("a spent budget says that it refuses, whom, and is recorded once a minute",
   assert.equal(id, poor.split("_")[1]);
 });
 
-test("a rule that denies is named, and its record names the model that was asked for", async () => {
+test("a denying rule is named, and its record names the requested model", async () => {
   const model = "sim-\u001btwo";
   assert.equal((await say(gateway, { key: free, body: chat({ model }) })).code, "policy_denied");
   const row = await rowOf("policy_denied");
@@ -105,19 +105,19 @@ test("a rule that denies is named, and its record names the model that was asked
   assert.equal(record["model"], "sim-\\u001btwo");
 });
 
-test("a rule of a profile is told from the deployment's of the same name", async () => {
+test("a rule of a profile is distinguished from a deployment rule of the same name", async () => {
   assert.equal((await say(gateway, { key: staff, body: chat({ model: "sim-3" }) })).code, "policy_denied");
   const row = await eventually("the refusal", async () => (await rows()).find(({ caller }) => caller === "staff"));
   assert.deepEqual([row.code, row.cause, row.cause_name], ["policy_denied", "rule", "profile staff/no-two"]);
 });
 
-test("a model that a profile does not list is told as the profile's refusal", async () => {
+test("a model missing from a profile's list is reported as the profile's refusal", async () => {
   assert.equal((await say(gateway, { key: narrow })).code, "model_not_allowed");
   const row = await rowOf("model_not_allowed");
   assert.deepEqual([row.caller, row.cause, row.cause_name], ["narrow", "profile", "narrow"]);
 });
 
-test("wrong credentials by the hundred are one row a fault; a record names the key and where it came from", async () => {
+test("hundreds of wrong credentials make one row per fault; a record names the key and its origin", async () => {
   const wrong = `${free.slice(0, -10)}0000000000`;
   const headers = { "x-request-id": "r-stale" };
   const id = narrow.split("_")[1] ?? "";
@@ -152,7 +152,7 @@ test("wrong credentials by the hundred are one row a fault; a record names the k
   assert.equal(sumOf(await readMetrics(gateway), "gateway_auth_failures_total", { plane: "data" }), 154);
 });
 
-test("the same rows are a table of SQL", async () => {
+test("the same rows are available as an SQL table", async () => {
   const { rows: counted } = await client.call("run_query", {
     body: {
       sql: "SELECT node, code, SUM(last_hour) AS n FROM refusals WHERE cause = 'credential' GROUP BY node, code",

@@ -155,7 +155,7 @@ async function rehearse(node: TestNode, begun: number, document?: Document): Pro
 
 const left = await openSide();
 
-test(`rehearsing the configuration in force gives the recorded decisions (${REQUESTS} requests)`, LIMIT, async () => {
+test(`rehearsing the active configuration gives the recorded decisions (${REQUESTS} requests)`, LIMIT, async () => {
   const reasons = new Map<string, number>();
   let unknown = 0;
   let judged = 0;
@@ -181,7 +181,7 @@ test(`rehearsing the configuration in force gives the recorded decisions (${REQU
   console.log(`in force: ${judged} requests, ${unknown} unknown, 0 different`, [...reasons]);
 });
 
-test(`rehearsing another configuration gives what a second gateway decides (${REQUESTS} pairs)`, LIMIT, async () => {
+test(`rehearsing another configuration gives the decisions of a second gateway (${REQUESTS} pairs)`, LIMIT, async () => {
   const right = await openSide();
   const reasons = new Map<string, number>();
   let pairs = 0;

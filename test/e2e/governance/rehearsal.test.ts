@@ -96,7 +96,7 @@ const outcomes = ({ same, refused, served, other_provider, other_guardrail, unkn
 });
 const NONE = { same: 0, refused: 0, served: 0, other_provider: 0, other_guardrail: 0, unknown: 0 };
 
-test("the configuration in force makes of each request what it was", async () => {
+test("rehearsing the active configuration reproduces each request's outcome", async () => {
   assert.deepEqual(
     statuses,
     started.flatMap(() => [200, 200, 200, 403, 200, 200, 200]),
@@ -110,7 +110,7 @@ test("the configuration in force makes of each request what it was", async () =>
   assert.deepEqual(outcomes(await rehearse({})), { ...NONE, same: 22 });
 });
 
-test("a rule that would refuse one team is told with the team and the requests", async () => {
+test("a rule that would refuse one team is reported with the team and the requests", async () => {
   const rule = { name: "no-previews", at: ["llm"], condition: 'model.endsWith("-preview")', action: "deny" };
   const result = await rehearse({ access_rules: [rule] });
   assert.deepEqual(outcomes(result), { ...NONE, same: 10, refused: 9, served: 3 });
@@ -124,7 +124,7 @@ test("a rule that would refuse one team is told with the team and the requests",
   for (const { id } of result.examples ?? []) assert.ok(ids.has(id), id);
 });
 
-test("a budget cut in half refuses those that came after it was spent", async () => {
+test("a budget cut in half refuses the requests after it was spent", async () => {
   const [budget] = inForce["budgets"] as readonly Document[];
   // What was charged in the last two seconds may not be in the ledger of the budget yet.
   const result = await eventually("a rehearsal that knows what was spent", async () => {
@@ -135,7 +135,7 @@ test("a budget cut in half refuses those that came after it was spent", async ()
   assert.deepEqual(result.changes[0]?.cause, "budget calls");
 });
 
-test("a list of models narrowed refuses what is not on it", async () => {
+test("a shortened model list refuses the models that were removed", async () => {
   const profiles = [
     { name: "ci", allowed_models: ["sim-9"] },
     { name: "web", budget: "calls" },
@@ -144,7 +144,7 @@ test("a list of models narrowed refuses what is not on it", async () => {
   assert.deepEqual(outcomes(result), { ...NONE, same: 13, refused: 9 });
 });
 
-test("a route to another provider is told with its name", async () => {
+test("a route to another provider is reported with its name", async () => {
   const providers = [
     { ...simProvider("other", simulator), models: ["other-*", "sim-1"] },
     { ...simProvider("sim", simulator), models: ["sim-*"] },
@@ -154,7 +154,7 @@ test("a route to another provider is told with its name", async () => {
   assert.deepEqual(result.changes[0]?.cause, "other");
 });
 
-test("what is not recorded is not guessed: arguments, new detectors", async () => {
+test("data that is not recorded is not guessed: arguments, new detectors", async () => {
   const reads = { name: "no-secrets", at: ["mcp"], condition: "has(args.secret)", action: "deny" };
   const byArguments = await rehearse({ access_rules: [...(inForce["access_rules"] as Document[]), reads] });
   assert.deepEqual(outcomes(byArguments), { ...NONE, same: 21, unknown: 1 });
@@ -183,7 +183,7 @@ const verb = async (...args: readonly string[]) => {
   return { status, out: io.out(), err: io.err() };
 };
 
-test("the verb says it in a sentence and a table, and fails where a served request would be refused", async () => {
+test("the verb prints a sentence and a table, and fails if a served request would be refused", async () => {
   const rule = { name: "no-previews", at: ["llm"], condition: 'model.endsWith("-preview")', action: "deny" };
   await writeFile(join(node.dir, "new.json"), JSON.stringify({ ...inForce, access_rules: [rule] }));
   const { status, out, err } = await verb("new.json", "-since", "30m");
@@ -204,7 +204,7 @@ test("the verb says it in a sentence and a table, and fails where a served reque
   assert.match(halved.out, /3 would be refused by budget calls \(all of web\)/);
 });
 
-test("a pack added to the document is rehearsed as any change", async () => {
+test("a pack added to the document is rehearsed like any change", async () => {
   const path = join(node.dir, "packed.json");
   await writeFile(path, JSON.stringify(inForce));
   const io = bufferIo({ env: {}, cwd: node.dir, now: () => Date.now() });
@@ -217,7 +217,7 @@ test("a pack added to the document is rehearsed as any change", async () => {
   assert.deepEqual(result.changes[0]?.cause, "rule deny-destructive-tools");
 });
 
-test("the verb refuses what it cannot set", async () => {
+test("the verb refuses what it cannot change", async () => {
   for (const args of [
     [],
     ["-set", "budget=calls"],
@@ -231,7 +231,7 @@ test("the verb refuses what it cannot set", async () => {
   }
 });
 
-test("nothing that was said is in an answer, a log or the audit trail; who rehearsed what is recorded", async () => {
+test("no request text appears in an answer, a log or the audit trail; who rehearsed what is recorded", async () => {
   const answers = [await client.call("rehearse", { body: {} }), await rehearse({ access_rules: [] })];
   assert.doesNotMatch(JSON.stringify(answers), new RegExp(CANARY));
   const { items } = await client.call("list_audit_records", { query: { limit: 1000 } });

@@ -73,7 +73,7 @@ async function ask(key: string | undefined, facts: object, path?: string): Promi
   return await rowOf(id);
 }
 
-test("a request that was answered tells who asked whom for what, how long it took and what it used", async () => {
+test("an answered request has a row with caller, model, upstream, duration and usage", async () => {
   const {
     time,
     ttfb_ms: firstByte,
@@ -101,7 +101,7 @@ test("a request that was answered tells who asked whom for what, how long it too
   assert.ok(input !== null && input > 0 && output !== null && output > 0);
 });
 
-test("a refusal names what refused it, also where nobody was recognised and no hop was reached", async () => {
+test("a refusal names what refused it, also without a recognized caller and before any upstream", async () => {
   const facts = (row: RequestRecord) => [
     row.caller,
     row.profile,
@@ -128,7 +128,7 @@ test("a refusal names what refused it, also where nobody was recognised and no h
   assert.deepEqual(facts(await ask(keys.narrow, {})).slice(-2), ["model_not_allowed", "profile narrow"]);
 });
 
-test("a name that obeys terminals, or has no end, is shown escaped and cut", async () => {
+test("a name with terminal escapes or of excessive length is shown escaped and cut", async () => {
   const row = await ask(keys.staff, { model: `sim-\u001btwo\u202e${"x".repeat(600)}` });
   assert.deepEqual([row.code, row.decided_by], ["policy_denied", "rule no-two"]);
   assert.match(row.model ?? "", /^sim-\\u001btwo\\u202ex{60,140}/);
@@ -136,7 +136,7 @@ test("a name that obeys terminals, or has no end, is shown escaped and cut", asy
   assert.ok((row.model ?? "").length < 160);
 });
 
-test("calls of servers and agents, and sessions, have rows of their own", async (t) => {
+test("calls of MCP servers and agents, and sessions, have rows of their own", async (t) => {
   const rpc = async (path: string, method: string, params: object, headers: Readonly<Record<string, string>>) => {
     const response = await fetch(gateway.url + path, {
       method: "POST",
@@ -191,7 +191,7 @@ test("calls of servers and agents, and sessions, have rows of their own", async 
   assert.ok((session.output_tokens ?? 0) > 0 && session.ttfb_ms !== null);
 });
 
-test("a client that leaves is a row with 499, and a provider's failure is found by SQL", async (t) => {
+test("a client that disconnects leaves a row with 499, and a provider's failure can be found by SQL", async (t) => {
   const leaver = await rawClient(t, gateway.port);
   const headers = ["content-type: application/json", `authorization: Bearer ${keys.staff}`, "x-request-id: a-leaver"];
   leaver.send(post("/v1/chat/completions", JSON.stringify(chat({ model: "slow-1" })), headers));
@@ -207,7 +207,7 @@ test("a client that leaves is a row with 499, and a provider's failure is found 
   assert.deepEqual(JSON.parse(query.stdout()), [{ id: failed.id, provider: "bad", status: 503 }]);
 });
 
-test("a read that waits is woken by the next request, and rows are narrowed by their columns", async () => {
+test("a blocking read wakes on the next request, and rows can be filtered by their columns", async () => {
   const { index } = await client.call("list_requests");
   const waiting = client.call("list_requests", { query: { index, wait: "20s", provider: "bad" } });
   await ask(keys.staff, { model: "bad-1" });
@@ -221,7 +221,7 @@ test("a read that waits is woken by the next request, and rows are narrowed by t
   );
 });
 
-test("the last 2,000 are kept, newest first, and nothing of what was said or presented", async () => {
+test("the last 2,000 requests are kept, newest first, without text or credentials", async () => {
   const before = (await client.call("list_requests")).items;
   const told = JSON.stringify(before);
   for (const secret of [PROMPT, ...Object.values(keys), "the-provider-key"]) assert.ok(!told.includes(secret));
@@ -237,7 +237,7 @@ test("the last 2,000 are kept, newest first, and nothing of what was said or pre
   assert.ok(times.every((at, place) => place === 0 || at <= (times[place - 1] ?? 0) + 1_000));
 });
 
-test("what was met stands in the history of its provider, model and budget, ten seconds by ten", async () => {
+test("outcomes appear in the history of their provider, model and budget in ten-second steps", async () => {
   const asked = { kind: "backends", name: "bad" } as const;
   let { items, index } = await client.call("list_history", { query: asked });
   // The bucket that runs is told when it is over.

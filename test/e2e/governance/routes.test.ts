@@ -37,7 +37,7 @@ async function knock(method: string, path: string, key?: string): Promise<number
   return response.statusCode;
 }
 
-test("there are routes to knock at", () => {
+test("there are routes to test", () => {
   assert.ok(examples.length > 40);
   assert.ok(examples.some(({ method }) => method === "UPGRADE"));
 });
@@ -52,7 +52,7 @@ for (const { method, path, name } of examples) {
   });
 }
 
-test("what is read or answered without a credential is what tokens are made for, and no more", async () => {
+test("only what is needed to obtain tokens is readable without a credential", async () => {
   const { status, text } = await say(gateway, { method: "GET", path: "/.well-known/oauth-protected-resource" });
   assert.equal(status, 200);
   assert.equal((JSON.parse(text) as { resource: string }).resource, "https://models.example.com");
@@ -61,7 +61,7 @@ test("what is read or answered without a credential is what tokens are made for,
   }
 });
 
-test("routes that hide models or hand out credentials are closed to whom a profile limits", async () => {
+test("routes that hide models or return credentials are closed to callers whose profile limits models", async () => {
   for (const key of [limited, metered]) {
     for (const path of [
       "/v1/batches",
@@ -76,7 +76,7 @@ test("routes that hide models or hand out credentials are closed to whom a profi
   }
 });
 
-test("a spent budget refuses what would be metered, says until when, and leaves the rest open", async () => {
+test("a spent budget refuses metered requests, says until when, and leaves other routes open", async () => {
   const refused = await say(gateway, { key: metered });
   assert.deepEqual([refused.status, refused.code], [429, "budget_exhausted"]);
   const seconds = Number(refused.headers.get("retry-after"));
@@ -85,7 +85,7 @@ test("a spent budget refuses what would be metered, says until when, and leaves 
   assert.equal((await say(gateway, { key: metered, method: "GET", path: "/v1/models" })).status, 200);
 });
 
-test("a caller is shown the models that its profile allows, and refused the others", async () => {
+test("a caller is shown the models that its profile allows and refused the others", async () => {
   const { status, text } = await say(gateway, { key: limited, method: "GET", path: "/v1/models" });
   assert.equal(status, 200);
   assert.deepEqual(

@@ -59,7 +59,7 @@ const recordOf = (requestId: string | null): Promise<SeenRecord> =>
     recordsIn(node.output()).find(({ event, data }) => event === "access.decision" && data["request"] === requestId),
   );
 
-test("a deny of a profile is told by its rule's name, and its record explains it", async () => {
+test("a denial of a profile names its rule, and its record explains it", async () => {
   const said = await say(gateway, { key: plain, path: "/v1/embeddings", body: { model: "sim-1", input: "text" } });
   assert.deepEqual([said.status, said.code], [403, "policy_denied"]);
   assert.match(said.text, /denied by rule no-embeddings/);
@@ -84,7 +84,7 @@ test("a deny of a profile is told by its rule's name, and its record explains it
   );
 });
 
-test("an allow is recorded with its controls, and ends the deployment's list only", async () => {
+test("an allow is recorded with its controls and ends the deployment's list only", async () => {
   const said = await say(gateway, {
     key: research,
     body: chat({ model: "sim-2" }),
@@ -99,7 +99,7 @@ test("an allow is recorded with its controls, and ends the deployment's list onl
   );
 });
 
-test("a request that no rule matches leaves no record", async () => {
+test("a request that matches no rule leaves no record", async () => {
   const said = await say(gateway, { key: research, headers: { "x-request-id": "quiet-1" } });
   assert.equal(said.status, 200);
   await say(gateway, { key: research, body: chat({ model: "sim-2" }), headers: { "x-request-id": "loud-1" } });
@@ -107,7 +107,7 @@ test("a request that no rule matches leaves no record", async () => {
   assert.ok(!node.output().includes("quiet-1"));
 });
 
-test("a condition that cannot be evaluated refuses where it fails closed, and is skipped and told where it fails open", async () => {
+test("a failing condition refuses if it fails closed, and is skipped and reported if it fails open", async () => {
   const said = await say(gateway, {
     key: plain,
     body: chat({ model: "sim-3" }),
@@ -123,7 +123,7 @@ test("a condition that cannot be evaluated refuses where it fails closed, and is
   await eventually("the log line", () => node.program.log().some(({ rule }) => rule === "research-may"));
 });
 
-test("each failover candidate is admitted anew: one that a rule denies is passed over", async () => {
+test("each failover candidate is admitted separately: a candidate that a rule denies is skipped", async () => {
   const before = second.counts().requests;
   const said = await say(gateway, {
     key: research,
@@ -136,7 +136,7 @@ test("each failover candidate is admitted anew: one that a rule denies is passed
   assert.deepEqual([data["rule"], data["to"], data["decision"]], ["no-us", "us", "deny"]);
 });
 
-test("the message of a rule is the refusal's, and without another candidate the provider's own answer stays", async () => {
+test("the refusal has the rule's message, and without another candidate the provider's own answer is returned", async () => {
   await node.client.call("put_suspension", {
     params: { kind: "provider", name: "spare" },
     body: { reason: "maintenance" },

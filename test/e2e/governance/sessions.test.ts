@@ -62,12 +62,12 @@ test("a session needs a credential, in a header or in the subprotocol list", asy
   socket.close();
 });
 
-test("rules and model lists hold at the handshake", async () => {
+test("rules and model lists apply to the handshake", async () => {
   assert.equal(await statusOf({ model: "sim-forbidden", authorization: `Bearer ${free}` }), 403);
   assert.equal(await statusOf({ model: "sim-other", authorization: `Bearer ${key}` }), 403);
 });
 
-test("within a session a model that the profile does not allow closes both sides", async () => {
+test("a model that the profile does not allow closes both sides of a session", async () => {
   const { socket, closed } = await session({ authorization: `Bearer ${key}` });
   socket.send(JSON.stringify({ type: "response.create", response: { model: "sim-realtime" } }));
   socket.send(
@@ -93,7 +93,7 @@ for (const [what, withdraw] of [
       node.client.call("put_suspension", { params: { kind: "provider", name: "sim" }, body: { reason: "incident" } }),
   ],
 ] as const) {
-  test(`a session ends when ${what}, and others go on`, async () => {
+  test(`a session ends when ${what}, and others continue`, async () => {
     const brief = await mint(node, "short-lived");
     const ending = await session({ authorization: `Bearer ${brief}` });
     await withdraw();

@@ -39,7 +39,7 @@ describe("suspensions on one node", async () => {
     node.client.call("put_suspension", { params: named(target), body: { reason: "incident 42", ...facts } });
   const lift = (target: string) => node.client.call("delete_suspension", { params: named(target) });
 
-  test("a suspended provider's requests walk its failover list, whatever its triggers", async () => {
+  test("requests of a suspended provider go through its failover list, whatever its triggers", async () => {
     await suspend("provider:first");
     const walked = await say(gateway, { key });
     assert.equal(walked.status, 200);
@@ -54,7 +54,7 @@ describe("suspensions on one node", async () => {
     await lift("provider:second");
   });
 
-  test("a suspension with an end says so, and ends by itself", async () => {
+  test("a suspension with an end time says so and ends by itself", async () => {
     await suspend("provider:alone", { duration: "2s" });
     const refused = await say(gateway, { key, body: chat({ model: "only-1" }) });
     assert.deepEqual([refused.status, refused.code], [503, "suspended"]);
@@ -65,7 +65,7 @@ describe("suspensions on one node", async () => {
     );
   });
 
-  test("a suspended model is refused by its name and by its aliases", async () => {
+  test("a suspended model is refused under its name and its aliases", async () => {
     await suspend("model:sim-1");
     for (const model of ["sim-1", "quick"]) {
       const refused = await say(gateway, { key, body: chat({ model }) });
@@ -76,7 +76,7 @@ describe("suspensions on one node", async () => {
   });
 
   for (const target of ["key:ci", "profile:team"]) {
-    test(`${target} suspended is 403 with the reason`, async () => {
+    test(`a request under a suspended ${target} is refused with 403 and the reason`, async () => {
       await suspend(target, { duration: "1h" });
       const refused = await say(gateway, { key });
       assert.deepEqual([refused.status, refused.code], [403, "suspended"]);
@@ -87,7 +87,7 @@ describe("suspensions on one node", async () => {
     });
   }
 
-  test("a key that is deleted, expired or rotated is refused like any unknown one", async () => {
+  test("a deleted, expired or rotated key is refused like an unknown one", async () => {
     const old = await mint(node, "old");
     assert.equal((await say(gateway, { key: old })).status, 200);
     const { key: rotated } = await node.client.call("rotate_key", { params: { name: "old" } });
@@ -101,7 +101,7 @@ describe("suspensions on one node", async () => {
   });
 });
 
-test("what is revoked on one node is refused on the others with the commit", async (context) => {
+test("a revocation on one node takes effect on the others with the commit", async (context) => {
   const { nodes } = await startGoverned(context, { ids: ["n1", "n2", "n3"] });
   const [a, b] = nodes;
   assert.ok(a !== undefined && b !== undefined);

@@ -47,7 +47,7 @@ async function verb(name: string, ...rest: readonly string[]): Promise<string> {
   return program.stdout();
 }
 
-test("the ledger and the verdicts are those of the archive, and what comes after is added", async () => {
+test("ledger and verdicts are those of the archive, and later ones are added", async () => {
   await eventually(
     "a key that is known",
     async () => (await say(gateway, { key, body: chat({ model: "warm-up" }) })).status === 200 || undefined,
@@ -82,7 +82,7 @@ test("the ledger and the verdicts are those of the archive, and what comes after
   await until(4);
 });
 
-test("a statement about it is answered as CSV, with names as CSV has them", async () => {
+test("a statement about usage is answered as CSV with quoted names", async () => {
   const model = 'sim-1,"b"';
   assert.equal((await say(gateway, { key, body: chat({ model }) })).status, 200);
   const row = await eventually("its row", async () => (await client.call("list_usage", { query: { model } })).items[0]);
@@ -95,7 +95,7 @@ test("a statement about it is answered as CSV, with names as CSV has them", asyn
   ]);
 });
 
-test("rows of what was used, judged, asked and seen are as they are described", async () => {
+test("rows of usage, verdicts, requests and findings have the documented columns", async () => {
   const lists = {
     usage: () => client.call("list_usage", {}),
     reconcile: () => client.call("list_reconcile", {}),

@@ -50,7 +50,7 @@ const rowsOn = async ({ node }: typeof first, query: object = {}): Promise<reado
 const requestsOf = (rows: readonly UsageRecord[], model: string): number =>
   rows.filter((row) => row.model === model).reduce((sum, { requests }) => sum + requests, 0);
 
-test("what was asked through any node is in the ledger of every node, whole and once", async () => {
+test("a request through any node is in the ledger of every node, complete and once", async () => {
   let told = { input: 0, output: 0 };
   for (const { gateway } of nodes) {
     for (let each = 0; each < 3; each += 1) {
@@ -87,7 +87,7 @@ test("what was asked through any node is in the ledger of every node, whole and 
   }
 });
 
-test("calls of servers and agents, sessions and failures are counted too", async () => {
+test("calls of MCP servers and agents, sessions and failures are counted too", async () => {
   const rpc = (method: string, params: object) => ({ jsonrpc: "2.0", id: 1, method, params });
   const protocol = { "mcp-protocol-version": "2026-07-28", accept: "application/json, text/event-stream" };
   await say(first.gateway, {
@@ -120,7 +120,7 @@ test("calls of servers and agents, sessions and failures are counted too", async
   assert.ok(!JSON.stringify(rows).includes(PROMPT));
 });
 
-test("a grouped statement answers by caller, as CSV too, and a list by its columns", async () => {
+test("a grouped statement is answered per caller, also as CSV, and a list by its columns", async () => {
   const sql = "select caller, sum(requests) from usage where hop = 'llm' group by caller";
   const { rows } = await first.node.client.call("run_query", { body: { sql } });
   assert.equal(rows.length, 1);
@@ -133,7 +133,7 @@ test("a grouped statement answers by caller, as CSV too, and a list by its colum
   assert.equal((await rowsOn(first, { limit: 1 })).length, 1);
 });
 
-test("a node that is killed loses at most what it had not reported, and comes back to count once", async () => {
+test("a killed node loses at most what it had not reported, and counts once after its return", async () => {
   const body = chat({ model: "sim-2" });
   for (let each = 0; each < 5; each += 1) await say(third.gateway, { key, body });
   await eventually("five on n1", async () => requestsOf(await rowsOn(first), "sim-2") === 5 || undefined);
@@ -153,7 +153,7 @@ test("a node that is killed loses at most what it had not reported, and comes ba
   assert.ok(found === 6 || found === 7, `${found}`);
 });
 
-test("what was used just before a stop is reported by the stop", async () => {
+test("usage just before a stop is reported by the stop", async () => {
   await say(second.gateway, { key, body: chat({ model: "sim-3" }) });
   await second.node.stop();
   await eventually("the last one", async () => requestsOf(await rowsOn(first), "sim-3") === 1 || undefined);

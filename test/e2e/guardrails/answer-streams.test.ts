@@ -84,7 +84,7 @@ for (const [policy, on] of [
   ["window", gateway],
   ["buffer", buffering],
 ] as const) {
-  test(`the SDKs' stream helpers put a redacted answer together, native and translated: ${policy}`, async () => {
+  test(`the SDKs' stream helpers assemble a redacted answer, native and translated: ${policy}`, async () => {
     upstream.script = streaming(chunks(SAID));
     await throughCompat("m", on);
     await throughMessages("m", on);
@@ -97,7 +97,7 @@ for (const [policy, on] of [
 const short = (content: string, index: number) =>
   `data: ${JSON.stringify({ choices: [{ index, delta: { content } }] })}\n\n`;
 
-test("a stream cut at every byte is the same, in either dialect", async () => {
+test("a stream cut at every byte gives the same result, in either dialect", async () => {
   const frames = [short(`€ ${MAIL.slice(0, 7)}`, 0), short(`${MAIL.slice(7)} ok`, 0), short(MAIL, 1)];
   const compat = Buffer.from(`${frames.join("")}data: [DONE]\n\n`);
   for (let at = 1; at < compat.length; at++) {
@@ -123,7 +123,7 @@ const FILTERED: readonly Said[] = [
   { content: `It is ${SSN}, you know.${SPACES}` },
 ];
 
-test("a denial within a stream ends it as the dialect knows it, aborts the provider, and tells who asks", async () => {
+test("a denial during a stream ends it in the dialect's format, aborts the provider, and is reported to the caller", async () => {
   const [begin = "", first = "", later = ""] = chunks(FILTERED);
   const { script, go, closed } = pausing([begin, first], [later]);
   upstream.script = script;
@@ -146,7 +146,7 @@ test("a denial within a stream ends it as the dialect knows it, aborts the provi
   assert.deepEqual([data["decision"], data["direction"], data["rule"]], ["deny", "response", "no-ssn"]);
 });
 
-test("the SDKs raise or end as they do for what was filtered", async () => {
+test("the SDKs raise or end a filtered answer as they do for a provider's filter", async () => {
   const messages = [{ role: "user" as const, content: "x" }];
   const compat = chunks(FILTERED);
   const first = pausing(compat.slice(0, 2), compat.slice(2));
@@ -168,7 +168,7 @@ test("the SDKs raise or end as they do for what was filtered", async () => {
   await assert.rejects(denied.finalChatCompletion(), OpenAI.PermissionDeniedError);
 });
 
-test("what is denied before a byte of it left is a status, whatever the provider is at", async () => {
+test("a denial before the first byte is sent becomes a status, whatever the provider is doing", async () => {
   const all = chunks([{ content: `It is ${SSN}, you know.` }]).join("");
   const said = await answered(streaming([all]), { stream: true });
   assert.deepEqual(
@@ -177,7 +177,7 @@ test("what is denied before a byte of it left is a status, whatever the provider
   );
 });
 
-test("a stream that breaks off shows what is proven by then, and its error", async () => {
+test("a stream that breaks off shows what was proven safe so far, and its error", async () => {
   const said = await answered(
     streaming(chunks([{ content: `Ask ${MAIL}` }]).slice(0, 2), (socket) => socket.destroy()),
     { stream: true },
@@ -187,7 +187,7 @@ test("a stream that breaks off shows what is proven by then, and its error", asy
   assert.ok(!said.text.includes("DONE"));
 });
 
-test("a client that leaves ends it all", async () => {
+test("a client that disconnects ends everything", async () => {
   const { script, closed } = pausing(chunks([{ content: `Ask ${MAIL}, please.${SPACES}` }]).slice(0, 2), []);
   upstream.script = script;
   const leaving = new AbortController();
@@ -202,7 +202,7 @@ test("a client that leaves ends it all", async () => {
   await within("the end of the provider's work", closed);
 });
 
-test("usage of a stream that guardrails change is counted as without them", async () => {
+test("usage of a stream that guardrails rewrite is counted as without them", async () => {
   const spent = async () => sumOf(await idle(gateway), "gateway_tokens_total");
   const before = await spent();
   const usage = `data: ${JSON.stringify({ id: "c1", object: "chat.completion.chunk", created: 1, model: "m", choices: [], usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 } })}\n\n`;
@@ -215,7 +215,7 @@ test("usage of a stream that guardrails change is counted as without them", asyn
   assert.equal((await spent()) - before, 18);
 });
 
-test("an end that is missing, CR line ends, and data on several lines are read", async () => {
+test("a missing end, CR line endings and multi-line data are read", async () => {
   const odd = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":\rdata: [{"index":0,"delta":{"content":"to ${MAIL}"},"finish_reason":null}]}\r\rdata: [DONE]`;
   const said = await answered(streaming([odd], endChunks), { stream: true });
   assert.equal(heard(`${said.text}\n\n`).content, "to <EMAIL_ADDRESS>");

@@ -38,7 +38,7 @@ const completion = (content: string, more: object = {}) =>
     ...more,
   });
 
-test("a whole answer is rewritten, and its length, digests and record tell of what leaves", async () => {
+test("a whole answer is rewritten, and its length, digests and record match the new body", async () => {
   const body = completion(`Write to ${MAIL}.`);
   const said = await whole({ headers: [...JSON_TYPE, "ETag: x", "Content-Digest: sha-256=:x:"], body });
   assert.deepEqual([said.status, said.text], [200, body.replace(MAIL, "<EMAIL_ADDRESS>")]);
@@ -61,7 +61,7 @@ test("a whole answer is rewritten, and its length, digests and record tell of wh
   );
 });
 
-test("an answer with nothing to hide is as it came, and one that is only noted too", async () => {
+test("an answer without findings passes unchanged, and so does one with findings that are only noted", async () => {
   const body = completion("Nothing of note.").replace("{", '{ "odd" : 1.0,  ');
   const said = await whole({ headers: [...JSON_TYPE, "ETag: x"], body });
   assert.deepEqual([said.text, said.headers.get("etag"), said.headers.get("x-gateway-guardrails")], [body, "x", null]);
@@ -72,7 +72,7 @@ test("an answer with nothing to hide is as it came, and one that is only noted t
   assert.deepEqual([empty.status, empty.text], [200, ""]);
 });
 
-test("a whole answer that is denied is a refusal in the dialect's shape", async () => {
+test("a denied whole answer is a refusal in the dialect's format", async () => {
   const said = await whole({ headers: JSON_TYPE, body: completion(`It is ${SSN}.`) });
   assert.deepEqual([said.status, said.code, said.headers.get("x-should-retry")], [403, "guardrail_denied", "false"]);
   assert.match(said.text, /Numbers of persons stay here\./);
@@ -83,7 +83,7 @@ test("a whole answer that is denied is a refusal in the dialect's shape", async 
   assert.ok(refusals.some((row) => row.code === "guardrail_denied" && JSON.stringify(row).includes("no-ssn")));
 });
 
-test("what a shadow detector finds in an answer is recorded once, and changes nothing", async () => {
+test("a shadow detector's finding in an answer is recorded once and changes nothing", async () => {
   const said = await answered(streaming(chunks([{ content: `At ${ADDRESS}, and ` }, { content: `${ADDRESS}.` }])), {
     stream: true,
   });
@@ -170,7 +170,7 @@ const NAMED: Readonly<Record<string, { readonly answer: Reply; readonly shown: R
   },
 };
 for (const [what, { answer, shown, status = 200 }] of Object.entries(NAMED)) {
-  test(`an answer with ${what} is read all the same`, async () => {
+  test(`an answer with ${what} is still read`, async () => {
     const said = await whole(answer);
     assert.equal(said.status, status, said.text);
     assert.match(said.text, shown);
@@ -208,13 +208,13 @@ const NO_ANSWERS: Readonly<Record<string, Reply>> = {
 };
 
 for (const [what, answer] of Object.entries(NO_ANSWERS)) {
-  test(`an answer that is ${what} is none`, async () => {
+  test(`an answer that is ${what} is refused as invalid`, async () => {
     const said = await whole(answer);
     assert.deepEqual([said.status, said.code], [502, "upstream_invalid"], said.text);
   });
 }
 
-test("a stream that nobody asked for is judged whole, whatever its type says", async () => {
+test("an unrequested stream is judged as a whole, whatever its type says", async () => {
   const body = chunks([{ content: "to ada." }, { content: "lovelace@example.com now" }]).join("");
   for (const headers of [EVENTS_TYPE, JSON_TYPE, ["Content-Type: image/png"]]) {
     const said = await whole({ headers, body });
@@ -224,7 +224,7 @@ test("a stream that nobody asked for is judged whole, whatever its type says", a
   }
 });
 
-test("what is long passes decoded as it is configured, and is refused where it is", async () => {
+test("a compressed answer above the limit is passed decoded or refused, as configured", async () => {
   const body = completion(randomBytes(MAX_BODY_BYTES).toString("hex"));
   const said = await whole(packed(gzipSync(body)));
   assert.deepEqual([said.status, said.text], [200, body]);
@@ -233,7 +233,7 @@ test("what is long passes decoded as it is configured, and is refused where it i
 
 const ENCODINGS = { gzip: gzipSync, "x-gzip": gzipSync, deflate: deflateSync, br: brotliCompressSync };
 for (const [encoding, encode] of Object.entries(ENCODINGS)) {
-  test(`identity is asked for, and what comes in ${encoding} all the same is read, also a stream`, async () => {
+  test(`identity encoding is requested, and an answer in ${encoding} is still read, also as a stream`, async () => {
     const headers = [...JSON_TYPE, `Content-Encoding: ${encoding}`];
     const said = await whole({ headers, body: encode(completion(MAIL)) });
     assert.deepEqual([said.headers.get("content-encoding"), said.text], [null, completion("<EMAIL_ADDRESS>")]);
@@ -248,7 +248,7 @@ for (const [encoding, encode] of Object.entries(ENCODINGS)) {
   });
 }
 
-test("sound and images pass and are counted, parts are not asked for, and an answer without a body stays one", async () => {
+test("audio and images pass and are counted, ranges are not requested, and an answer without a body stays empty", async () => {
   const sound = Buffer.from([0x49, 0x44, 0x33, 4, 0, 0, 0, 0, 1, ...Buffer.from(MAIL)]);
   upstream.script = (socket) => reply(socket, { headers: ["Content-Type: audio/mpeg"], body: sound });
   const response = await fetch(`${gateway.url}/v1/audio/speech`, {
@@ -264,7 +264,7 @@ test("sound and images pass and are counted, parts are not asked for, and an ans
   assert.equal(sumOf(await readMetrics(gateway), "gateway_guardrail_uninspected_total", { what: "audio" }), 1);
 });
 
-test("an answer that is too long passes and is counted, or is refused", async () => {
+test("an oversized answer passes and is counted, or is refused", async () => {
   const before = sumOf(await readMetrics(gateway), "gateway_guardrail_response_oversize_total");
   const body = completion(`${MAIL} ${"x".repeat(MAX_BODY_BYTES)}`);
   const said = await whole({ headers: JSON_TYPE, body });

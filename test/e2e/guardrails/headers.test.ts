@@ -64,13 +64,13 @@ const DENIED: readonly (readonly [what: string, path: string, headers: Readonly<
   ["the second parameter of a name", `/v1/files?limit=1&limit=${encodeURIComponent(CARD)}`, {}],
 ];
 
-test("a card in a header or in the query is denied on a route without a body, however it is written", async () => {
+test("a card in a header or in the query is denied on a route without a body, in any encoding", async () => {
   const before = simulator.counts().requests;
   for (const [what, path, headers] of DENIED) assert.equal(await get(path, headers), 403, what);
   assert.equal(simulator.counts().requests, before);
 });
 
-test("credentials are not read, and what holds nothing passes", async () => {
+test("credentials are not inspected, and headers without findings pass", async () => {
   const before = simulator.counts().requests;
   for (const headers of [{ cookie: CARD }, { "x-api-key": CARD }, { "x-note": "4111 1111 1111 1112" }]) {
     assert.notEqual(await get("/v1/files", headers), 403, Object.keys(headers)[0]);
@@ -79,7 +79,7 @@ test("credentials are not read, and what holds nothing passes", async () => {
   assert.equal(simulator.counts().requests, before + 4);
 });
 
-test("beside a body too, which nobody reads then; a rule may ask where it stands, and the record says of what kind", async () => {
+test("headers are read beside an uninspected body; a rule may test the location, and the record has the kind", async () => {
   const said = await say(gateway, { key, headers: { "x-title": CARD } });
   assert.deepEqual([said.status, said.code], [403, "guardrail_denied"], said.text);
   assert.equal(said.headers.get("x-gateway-guardrails"), "no-cards-in-titles=deny");
@@ -95,12 +95,12 @@ test("beside a body too, which nobody reads then; a rule may ask where it stands
   assert.equal(asked.headers.get("x-gateway-guardrails"), "no-cards-beside=deny");
 });
 
-test("no value of a header or of the query is in logs, records or metrics", async () => {
+test("no value of a header or of the query appears in logs, records or metrics", async () => {
   const all = node.output() + (await (await fetch(String(gateway.metricsUrl))).text());
   for (const canary of CANARIES) assert.ok(!all.includes(canary), canary);
 });
 
-test("a caller's id of its request is taken where it is written as a generated one, and is in no record otherwise", async () => {
+test("a caller's request id is kept if it has the generated format, and otherwise appears in no record", async () => {
   const generated = "0190A3F2-7b1c-7def-8abc-0123456789ab";
   const ids: string[] = [];
   for (const id of [generated, "0af7651916cd43dd8448eb211c80319c", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "4111111111111111"]) {

@@ -52,7 +52,7 @@ function holding(hub: Hub, graph: Buffer) {
   };
 }
 
-test("a pinned model is fetched, denies, serves offline, and is replaced while it serves", {
+test("a pinned model is fetched, denies, serves offline, and is replaced at run time", {
   skip: missing,
   timeout: 120_000,
 }, async () => {

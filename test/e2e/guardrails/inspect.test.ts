@@ -53,7 +53,7 @@ const { client } = node;
 const inspect = (text: string, more: object = {}): Promise<GuardrailRehearsal> =>
   client.call("inspect_guardrails", { body: { segments: [{ kind: "user", text }], ...more } });
 
-test("texts are tried: found, removed, rewritten, decided", async () => {
+test("tested texts: findings, removal, rewriting, decision", async () => {
   const before = simulator.counts().requests;
   const masked = await inspect(`größe: my card ${CARD} for ${MAIL}`, { profile: "team", model: "sim-1" });
   assert.equal(masked.decision, "allow");
@@ -107,7 +107,7 @@ const REFUSED: readonly [what: string, body: object, words: RegExp][] = [
 ];
 
 for (const [what, body, words] of REFUSED) {
-  test(`a question with ${what} is refused, and the text not repeated`, async () => {
+  test(`a request with ${what} is refused, and the text is not repeated`, async () => {
     const asked = client.call as (id: string, input: object) => Promise<unknown>;
     await assert.rejects(asked("inspect_guardrails", { body }), (error: AdminError) => {
       assert.equal(error.code, "invalid");
@@ -119,7 +119,7 @@ for (const [what, body, words] of REFUSED) {
   });
 }
 
-test("what is in force is listed with what was counted, as rows of SQL too", async () => {
+test("the active guardrails are listed with their counters, also as rows of SQL", async () => {
   const key = await mint(node, "k", { profile: "team" });
   const said = await say(gateway, {
     key,
@@ -160,7 +160,7 @@ test("what is in force is listed with what was counted, as rows of SQL too", asy
   );
 });
 
-test("a list that is waited for is answered when something is counted", async () => {
+test("a blocking list read is answered when a counter changes", async () => {
   const key = await mint(node, "waiting");
   const { index } = await client.call("list_guardrails");
   const changed = client.call("list_guardrails", { query: { index, wait: "30s" } }, { timeLimitMs: 40_000 });
@@ -180,7 +180,7 @@ async function verbOn(input: string | undefined, ...args: readonly string[]) {
   return { status, out: program.stdout(), err: program.stderr() };
 }
 
-test("the verb shows what a gateway makes of a text, and tells a denial by its status", async () => {
+test("the verb shows what a gateway makes of a text, and its status shows a denial", async () => {
   const masked = await verb("inspect", "-profile", "team", `my card ${CARD}`);
   assert.deepEqual([masked.status, masked.err], [0, ""]);
   assert.match(
@@ -204,7 +204,7 @@ test("the verb shows what a gateway makes of a text, and tells a denial by its s
   assert.ok(!unknown.err.includes(CARD));
 });
 
-test("the verb needs no gateway where it is given the document, and shows what its key makes", async () => {
+test("the verb needs no gateway if given the document, and shows the result of its key", async () => {
   const config = ["-config", join(node.dir, "deployment.yaml")];
   const { status, out } = await verbOn(`write to ${MAIL}`, "inspect", ...config, "-");
   assert.equal(status, 0);
@@ -216,7 +216,7 @@ test("the verb needs no gateway where it is given the document, and shows what i
   assert.match(unknown.err, /the document has no profile 'trustd' \(did you mean 'trusted'\?\)/);
 });
 
-test("the verb lists what is in force", async () => {
+test("the verb lists the active guardrails", async () => {
   const { status, out, err } = await verb("list");
   assert.deepEqual([status, err], [0, ""]);
   assert.match(out, /^detector +type +mode /);
@@ -227,7 +227,7 @@ test("the verb lists what is in force", async () => {
   assert.deepEqual([listed, (JSON.parse(json) as readonly unknown[]).length], [0, 5]);
 });
 
-test("no text that was tried is in a log, a record, a metric or on the disk", async () => {
+test("no tested text appears in a log, a record, a metric or on the disk", async () => {
   const output = node.output();
   assert.ok(output.includes('"guardrail.decision"'));
   const metrics = await readMetrics(gateway);

@@ -22,7 +22,7 @@ const key = await mint(node, "guarded");
 const exempt = await mint(node, "exempt", { profile: "exempt" });
 const saying = (content: string) => chat({ messages: [{ role: "user", content }] });
 
-test("while a text of 8 MiB is read, callers with short texts and exempt ones are answered", async () => {
+test("while a text of 8 MiB is inspected, callers with short texts and exempt callers are answered", async () => {
   const long = `${"an order of nothing special, called 12-34. ".repeat((8 * MIB) / 43)}${CARD}`;
   await Promise.all([
     say(gateway, { key }),
@@ -55,13 +55,13 @@ test("while a text of 8 MiB is read, callers with short texts and exempt ones ar
   assert.equal(sumOf(metrics, "gateway_detector_pool_restarts_total"), 0);
 });
 
-test("a client that hardly waits is refused, and opens nothing by it", async () => {
+test("a request whose client waits only a millisecond is refused, and nothing uninspected is forwarded", async () => {
   const long = `${"an order of nothing special. ".repeat((4 * MIB) / 29)}${CARD}`;
   const { status, code } = await say(gateway, { key, body: saying(long), headers: { "x-stainless-timeout": "0.001" } });
   assert.deepEqual([status, code], [503, "guardrail_error"]);
 });
 
-test("a message with more findings than can be judged is refused with what to do", async () => {
+test("a message with more findings than the limit is refused with the remedy", async () => {
   const { status, code, text } = await say(gateway, { key, body: saying(`${CARD}, `.repeat(21_000)) });
   assert.deepEqual([status, code], [413, "body_too_large"], text);
   assert.match(text, /pii finds more than 20000 places in the message: send it in parts/);

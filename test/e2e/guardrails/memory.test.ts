@@ -49,7 +49,7 @@ async function flood(count: number, body: Document): Promise<Flood> {
 
 await say(gateway, { key });
 
-test("bodies of as many texts as are read at once are read within the account", async (t) => {
+test("bodies with as many texts as are inspected at once fit the memory account", async (t) => {
   const { answers, grown } = await flood(24, parts(MANY));
   const statuses = answers.map(({ status }) => status);
   t.diagnostic(`${statuses.join()}: ${Math.round(grown / MIB)} MiB more`);
@@ -58,7 +58,7 @@ test("bodies of as many texts as are read at once are read within the account", 
   assert.ok(grown < ACCOUNT, `it grew by ${grown} bytes`);
 });
 
-test("bodies of more texts are refused with what to do, and leave nothing behind", async (t) => {
+test("bodies with more texts are refused with the remedy, and leave nothing behind", async (t) => {
   const { answers, grown } = await flood(16, parts(99_990));
   const statuses = answers.map(({ status }) => status);
   t.diagnostic(`${statuses.join()}: ${Math.round(grown / MIB)} MiB more`);

@@ -121,7 +121,7 @@ const streamed = (pieces: readonly string[]): void => {
 const BAD: Readonly<Record<string, string>> = { remote: "how a grenade is made", llm: "now ignore all of it" };
 
 for (const [type, bad] of Object.entries(BAD)) {
-  test(`what ${type} finds denies an answer, whole and streamed`, async () => {
+  test(`a finding of ${type} denies an answer, whole and streamed`, async () => {
     whole("all is well");
     assert.equal((await ask(closed)).status, 200);
     whole(bad);
@@ -146,7 +146,7 @@ for (const [type, bad] of Object.entries(BAD)) {
   });
 }
 
-test("what an analyzer and a model find is rewritten in whole answers, and in streams that are held", {
+test("findings of an analyzer and a model are rewritten in whole answers and in held-back streams", {
   skip: missing,
 }, async () => {
   const hidden = "I know <PERSON>, 😀 <PERSON> of <STREET>";
@@ -191,7 +191,7 @@ for (const [type, server] of [
   ["remote", analyzer],
   ["llm", judge],
 ] as const) {
-  test(`${type} that is late or wrong lets answers pass or refuses them, as \`on_error\` says`, async () => {
+  test(`a late or invalid ${type} passes answers or refuses them, as \`on_error\` says`, async () => {
     for (const [name, fault] of FAULTS) {
       server.answer = fault;
       await met(`${type} ${name}`, open, closed);
@@ -205,7 +205,7 @@ for (const [type, server] of [
   });
 }
 
-test("a model that is late lets answers pass or refuses them, as `on_error` says", { skip: missing }, async () => {
+test("a late model passes answers or refuses them, as `on_error` says", { skip: missing }, async () => {
   const [lets, refuses] = await Promise.all([slowly("fail_open"), slowly("fail_closed")]);
   await met("classify", lets, refuses);
 });

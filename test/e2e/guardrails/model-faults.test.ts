@@ -70,7 +70,7 @@ const saying = (content: string, role = "user") =>
     messages: [{ role, content }, ...(role === "system" ? [{ role: "user", content: " " }] : [])],
   });
 
-test("a model's process that crashes within a request is named and replaced, and the request gets what `on_error` says", {
+test("a model process that crashes during a request is named and replaced, and the request follows `on_error`", {
   skip: missing,
 }, async (t) => {
   const provider = await simulated(t);
@@ -113,7 +113,7 @@ test("a model's process that crashes within a request is named and replaced, and
 
 const REQUESTS = Number(process.env["GATEWAY_P99_REQUESTS"] ?? 200);
 
-test("whoever is not inspected waits no longer while a model or an analyzer is busy to the brim", {
+test("callers without inspection wait no longer while a model or an analyzer is saturated", {
   skip: missing,
   timeout: 120_000,
 }, async (t) => {

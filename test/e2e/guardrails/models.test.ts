@@ -74,7 +74,7 @@ const keyOf = async (name: string, profile?: string): Promise<string> => {
   return mint(started.node, name, profile === undefined ? {} : { profile });
 };
 
-test("names that a model finds are taken out before the provider sees them", { skip: missing }, async () => {
+test("names found by a model are removed before the provider sees them", { skip: missing }, async () => {
   assert.ok(started);
   const { gateway, simulator } = started;
   const key = await keyOf("names");
@@ -89,7 +89,7 @@ test("names that a model finds are taken out before the provider sees them", { s
   assert.equal(sumOf(metrics, "gateway_detector_errors_total"), 0);
 });
 
-test("while a slow model is at work, others are answered as fast as ever", {
+test("while a slow model works, other callers are answered as fast as ever", {
   skip: missing,
   timeout: 60_000,
 }, async () => {
@@ -115,7 +115,7 @@ test("while a slow model is at work, others are answered as fast as ever", {
   assert.ok(Math.max(...waited) < took / 4, `one of the others waited ${Math.max(...waited)} ms of ${took} ms`);
 });
 
-test("check runs each graph once, and says what is wrong with one", { skip: missing }, async () => {
+test("check runs each graph once and reports a broken one", { skip: missing }, async () => {
   assert.ok(started);
   const providers = [simProvider("sim", started.simulator)];
   const document = (labels: readonly string[]) =>
@@ -144,7 +144,7 @@ test("check runs each graph once, and says what is wrong with one", { skip: miss
   );
 });
 
-test("the process ends well while a graph runs", { skip: missing }, async () => {
+test("the process ends cleanly while a graph runs", { skip: missing }, async () => {
   assert.ok(started);
   const { gateway } = started;
   const key = await keyOf("cut");

@@ -29,7 +29,7 @@ async function isRewrittenBy(gateway: (typeof nodes)[number]["gateway"]): Promis
   return true;
 }
 
-test("each node rewrites what goes to a provider, also when another was killed", async () => {
+test("each node rewrites what goes to a provider, also after another node was killed", async () => {
   for (const { gateway } of nodes) await eventually("the key on the node", () => isRewrittenBy(gateway));
   nodes[0]?.gateway.signal("SIGKILL");
   await nodes[0]?.gateway.ended;

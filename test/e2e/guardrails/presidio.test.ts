@@ -20,7 +20,7 @@ const python = await peer("presidio");
 /** It imports for seconds on a busy machine. */
 const START_MS = 90_000;
 
-test("a real analyzer is asked, and what it finds is taken out where it stands", {
+test("a real analyzer is called, and its findings are removed in place", {
   skip: python.missing,
   timeout: START_MS + 60_000,
 }, async (t) => {

@@ -57,7 +57,7 @@ const sent = async (): Promise<string> => {
   return await last.text();
 };
 
-test("names that an analyzer finds are taken out before the provider sees them, and what a rule forbids is refused", async () => {
+test("names found by an analyzer are removed before the provider sees them, and text that a rule forbids is refused", async () => {
   analyzer.answer = personsIn({ "Jürgen 👍": "PERSON", grenade: "WEAPON" });
   const said = await say(gateway, { key, body: saying("👋 I am Jürgen 👍, who are you?") });
   assert.deepEqual([said.status, said.headers.get("x-gateway-guardrails")], [200, "no-names=redact"], said.text);
@@ -68,7 +68,7 @@ test("names that an analyzer finds are taken out before the provider sees them, 
   assert.deepEqual([refused.status, refused.code], [403, "guardrail_denied"], refused.text);
 });
 
-test("a slow, a failing and a garbling analyzer: each detector does as its `on_error` says", async () => {
+test("with a slow, a failing and a garbling analyzer, each detector follows its `on_error`", async () => {
   const faults: readonly (readonly [string, typeof analyzer.answer])[] = [
     ["slow", () => new Promise(() => undefined)],
     ["failing", (_, response) => void response.writeHead(500).end(`{"error":"Jürgen"}`)],
@@ -95,7 +95,7 @@ test("a slow, a failing and a garbling analyzer: each detector does as its `on_e
   assert.doesNotMatch(log, new RegExp(`Jürgen|${SECRET}`));
 });
 
-test("while an analyzer hangs, others are answered as fast as ever", async () => {
+test("while an analyzer hangs, other callers are answered as fast as ever", async () => {
   const measure = async (): Promise<readonly number[]> => {
     const waited: number[] = [];
     for (let turn = 0; turn < 60; turn++) {
@@ -125,7 +125,7 @@ test("while an analyzer hangs, others are answered as fast as ever", async () =>
   assert.ok((saturated.at(-1) as number) < 400, `one of the others waited ${saturated.at(-1)} ms`);
 });
 
-test("an analyzer that is gone is a failure, and one that has come back is asked again", async () => {
+test("an analyzer that is down counts as a failure, and is called again once it is back", async () => {
   analyzer.answer = (_, response) => void response.socket?.destroy();
   const down = await say(gateway, { key, body: saying("I am Jürgen", "system") });
   assert.equal(down.code, "guardrail_error", down.text);

@@ -116,7 +116,7 @@ for (const { what, asked } of WAYS) {
   });
 }
 
-test("a deny is the rule's message in the dialect's shape, and reaches no provider", async () => {
+test("a denial has the rule's message in the dialect's format and reaches no provider", async () => {
   const before = simulator.counts().requests;
   const compat = await say(gateway, { key, body: saying(`my number is ${SSN}`) });
   assert.deepEqual([compat.status, compat.code], [403, "guardrail_denied"], compat.text);
@@ -139,7 +139,7 @@ test("a deny is the rule's message in the dialect's shape, and reaches no provid
   );
 });
 
-test("a deny gives back what was reserved of the budget", async () => {
+test("a denial returns the reserved budget", async () => {
   for (let asked = 0; asked < DENIED_OF_TIGHT; asked++) {
     const said = await say(gateway, { key: frugal, body: saying(`my number is ${SSN}`) });
     assert.equal(said.code, "guardrail_denied", said.text);
@@ -148,14 +148,14 @@ test("a deny gives back what was reserved of the budget", async () => {
   assert.equal(said.status, 200, said.text);
 });
 
-test("whoever takes over after a failure is sent the rewritten text too", async () => {
+test("the failover provider receives the rewritten text too", async () => {
   const said = await say(gateway, { key, body: saying(`pay with ${CARD}`, "sim-500") });
   assert.equal(said.headers.get("x-gateway-provider"), "spare", said.text);
   const body = await sent();
   assert.ok(body.includes("pay with <CREDIT_CARD>") && !body.includes(CARD), body);
 });
 
-test("an encoded body is read, and goes on without its encoding", async () => {
+test("an encoded body is read and forwarded without its encoding", async () => {
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "content-encoding": "gzip" },
@@ -166,7 +166,7 @@ test("an encoded body is read, and goes on without its encoding", async () => {
   assert.ok(body.includes("pay with <CREDIT_CARD>") && !body.includes(CARD) && !body.includes("gzip"), body);
 });
 
-test("a profile that selects no detector is exempt, and a request without findings is as it came", async () => {
+test("a profile without detectors is exempt, and a request without findings passes unchanged", async () => {
   const exempt = await say(gateway, { key: trusted, body: saying(`pay with ${CARD}`) });
   assert.deepEqual([exempt.status, exempt.headers.get("x-gateway-guardrails")], [200, null]);
   assert.ok((await sent()).includes(CARD));
@@ -174,14 +174,14 @@ test("a profile that selects no detector is exempt, and a request without findin
   assert.deepEqual([plain.status, plain.headers.get("x-gateway-guardrails")], [200, null]);
 });
 
-test("what a shadow detector found is recorded and decides nothing", async () => {
+test("a shadow detector's finding is recorded and decides nothing", async () => {
   const said = await say(gateway, { key, body: saying(`write to ${MAIL}`) });
   assert.deepEqual([said.status, said.headers.get("x-gateway-guardrails")], [200, null]);
   const { data } = await recordOf("guardrail.shadow", said.headers.get("x-gateway-request-id"));
   assert.deepEqual(data["detectors"], { watcher: { "pii/EMAIL_ADDRESS": 1 } });
 });
 
-test("what is no text is counted, and a body that cannot be read is refused", async () => {
+test("non-text content is counted, and an unreadable body is refused", async () => {
   const url = "data:image/png;base64,iVBORw0KGgo=";
   const content = [
     { type: "image_url", image_url: { url } },
@@ -199,7 +199,7 @@ test("what is no text is counted, and a body that cannot be read is refused", as
   assert.equal(sumOf(series, "gateway_guardrail_uninspected_total", { what: "image" }), 1);
 });
 
-test("blocks of a turn that translation puts together are inspected as they are sent", async () => {
+test("blocks that translation joins into one turn are inspected in the form that is sent", async () => {
   const blocks = [
     { type: "text", text: "pay with 4111 1111" },
     { type: "text", text: " 1111 1111, please" },
@@ -218,7 +218,7 @@ test("blocks of a turn that translation puts together are inspected as they are 
   }
 });
 
-test("texts of a thread that is made with its run are inspected", async () => {
+test("texts of a thread created together with its run are inspected", async () => {
   const body = { assistant_id: "asst_1", thread: { messages: [{ role: "user", content: `it is ${SSN}` }] } };
   const said = await say(gateway, { key: free, path: "/v1/threads/runs", body });
   assert.deepEqual([said.status, said.code], [403, "guardrail_denied"], said.text);
@@ -264,7 +264,7 @@ const knock = async (by: string, path: string, body: FormData | object | string 
   return { status: response.status, text };
 };
 
-test("what leads past guardrails is refused without a model list and a budget, and open to whom they leave alone", async () => {
+test("upload routes that bypass guardrails are refused even without a model list and a budget, and open to exempt callers", async () => {
   for (const [path, body, type] of PAST) {
     const before = simulator.counts().requests;
     const { status, text } = await knock(free, path, body, type);
@@ -277,7 +277,7 @@ test("what leads past guardrails is refused without a model list and a budget, a
   assert.notEqual(others.status, 403, others.text);
 });
 
-test("decisions and detectors are counted, and no matched text is in logs, metrics, records or on the disk", async () => {
+test("decisions and detectors are counted, and no matched text appears in logs, metrics, records or on the disk", async () => {
   await idle(gateway);
   const series = await readMetrics(gateway);
   const decided = (rule: string, action: string) =>

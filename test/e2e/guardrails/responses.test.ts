@@ -161,7 +161,7 @@ for (const channel of CHANNELS) {
       ["function", PAY, { input: "<EMAIL_ADDRESS>", n: 1 }],
       ["custom", PATCH, "<EMAIL_ADDRESS>"],
     ] as const) {
-      test(`${channel}, ${policy}, ${kind} tool: a redacted stream keeps the grammar, and says at its end what it said before`, async () => {
+      test(`${channel}, ${policy}, ${kind} tool: a redacted stream is well formed, and its end repeats what it streamed`, async () => {
         upstream.script = streaming(frames(channel, SAID));
         const ask = asked(channel, { tools: [tool] });
         const read = await at(on)
@@ -196,7 +196,7 @@ for (const channel of CHANNELS) {
     }
   }
 
-  test(`${channel}: a whole answer is redacted in every text of it`, async () => {
+  test(`${channel}: a whole answer is redacted in all of its texts`, async () => {
     upstream.script = whole(channel, SAID);
     const read = await openai.responses.create(asked(channel, { tools: [PAY] }));
     assert.deepEqual(textsOf(read), [THOUGHT, TEXT, { input: "<EMAIL_ADDRESS>", n: 1 }]);
@@ -204,7 +204,7 @@ for (const channel of CHANNELS) {
     assert.deepEqual(textsOf(custom), [THOUGHT, TEXT, "<EMAIL_ADDRESS>"]);
   });
 
-  test(`${channel}: a denial before the answer is a status, and within its stream an end that was filtered`, async () => {
+  test(`${channel}: a denial before the answer is a status, and during its stream an end as filtered`, async () => {
     upstream.script = whole(channel, [{ content: `It is ${SSN}.` }]);
     const refused = await raisedBy(openai.responses.create(asked(channel)));
     assert.deepEqual([refused.status, refused.code], [403, "guardrail_denied"]);
@@ -230,7 +230,7 @@ for (const channel of CHANNELS) {
     assert.doesNotMatch(JSON.stringify(events), new RegExp(SSN));
   });
 
-  test(`${channel}: every text of a request is seen, items that it refers to among them`, async () => {
+  test(`${channel}: every text of a request is inspected, including referenced items`, async () => {
     upstream.script = whole(channel, [{ content: `Pay with ${CARD}.` }]);
     const first = await openai.responses.create(asked(channel, { reasoning: null }));
     assert.match(first.output_text, new RegExp(CARD));
@@ -258,7 +258,7 @@ for (const channel of CHANNELS) {
   });
 
   for (const streams of [false, true]) {
-    test(`${channel}: what is remembered is what the client was shown, ${streams ? "streamed" : "whole"}`, async () => {
+    test(`${channel}: the stored answer is the one shown to the client, ${streams ? "streamed" : "whole"}`, async () => {
       const said = [{ content: "The machine is 203.0.1" }, { content: "13.77, I hear." }];
       upstream.script = streams ? streaming(frames(channel, said)) : whole(channel, said);
       const ask = asked(channel, { reasoning: null });
@@ -276,7 +276,7 @@ for (const channel of CHANNELS) {
     });
   }
 
-  test(`${channel}: nothing is remembered of an answer that was denied`, async () => {
+  test(`${channel}: a denied answer is not stored`, async () => {
     upstream.script = whole(channel, [{ content: `It is ${SSN}.` }]);
     const before = await rememberedBytes();
     assert.equal((await raisedBy(openai.responses.create(asked(channel)))).status, 403);
@@ -289,7 +289,7 @@ async function rememberedBytes(): Promise<number> {
   return Number(/^gateway_response_items_bytes (\S+)$/m.exec(text)?.[1]);
 }
 
-test("neither texts nor sealed reasoning reach the log, the trail or the metrics", async () => {
+test("neither texts nor sealed reasoning reach the log, the audit trail or the metrics", async () => {
   await eventually("records of both directions", () => {
     const events = recordsIn(node.output()).map(({ event }) => event);
     return events.some((event) => event.startsWith("guardrail")) || undefined;

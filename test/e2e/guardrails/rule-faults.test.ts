@@ -181,7 +181,7 @@ function saying(text: string): Script {
 }
 
 for (const [way, ask] of Object.entries(WAYS)) {
-  test(`a request, and a whole answer: ${way}`, async () => {
+  test(`a failing rule refuses a request and a whole answer: ${way}`, async () => {
     upstream.script = saying("well");
     const before = upstream.requests.length;
     const asked = await ask(`write to ${MAIL}`);
@@ -198,7 +198,7 @@ for (const [way, ask] of Object.entries(WAYS)) {
 }
 
 for (const way of ["compat", "messages", "compat to messages", "messages to compat"]) {
-  test(`a streamed answer ends with the code, before its first text and after: ${way}`, async () => {
+  test(`a failing rule ends a streamed answer with the code, before its first text and after: ${way}`, async () => {
     for (const before of ["", "a long beginning that nothing holds back, ".repeat(20)]) {
       upstream.script = saying(`${before}write to ${MAIL}, if you please`);
       const { status, retry, text } = await WAYS[way]!("who is it?", true);
@@ -209,7 +209,7 @@ for (const way of ["compat", "messages", "compat to messages", "messages to comp
   });
 }
 
-test("a session is closed as by a policy, from either side", async () => {
+test("a failing rule closes a session as a policy would, from either side", async () => {
   for (const side of ["client", "provider"] as const) {
     const connected = once(door, "connection");
     const socket = new WebSocket(`${gateway.url.replace("http", "ws")}/v1/realtime?model=talk`);
@@ -235,7 +235,7 @@ test("a session is closed as by a policy, from either side", async () => {
   }
 });
 
-test("the inspector, requests and answers", async () => {
+test("a failing rule refuses requests and answers of the inspector", async () => {
   const filter = connectFilter(gateway.inspector);
   after(() => filter.close());
   const asking = filter.talk();
@@ -266,7 +266,7 @@ test("the inspector, requests and answers", async () => {
   assert.match(String(told?.body), /policy_error/);
 });
 
-test("more values than are encrypted in one message are 413 with their number, in a request", async () => {
+test("a request with more values than the encryption limit of one message is refused with 413 and their number", async () => {
   for (const [way, ask] of Object.entries(WAYS)) {
     upstream.script = saying("well");
     const { status, text } = await ask(`${CARD}; `.repeat(3_000));

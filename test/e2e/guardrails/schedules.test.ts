@@ -50,7 +50,7 @@ for (const stream of [false, true]) {
     ["short", ""],
     ["long", LONG],
   ] as const) {
-    test(`a card that is found beside the call is denied: ${length} text, stream: ${stream}`, async () => {
+    test(`a card found beside the call is denied: ${length} text, stream: ${stream}`, async () => {
       const body = saying(`${text} write to ${MAIL}, pay with ${CARD} ${stream}`, { stream });
       const said = await say(gateway, { key, body });
       assert.deepEqual([said.status, said.code], [403, "guardrail_denied"], said.text);
@@ -69,7 +69,7 @@ for (const stream of [false, true]) {
       );
     });
 
-    test(`what holds no card is answered, with what was rewritten: ${length} text, stream: ${stream}`, async () => {
+    test(`a text without a card is answered with its rewritten parts: ${length} text, stream: ${stream}`, async () => {
       const said = await say(gateway, { key, body: saying(`${text} write to ${MAIL} ${stream}`, { stream }) });
       assert.equal(said.status, 200, said.text);
       assert.equal(said.headers.get("x-gateway-guardrails"), "mask-mail=redact");
@@ -78,7 +78,7 @@ for (const stream of [false, true]) {
   }
 }
 
-test("what is found behind a request refuses the next one that repeats it", async () => {
+test("a finding made after the answer refuses the next request that repeats the text", async () => {
   const body = saying(`my number is ${SSN}`);
   assert.equal((await say(gateway, { key, body })).status, 200);
   const denied = await eventually("the finding to count", async () => {
@@ -88,7 +88,7 @@ test("what is found behind a request refuses the next one that repeats it", asyn
   assert.equal(denied.headers.get("x-gateway-guardrails"), "no-ssn=deny");
 });
 
-test("denials are counted, and nothing that was found is in logs or metrics", async () => {
+test("denials are counted, and no matched text appears in logs or metrics", async () => {
   const series = await idle(gateway);
   assert.equal(sumOf(series, "gateway_guardrail_decisions_total", { rule: "no-cards", action: "deny" }), 4);
   const all = node.output() + (await (await fetch(String(gateway.metricsUrl))).text());

@@ -93,14 +93,14 @@ const saying = (content: string, system?: string) =>
     messages: [...(system === undefined ? [] : [{ role: "system", content: system }]), { role: "user", content }],
   });
 
-test("once a configuration is in force its servers are asked what they have", { skip: missing }, async () => {
+test("a new configuration asks its model servers for their models", { skip: missing }, async () => {
   await eventually("both models were run", async () => {
     const paths = new Set(server.asked.map(({ path }) => path));
     return (paths.has("/v2/models/ner/infer") && paths.has("/v2/models/verdict/infer")) || undefined;
   });
 });
 
-test("names that a served model finds are taken out before the provider sees them", {
+test("names found by a served model are removed before the provider sees them", {
   skip: missing,
 }, async () => {
   const { gateway, simulator, key } = await parts();
@@ -114,7 +114,7 @@ test("names that a served model finds are taken out before the provider sees the
   assert.deepEqual(server.complaints, []);
 });
 
-test("a slow, a failing and a garbling server: each detector does as its `on_error` says", {
+test("with a slow, a failing and a garbling server, each detector follows its `on_error`", {
   skip: missing,
 }, async () => {
   const { gateway, key } = await parts();
@@ -143,7 +143,7 @@ test("a slow, a failing and a garbling server: each detector does as its `on_err
   assert.doesNotMatch(log, new RegExp(`Alice|${SECRET}`));
 });
 
-test("while a server hangs, others are answered as fast as ever", { skip: missing }, async () => {
+test("while a server hangs, other callers are answered as fast as ever", { skip: missing }, async () => {
   const { gateway, key, node } = await parts();
   const exempt = await mint(node, "exempt", { profile: "exempt" });
   const measure = async (): Promise<readonly number[]> => {
@@ -175,7 +175,7 @@ test("while a server hangs, others are answered as fast as ever", { skip: missin
   assert.ok(median(saturated) < Math.max(50, 4 * median(idle)), `${median(idle)} ms idle, ${median(saturated)} ms`);
 });
 
-test("a server that was away is asked again, with what it has by then", { skip: missing }, async () => {
+test("a server that was down is asked again, for its models at that time", { skip: missing }, async () => {
   const { gateway, key } = await parts();
   server.meet = (_, response) => {
     response.socket?.destroy();

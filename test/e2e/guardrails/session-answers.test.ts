@@ -109,7 +109,7 @@ function repeating(text: string): readonly Event[] {
   return events.map((event, at) => ({ ...event, sequence_number: at }));
 }
 
-test("a card in pieces is rewritten in deltas and repetitions, and what was said is spent", async () => {
+test("a card in pieces is rewritten in deltas and repetitions, and spoken text is charged", async () => {
   const before = sumOf(await readMetrics(gateway), "gateway_tokens_total");
   const session = await open();
   const text = `pay with ${CARD}. Thanks.`;
@@ -137,7 +137,7 @@ test("a card in pieces is rewritten in deltas and repetitions, and what was said
   assert.equal(sumOf(await readMetrics(gateway), "gateway_guardrail_uninspected_total", { what: "audio" }), 1);
 });
 
-test("a denied answer closes both sides, and no byte of it arrives", async () => {
+test("a denied answer closes both sides, and none of its bytes arrives", async () => {
   const session = await open();
   session.says({ type: "response.created", response: { id: "resp_1", output: [] } });
   for (const piece of ["the number is 5", "36-90-4", "399, so"]) session.says(delta(piece));
@@ -149,7 +149,7 @@ test("a denied answer closes both sides, and no byte of it arrives", async () =>
   assert.deepEqual([told.type, told.error.code, told.error.message], ["error", "guardrail_denied", "Not here."]);
 });
 
-test("what is held goes out before the close of an upstream that leaves in the middle", async () => {
+test("held-back text is sent before the close when an upstream disconnects midway", async () => {
   const session = await open();
   session.says({ type: "response.created", response: { id: "resp_1", output: [] } });
   session.says(delta(`card ${CARD}`));
@@ -159,7 +159,7 @@ test("what is held goes out before the close of an upstream that leaves in the m
   assert.ok(all.includes("<CREDIT_CARD_1>") && !all.includes(CARD), all);
 });
 
-test("the official client of responses over WebSocket hears what was rewritten, and of a denial why", async () => {
+test("the official client of responses over WebSocket receives rewritten text, and the reason of a denial", async () => {
   // Several providers could serve the session, so the handshake says which model is meant.
   const defaultQuery = { model: "talk" };
   const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0, defaultQuery });
@@ -193,7 +193,7 @@ test("the official client of responses over WebSocket hears what was rewritten, 
   );
 });
 
-test("a reader that stops holds the upstream back, and nothing of what was said is anywhere else", async () => {
+test("a reader that stops throttles the upstream, and no text appears elsewhere", async () => {
   const session = await open();
   session.socket.pause();
   session.says({ type: "response.created", response: { id: "resp_1", output: [] } });

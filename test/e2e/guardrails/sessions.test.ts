@@ -138,7 +138,7 @@ const item = (text: string, more: Document = {}): Document => ({
 const recordsOf = (requestId: string) =>
   recordsIn(node.output()).filter(({ event, data }) => event === "guardrail.decision" && data["request"] === requestId);
 
-test("what a client says is rewritten, one event a unit, and its numbers run through the session", async () => {
+test("client text is rewritten event by event, and numbering continues through the session", async () => {
   const session = await open();
   const output = { type: "function_call_output", call_id: "call_1", output: `{"card":"${CARD}"}` };
   const untouched = '{ "type":"session.update", "event_id":"e1","session":{"instructions":"be kind \\u00e9"}}';
@@ -177,7 +177,7 @@ test("what a client says is rewritten, one event a unit, and its numbers run thr
   assert.ok(records.every(({ data }) => data["rule"] === "number-cards" && data["direction"] === "request"));
 });
 
-test("a denied event closes both sides, its client is told why, and nothing of it arrives", async () => {
+test("a denied event closes both sides, its client gets the reason, and none of it arrives", async () => {
   const session = await open();
   session.say(item("hello"));
   session.say(item(`my number is ${SSN}`));
@@ -199,7 +199,7 @@ test("a denied event closes both sides, its client is told why, and nothing of i
   assert.ok(items.some((it) => it.code === "guardrail_denied" && JSON.stringify(it).includes('"no-ssn"')));
 });
 
-test("what cannot be read as its provider may read it ends the session", async () => {
+test("an event that the provider might read differently ends the session", async () => {
   const utf16 = Buffer.from(JSON.stringify(item(`my number is ${SSN}`)), "utf16le");
   const odd = [
     '{"type":"response.create","instructions":NaN}',
@@ -216,21 +216,21 @@ test("what cannot be read as its provider may read it ends the session", async (
   }
 });
 
-test("text that is no JSON is inspected as it stands", async () => {
+test("text that is not JSON is inspected as plain text", async () => {
   const session = await open();
   session.say(`card ${CARD}`);
   assert.deepEqual(await hearing(session, 1), ["card <CREDIT_CARD_1>"]);
   session.socket.close();
 });
 
-test("compression is declined, so that nothing hides in it", async () => {
+test("compression is declined so that nothing hides in it", async () => {
   const session = await open();
   assert.equal(session.socket.extensions, "");
   assert.equal(session.far.extensions, "");
   session.socket.close();
 });
 
-test("sound passes and is counted; a large event passes", async () => {
+test("audio passes and is counted; a large event passes", async () => {
   const before = sumOf(await readMetrics(gateway), "gateway_guardrail_uninspected_total", { what: "audio" });
   const session = await open();
   const audio = Buffer.alloc(3 << 20, 0x5a).toString("base64");
@@ -245,7 +245,7 @@ test("sound passes and is counted; a large event passes", async () => {
   assert.equal(sumOf(series, "gateway_guardrail_uninspected_total", { what: "audio" }), before + 2);
 });
 
-test("a long text is read by a thread, and what comes behind it waits", async () => {
+test("a long text is inspected on a thread, and later events wait", async () => {
   const session = await open();
   const long = `${"all is well. ".repeat(20_000)} ${CARD}`;
   session.say(item(long));
@@ -256,7 +256,7 @@ test("a long text is read by a thread, and what comes behind it waits", async ()
   session.socket.close();
 });
 
-test("values of the handshake's headers are inspected, and a rule may read the model an event names", async () => {
+test("header values of the handshake are inspected, and a rule may read the model that an event names", async () => {
   const refused = new WebSocket(`${gateway.url.replace("http", "ws")}/v1/realtime?model=talk`, {
     headers: { authorization: `Bearer ${key}`, "x-note": SSN },
   });
@@ -282,7 +282,7 @@ test("a profile without detectors is exempt", async () => {
   session.socket.close();
 });
 
-test("a rule that is added holds for sessions that are open", async () => {
+test("a new rule applies to open sessions", async () => {
   const session = await open();
   const mail = item(`write to ${MAIL}`);
   session.say(mail);
@@ -296,7 +296,7 @@ test("a rule that is added holds for sessions that are open", async () => {
   assert.equal(session.farHeard.length, 1);
 });
 
-test("nothing of what was said is in logs, metrics or records, and nothing is held at the end", async () => {
+test("no text appears in logs, metrics or records, and nothing is held back at the end", async () => {
   await idle(gateway);
   const all = node.output() + (await (await fetch(String(gateway.metricsUrl))).text());
   for (const canary of CANARIES) assert.ok(!all.includes(canary), canary);

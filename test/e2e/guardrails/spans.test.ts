@@ -11,7 +11,7 @@ import { eventually } from "../support/wait.ts";
 const CARD = "4111 1111 1111 1111";
 const SSN = "536-90-4399";
 
-test("an inspection is a child of its request, with its outcome and the rules that acted", async (t) => {
+test("an inspection is a child span of its request, with its outcome and the rules that acted", async (t) => {
   const collector = await startCollector(t);
   const provider = await simulated(t);
   const gateway = await startWithFiles(
@@ -70,7 +70,7 @@ test("an inspection is a child of its request, with its outcome and the rules th
   }
 });
 
-test("a call of a judge is a span below its request, one for each try, and no attempt of the request", async (t) => {
+test("each call of a judge is a span below its request, and not an attempt of the request", async (t) => {
   const [collector, provider, judge, spare] = await Promise.all([
     startCollector(t),
     simulated(t),

@@ -61,7 +61,7 @@ async function waitsOf(url: string): Promise<readonly number[]> {
 
 const medianOf = (waits: readonly number[]): number => waits[Math.floor(waits.length / 2)] ?? Number.NaN;
 
-test("a byte leaves soon after the byte that proves it", async () => {
+test("a byte is forwarded soon after the byte that proves it safe", async () => {
   const plain = medianOf(await waitsOf(upstream.url));
   const waits = await waitsOf(gateway.url);
   const [median = Number.NaN, most = Number.NaN] = [medianOf(waits), waits.at(-1)];

@@ -47,7 +47,7 @@ for (const [verb, [args, input]] of Object.entries(verbs)) {
   });
 }
 
-test("a gateway has a thread from its start, and ends with it while it reads", async () => {
+test("a gateway has an inspection thread from its start, and stops with it while it inspects", async () => {
   const key = await mint(node, "guarded");
   const metrics = await eventually("the thread", async () => {
     const read = await idle(gateway);

@@ -77,7 +77,7 @@ for (const modes of MODES) {
   describe(`MCP, requests ${modes.request}, responses ${modes.response}`, {
     skip: envoy.missing || mcp.missing,
   }, () => {
-    test("listed, called, redacted, denied; all else feature by feature as the server answers it", async (t) => {
+    test("MCP methods are listed, called, redacted and denied; all others match the server's own answers", async (t) => {
       const url = await startProgram(t, "mcp-server.mjs", mcp.path);
       const through = await throughEnvoy(t, modes, url);
       const told = await tellAll("mcp-guarded.mjs", mcp.path, through.url);
@@ -108,7 +108,7 @@ for (const modes of MODES) {
   describe(`A2A, requests ${modes.request}, responses ${modes.response}`, {
     skip: envoy.missing || a2a.missing,
   }, () => {
-    test("sent, streamed, redacted, denied; all else method by method as the agent answers it", async (t) => {
+    test("A2A methods are sent, streamed, redacted and denied; all others match the agent's own answers", async (t) => {
       const url = await startProgram(t, "a2a-agent.mjs", a2a.path);
       const through = await throughEnvoy(t, modes, url);
       const told = await tellAll("a2a-guarded.mjs", a2a.path, through.url);

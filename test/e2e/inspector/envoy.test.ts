@@ -53,7 +53,7 @@ const streamsOf = (metricsUrl: string | undefined) => async (): Promise<number> 
 };
 
 describe("behind a real Envoy", { skip: envoy.missing }, () => {
-  test("told to end, it answers what is under way", async (t) => {
+  test("a stopping node answers requests in flight", async (t) => {
     const { gateway, upstream, proxy } = await setUp(t, { env: { GATEWAY_DRAIN: "20s" } });
     const { postings, rest } = await openRequests(proxy.url, streamsOf(gateway.metricsUrl));
     gateway.signal("SIGTERM");
@@ -66,7 +66,7 @@ describe("behind a real Envoy", { skip: envoy.missing }, () => {
     assert.equal((await postWhole(proxy.url, chat(MAIL))).status, 500);
   });
 
-  test("`gateway dev -inspector` prints a configuration that works as it is printed", async (t) => {
+  test("the configuration printed by `gateway dev -inspector` works unchanged", async (t) => {
     const free = ["-listen", "127.0.0.1:0", "-metrics-listen", "127.0.0.1:0"];
     const program = runProgram(t, { args: ["dev", "-inspector", ...free] });
     await eventually("the last line", () => /^ready /m.test(program.stdout()), 60_000);
@@ -82,7 +82,7 @@ describe("behind a real Envoy", { skip: envoy.missing }, () => {
     assert.equal((await postWhole(url, chat(KEY))).status, 403);
   });
 
-  test("what Istio is given is a filter that Envoy takes", async (t) => {
+  test("Envoy accepts the filter that Istio is given", async (t) => {
     const [listen, admin] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
     const modes = { request_body_mode: "duplex", inspect_responses: "" } as const;
     const text = envoyBootstrap({ listen, admin, inspector: listen, upstream: listen, modes });
@@ -123,7 +123,7 @@ async function istioFilter(): Promise<HttpFilter> {
   return patch.patch.value;
 }
 
-test("examples/envoy/envoy.yaml is what `gateway dev -inspector` prints, at its own addresses", async () => {
+test("examples/envoy/envoy.yaml equals the output of `gateway dev -inspector`, except for addresses", async () => {
   const node = parse(await readFile(join(EXAMPLES, "envoy/node.yaml"), "utf8")) as {
     readonly extproc: { readonly inspect_listen: string; readonly request_body_mode: "streamed" };
   };
@@ -135,7 +135,7 @@ test("examples/envoy/envoy.yaml is what `gateway dev -inspector` prints, at its 
   assert.equal(await readFile(join(EXAMPLES, "envoy/envoy.yaml"), "utf8"), printed);
 });
 
-test("the filter of examples/istio is set to what its node expects", async () => {
+test("the filter of examples/istio has the settings that its node expects", async () => {
   const node = parse(await readFile(join(EXAMPLES, "istio/node.yaml"), "utf8")) as {
     readonly extproc: { readonly request_body_mode: "duplex" };
   };

@@ -100,8 +100,8 @@ function begun(url: string, count: number, text: string): readonly Posting[] {
 for (const { name, modes } of SIDES) {
   const isDuplex = name === "duplex";
 
-  describe(`${name} both ways`, { skip: envoy.missing }, () => {
-    test("slow, stopped, short of memory, reloaded, killed, started again", async (t) => {
+  describe(`${name} in both directions`, { skip: envoy.missing }, () => {
+    test("an inspector that is slow, stopped, out of memory, reloaded, killed and restarted fails as configured", async (t) => {
       const { gateway, closed, open, both, analyzer, start } = await setUp(t, modes);
       let { metricsUrl } = gateway;
       const streams = (): Promise<number> => gaugeAt(metricsUrl, "inspector_streams");
@@ -129,7 +129,7 @@ for (const { name, modes } of SIDES) {
         return statuses;
       };
 
-      await t.test("slow", async () => {
+      await t.test("slow: the filter times out", async () => {
         let go = (): void => undefined;
         const held = new Promise<readonly unknown[]>((resolve) => {
           go = () => resolve([]);
@@ -140,7 +140,7 @@ for (const { name, modes } of SIDES) {
         assert.deepEqual(statuses, isDuplex ? [200, 200] : [504, 200]);
       });
 
-      await t.test("stopped: a duplex filter knows no time, and is told by its connection", async () => {
+      await t.test("stopped: a duplex filter has no timeout, and learns from its connection", async () => {
         gateway.signal("SIGSTOP");
         try {
           const left = isDuplex ? postPieces(closed.url) : undefined;
@@ -154,7 +154,7 @@ for (const { name, modes } of SIDES) {
         await eventually("no stuck stream", async () => (await streams()) === 0);
       });
 
-      await t.test("short of memory: refused, and not as a failure", async () => {
+      await t.test("out of memory: requests are refused, and not as a failure", async () => {
         for (const one of both) {
           const large = await postWhole(one.url, chat(`large ada@example.com ${"x".repeat(HELD_BYTES)}`));
           assert.deepEqual([large.status, JSON.parse(large.body).error.code], [503, "overloaded"]);
@@ -163,7 +163,7 @@ for (const { name, modes } of SIDES) {
         }
       });
 
-      await t.test(`reloaded under ${RELOADED} of them: each keeps the rules that it began with`, async () => {
+      await t.test(`reloaded under ${RELOADED} streams: each keeps the rules it began with`, async () => {
         const text = chat("reloaded ada@example.com");
         const postings = begun(closed.url, RELOADED, text);
         await eventually("streams under way", async () => (await streams()) >= RELOADED);
@@ -179,7 +179,7 @@ for (const { name, modes } of SIDES) {
         await eventually("no stuck stream", async () => (await streams()) === 0);
       });
 
-      await t.test("killed with requests and responses under way, and started again", async () => {
+      await t.test("killed with requests and responses in flight, and restarted", async () => {
         const text = chat(`killed ada@example.com ${"x".repeat(20_000)}`);
         const before = await Promise.all(both.map(messages));
         const requests = both.map(({ url }) => begun(url, IN_FLIGHT, text));
@@ -233,7 +233,7 @@ for (const { name, modes } of SIDES) {
       assert.ok((counted[1]?.get("failure_mode_allowed") ?? 0) > 0);
       assert.doesNotMatch(closed.upstream.seen(), ADDRESS);
 
-      await t.test("its proxy killed: nothing is held for one that is gone", async () => {
+      await t.test("its proxy is killed: nothing is kept for it", async () => {
         begun(closed.url, IN_FLIGHT, chat(`gone ada@example.com ${"x".repeat(20_000)}`));
         await eventually("streams under way", async () => (await streams()) >= IN_FLIGHT);
         await eventually("bytes held", async () => (await gaugeAt(metricsUrl, "inspector_held_bytes")) > 0);

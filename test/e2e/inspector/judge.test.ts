@@ -60,19 +60,19 @@ async function fate(text: string): Promise<string> {
   return outcome;
 }
 
-test("its verdict decides; it is asked with the credential of its provider", async () => {
+test("the judge's verdict decides; it is called with its provider's credential", async () => {
   assert.deepEqual([await fate("good day"), await fate(BAD)], ["allowed", "guardrail_denied"]);
   assert.equal(judge.asked[0]?.headers["authorization"], "Bearer the-judges-key");
 });
 
-test("one that is down refuses what it would have read, and says no more than that; then it is asked again", async () => {
+test("a judge that is down refuses the requests it should read, and is called again later", async () => {
   judge.answer = down;
   assert.deepEqual([await fate("good evening"), await fate(`${BAD}.`)], ["guardrail_error", "guardrail_error"]);
   judge.answer = verdicts;
   assert.equal(await fate("good night"), "allowed");
 });
 
-test("where it may fail, what it would have read goes on, and that is counted and told", async () => {
+test("a judge that may fail lets texts pass, which is counted and reported", async () => {
   await gateway.files.writeDeployment(guarded(2, "fail_open"));
   const from = gateway.log().length;
   gateway.signal("SIGHUP");

@@ -32,7 +32,7 @@ async function isWell(on = filter): Promise<void> {
   assert.equal(await talk.ended, status.OK);
 }
 
-test("it opens no data listener, keeps nothing, and says so", async () => {
+test("the node opens no data listener, stores nothing, and says so", async () => {
   const ready = await gateway.logged("ready");
   assert.equal(ready["listen"], "none");
   assert.ok(gateway.log().some(({ message }) => message.startsWith("this node keeps its state in memory")));
@@ -50,7 +50,7 @@ test("a request is allowed, redacted or refused", async () => {
   assert.equal(await fateOf(filter.talk(), chat(KEY)), "guardrail_denied");
 });
 
-test("its listener is shown, it is ready, and what it did is counted and recorded", async () => {
+test("the status shows its listener and readiness, and its work is counted and recorded", async () => {
   const env = { GATEWAY_ADMIN_SOCKET: join(gateway.files.dir, "admin.sock") };
   const io = bufferIo({ env });
   assert.equal(await execute(["admin", "GET", "status"], io), 0, io.err());
@@ -74,7 +74,7 @@ test("its listener is shown, it is ready, and what it did is counted and recorde
   assert.match(saving.err(), /keeps its state in memory/);
 });
 
-test("what is reloaded holds for streams that come, and for none that is open", async () => {
+test("a reload applies to new streams and not to open ones", async () => {
   const open = Array.from({ length: 200 }, () => filter.talk());
   for (const talk of open) talk.say(headers());
   await Promise.all(open.map((talk) => talk.heard()));
@@ -103,7 +103,7 @@ test("what is reloaded holds for streams that come, and for none that is open", 
   assert.equal(await fateOf(filter.talk(), chat(MAIL)), "guardrail_denied");
 });
 
-test("what it cannot do is refused at the start, with the place", async (t) => {
+test("an unsupported setting is refused at startup with its place", async (t) => {
   const routed = { ...GUARDRAILS, providers: [{ name: "p", dialect: "compat", base_url: "http://127.0.0.1:1" }] };
   const cases = [
     [{}, {}, /deployment\.yaml:\d+:\d+: needs `guardrails`, since `extproc\.inspect_listen`/],
@@ -121,7 +121,7 @@ test("what it cannot do is refused at the start, with the place", async (t) => {
   }
 });
 
-test("an address that is taken is named, and ends the start", async (t) => {
+test("an address in use is named and ends the start", async (t) => {
   const taken = createServer().listen(0, "127.0.0.1");
   t.after(() => taken.close());
   await new Promise((resolve) => taken.once("listening", resolve));
@@ -131,7 +131,7 @@ test("an address that is taken is named, and ends the start", async (t) => {
   assert.match(program.stderr(), new RegExp(`another process uses the address .*127\\.0\\.0\\.1:${port}`));
 });
 
-test("check says what the node will be, and what its peers must be set to", async (t) => {
+test("check describes the node and the settings its proxies need", async (t) => {
   const files = await writeInspector(t, GUARDRAILS);
   const io = bufferIo({});
   assert.equal(await execute(["check", "-config", files.nodePath], io), 0, io.out());
@@ -141,7 +141,7 @@ test("check says what the node will be, and what its peers must be set to", asyn
   assert.doesNotMatch(io.out(), /serves plain HTTP/);
 });
 
-test("a node that is to stop answers what is under way, takes nothing more, and ends", async (t) => {
+test("a stopping node answers streams in flight, accepts no more, and ends", async (t) => {
   const own = await startInspector(t, GUARDRAILS, { env: { GATEWAY_DRAIN: "20s" } });
   const peer = connectFilter(own.inspector);
   t.after(() => peer.close());
@@ -157,7 +157,7 @@ test("a node that is to stop answers what is under way, takes nothing more, and 
   assert.deepEqual(await within("the end", own.ended), { status: 0, signal: null });
 });
 
-test("a stream that never ends is ended with an error when the drain is over", async (t) => {
+test("a stream that never ends is ended with an error at the end of the drain", async (t) => {
   const own = await startInspector(t, GUARDRAILS, { env: { GATEWAY_DRAIN: "100ms" } });
   const peer = connectFilter(own.inspector);
   t.after(() => peer.close());
@@ -169,7 +169,7 @@ test("a stream that never ends is ended with an error when the drain is over", a
   assert.deepEqual(await within("the end", own.ended), { status: 0, signal: null });
 });
 
-test("a node that routes too counts what it holds for both together", async (t) => {
+test("a node that also routes has one memory account for both", async (t) => {
   const upstream = createServer(() => undefined).listen(0, "127.0.0.1");
   t.after(() => upstream.close());
   await new Promise((resolve) => upstream.once("listening", resolve));

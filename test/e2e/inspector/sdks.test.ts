@@ -79,7 +79,7 @@ for (const modes of [
       isMasked(await messages.finalText());
     });
 
-    test("a denied answer is a typed error where its status was held", async () => {
+    test("a denied answer is a typed error if its status was held back", async () => {
       const denied = asking(`my number is ${SSN}`);
       const raised = await raisedBy(
         openai.chat.completions.create(denied).then((said) => said.choices[0]?.message.content),
@@ -95,7 +95,7 @@ for (const modes of [
       assert.ok(!JSON.stringify([raised, other]).includes(SSN));
     });
 
-    test("a denied stream shows nothing of it, and ends as what it is", async () => {
+    test("a denied stream shows nothing of the denied text and ends in its own format", async () => {
       const denied = asking(`${"word ".repeat(20)} my number is ${SSN}`);
       let said = "";
       let end: string | null | undefined;
@@ -113,7 +113,7 @@ for (const modes of [
       assert.match(other.message, /Numbers of persons stay here/);
     });
 
-    test("Envoy expected each of our answers", async () => {
+    test("Envoy expected every one of our messages", async () => {
       const counters = await proxy.counters();
       for (const name of ["spurious_msgs_received", "failure_mode_allowed", "message_timeouts", "streams_failed"]) {
         assert.equal(counters.get(name) ?? 0, 0, `${name}: ${JSON.stringify([...counters])}`);

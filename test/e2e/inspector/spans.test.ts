@@ -73,7 +73,7 @@ const traced = (traceId: string) => ({ traceparent: `00-${traceId}-${PARENT}-01`
 const said = (content: string): string =>
   JSON.stringify({ choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }] });
 
-test("a request and its response are inspections of one span below the proxy's, and a judge is asked below it", async () => {
+test("a request and its response are inspections of one span below the proxy's, with judge calls below it", async () => {
   const talk = filter.talk();
   talk.say(headers("/v1/chat/completions", traced(TRACE)));
   await talk.heard();
@@ -122,7 +122,7 @@ test("a request and its response are inspections of one span below the proxy's, 
   assert.equal(judge.asked.at(-1)?.headers["traceparent"], `00-${TRACE}-${call?.spanId}-01`);
 });
 
-test("what is refused is no error of ours; what fails is one; a verb and a trace that are none are not taken over", async () => {
+test("a refusal is not an error span and a failure is; an invalid method and an invalid trace context are dropped", async () => {
   const denied = TRACE.replace(/^0/, "1");
   const refused = filter.talk();
   refused.say(headers("/v1/chat/completions", traced(denied)));
@@ -160,7 +160,7 @@ test("what is refused is no error of ours; what fails is one; a verb and a trace
   assert.deepEqual([lone?.parentSpanId === PARENT, lone?.name], [false, "inspect"]);
 });
 
-test("nothing that was said is in what is exported", () => {
+test("no text appears in the export", () => {
   assert.ok(collector.posted.length > 0);
   for (const { body: exported } of collector.posted) {
     for (const canary of [CARD, SSN, "hello there"]) assert.ok(!exported.includes(canary), exported.toString());

@@ -36,7 +36,7 @@ async function scripts(): Promise<readonly string[]> {
   return names.filter((name) => name.endsWith(".js")).map((name) => join(root, "dist", name));
 }
 
-test("it is small, and depends on no other package", async (t) => {
+test("the package is small and depends on no other package", async (t) => {
   const bytes = await weightOf(prefix);
   t.diagnostic(
     `tarball ${(tarball.bytes / MIB).toFixed(1)} MiB, installed ${(bytes / MIB).toFixed(1)} MiB in ${Math.round(installed.installMs)} ms`,
@@ -49,7 +49,7 @@ test("it is small, and depends on no other package", async (t) => {
     assert.ok(!("scripts" in about && name in Object(about.scripts)));
 });
 
-test("it holds the native libraries of every platform that it supports", async (t) => {
+test("the package contains the native libraries of every supported platform", async (t) => {
   if (tarball.lacksPlatforms !== false) return t.skip(tarball.lacksPlatforms);
   const names = await readdir(join(root, "dist/native"), { recursive: true });
   const libraries = names.filter((name) => name.endsWith(".node")).sort();
@@ -67,7 +67,7 @@ test("it holds the native libraries of every platform that it supports", async (
   }
 });
 
-test("no file of it names the folder that it was built in", async () => {
+test("no file of the package names the folder it was built in", async () => {
   const names = await readdir(root, { recursive: true, withFileTypes: true });
   const paths = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   const naming: string[] = [];
@@ -83,7 +83,7 @@ const BESIDE = [
   /^ajv(-formats)?\/dist\//,
 ];
 
-test("nothing that it loads late is missing", async () => {
+test("no lazily loaded file is missing", async () => {
   const builtIn = new Set(builtinModules);
   const missing = new Set<string>();
   for (const path of await scripts()) {
@@ -96,7 +96,7 @@ test("nothing that it loads late is missing", async () => {
   assert.deepEqual([...missing], []);
 });
 
-test("every file of it loads", async () => {
+test("every file of the package loads", async () => {
   // Files of threads and processes start at once, and loaders of native libraries are for one platform each.
   const files = (await scripts()).filter((path) => !/\/(worker|child|program)\.js$|\/dist\/native\//.test(path));
   assert.ok(files.length > 50);
@@ -112,7 +112,7 @@ test("every file of it loads", async () => {
   assert.equal(status, 0);
 });
 
-test("verbs: it says what it is, helps, and has its presets, packs and recognisers", async () => {
+test("verbs print version, help, presets, packs and recognizers", async () => {
   const about = JSON.parse((await gateway(["version", "-json"])).stdout);
   assert.equal(about.name, "gateway");
   assert.match(about.bundler, /^esbuild \d/);
@@ -129,7 +129,7 @@ test("verbs: it says what it is, helps, and has its presets, packs and recognise
   assert.match((await gateway(["pack", "show", id])).stdout, new RegExp(`Pack ${id}`));
 });
 
-test("flag mode: a request is answered, and told to a collector", async (t) => {
+test("flag mode: a request is answered and exported to a collector", async (t) => {
   const simulator = await simulated(t);
   const collector = await startCollector(t);
   const gateway = await startWithFlags(t, {
@@ -156,7 +156,7 @@ const chat = (url: string, content: string): Promise<Response> =>
 /** Beyond what is searched in the thread of the request. */
 const LONG = "All is well. ".repeat(400);
 
-test("config mode: policy, socket, guardrails, query, console, trail", async (t) => {
+test("config mode works: policy, socket, guardrails, query, console, trail", async (t) => {
   const simulator = await simulated(t);
   const files = await writeFiles(
     t,
@@ -184,7 +184,7 @@ test("config mode: policy, socket, guardrails, query, console, trail", async (t)
   assert.match((await gateway(["guardrails", "list", "-socket", socket])).stdout, /no-mail/);
   assert.match((await gateway(["check", "-config", nodePath, "-offline"])).stdout, /^ok {4}admin policy: /m);
 
-  await t.test("the console draws and leaves", { skip: ptySkip }, async () => {
+  await t.test("the console draws and exits", { skip: ptySkip }, async () => {
     const terminal = openTerminal(t, {
       args: [program, "console", "-socket", socket],
       env: { HOME: dir, XDG_STATE_HOME: join(dir, "state") },
@@ -212,7 +212,7 @@ test("config mode: policy, socket, guardrails, query, console, trail", async (t)
   assert.match((await gateway(["audit", "verify", join(dir, "trail.jsonl")])).stdout, /./);
 });
 
-test("a missing optional package is named with the command that installs it here", async (t) => {
+test("an error about a missing optional package names the command that installs it", async (t) => {
   const detectors = [{ type: "pii", prefilter: "native" }];
   const files = await writeFiles(t, { providers: [], guardrails: { detectors, rules: [] } });
   const check = runProgram(t, { args: ["check", "-offline", "-config", files.nodePath] });

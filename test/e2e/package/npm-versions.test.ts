@@ -39,7 +39,7 @@ async function readable(t: TestContext, script: string): Promise<string> {
 
 for (const name of ["npm-10", "npm-11"] as const) {
   const npm = await peer(name);
-  test(`${name} installs it offline, without scripts, ${user === undefined ? "as this user" : "as another user"}`, {
+  test(`${name} installs the package offline, without scripts, ${user === undefined ? "as this user" : "as another user"}`, {
     skip: npm.missing,
   }, async (t) => {
     const script = await readable(t, npm.path);

@@ -39,7 +39,7 @@ async function edit(path: string, change: (text: string) => string): Promise<voi
 await run("git", ["clone", "--quiet", "--shared", ROOT, clone]);
 await cp(join(ROOT, "node_modules"), join(clone, "node_modules"), { recursive: true, verbatimSymlinks: true });
 
-test("a tree that is not ready is refused, with every reason and what to do", async () => {
+test("a tree that is not ready for release is refused with every reason and remedy", async () => {
   await writeFile(join(clone, "new.txt"), "");
   await assert.rejects(release(VERSION, "--dry-run"), ({ code, stderr }: { code: number; stderr: string }) => {
     assert.equal(code, 1);
@@ -52,7 +52,7 @@ test("a tree that is not ready is refused, with every reason and what to do", as
   await rm(join(clone, "new.txt"));
 });
 
-test("two builds are equal, and checksums, SBOM and provenance are of the tarball", async (t) => {
+test("two builds are equal, and checksums, SBOM and provenance match the tarball", async (t) => {
   const version = JSON.parse(await readFile(join(clone, "package.json"), "utf8")).version as string;
   for (const path of ["package.json", "package-lock.json"]) {
     await edit(path, (text) => text.replaceAll(`"version": "${version}"`, `"version": "${VERSION}"`));

@@ -31,7 +31,7 @@ test("the SBOM is valid by the schema of CycloneDX 1.6", { skip: cycloneDx.missi
   assert.notDeepEqual(cycloneDx.validate({ ...bom, serialNumber: "1" }), []);
 });
 
-test("it names the product, and each part by version, digest and licence", async () => {
+test("the SBOM names the product, and each part by version, digest and license", async () => {
   const product = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { readonly version: string };
   assert.deepEqual([bom.metadata.component.name, bom.metadata.component.version], ["gateway", product.version]);
   for (const it of bom.components) {
@@ -54,7 +54,7 @@ test("it names the product, and each part by version, digest and licence", async
   for (const name of ["typescript", "biome", "tsx", "esbuild", "openai"]) assert.ok(!names.has(name), name);
 });
 
-test("every part is reached from the product, by parts that are listed", () => {
+test("every part is reachable from the product through listed parts", () => {
   const uses = new Map(bom.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
   const reached = new Set<string>();
   const pending = [bom.dependencies[0]?.ref ?? ""];
@@ -69,7 +69,7 @@ test("every part is reached from the product, by parts that are listed", () => {
   assert.deepEqual(lost, []);
 });
 
-test("the licence of each bundled part is handed on", async () => {
+test("the license of each bundled part is included", async () => {
   const text = await readFile(join(ROOT, "dist/LICENCES.txt"), "utf8");
   const sections = text.split(/^={80}$/m).map((it) => it.trimStart());
   for (const { "bom-ref": ref, scope, version } of bom.components) {

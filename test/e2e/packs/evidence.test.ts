@@ -38,7 +38,7 @@ const { client } = node;
 const controls = async () =>
   new Map((await client.call("list_controls")).items.map((row) => [row.control, row] as const));
 
-test("before anything is decided the controls stand with their rules and packs, served by nothing", async () => {
+test("before any decision the controls are listed with their rules and packs, with no evidence", async () => {
   const all = await controls();
   assert.deepEqual(all.get("pci-dss-4.0.1:3.3.1"), {
     control: "pci-dss-4.0.1:3.3.1",
@@ -57,7 +57,7 @@ test("before anything is decided the controls stand with their rules and packs, 
   assert.equal(shared?.pack, "baseline-pii,baseline-secrets,owasp-llm-2026");
 });
 
-test("a request that a rule denies is evidence for its controls, everywhere the same", async () => {
+test("a request denied by a rule is evidence for its controls, the same on every surface", async () => {
   const key = await mint(node, "till");
   const ask = (content: string) => say(gateway, { key, body: chat({ messages: [{ role: "user", content }] }) });
   const { index } = await client.call("list_controls");

@@ -137,7 +137,7 @@ test("providers are reached through the proxy of their scheme, with its credenti
   assert.ok(overTls.credentials.every((each) => each === undefined));
 });
 
-test("what is refused or broken off names the proxy, what it answered and what to do, and never its password", async () => {
+test("a refused or broken connection names the proxy, its answer and the remedy, and never its password", async () => {
   const shown = `the forward proxy http://127.0.0.1:${proxy.port}`;
   const rows = [
     ["forbidden", `${shown} answered 403 for forbidden.test:443: it does not allow that destination`],
@@ -154,7 +154,7 @@ test("what is refused or broken off names the proxy, what it answered and what t
   for (const secret of [PASSWORD, encodeURIComponent(PASSWORD)]) assert.ok(!gateway.stderr().includes(secret));
 });
 
-test("loopback, pools, and what NO_PROXY names are reached directly", async () => {
+test("loopback, pools and hosts in NO_PROXY are reached directly", async () => {
   const before = proxy.asked.length + overTls.asked.length;
   assert.equal((await ask("near")).status, 200);
   assert.equal((await ask("pooled")).status, 200);
@@ -176,7 +176,7 @@ test("a WebSocket session goes through a tunnel", async (t) => {
   assert.deepEqual(proxy.asked.slice(before), ["CONNECT secure.test:443"]);
 });
 
-test("GET /status lists what goes through a proxy, without credentials", async (t) => {
+test("GET /status lists what uses a proxy, without credentials", async (t) => {
   const client = createAdminClient({ door: { kind: "socket", path: join(gateway.files.dir, "admin.sock") } });
   atEnd(t, () => client.close());
   const { forward_proxies: listed = [] } = await client.call("get_status");
@@ -198,7 +198,7 @@ test("GET /status lists what goes through a proxy, without credentials", async (
   }
 });
 
-test("check asks everything through the proxy, and says what does", async () => {
+test("check sends everything through the proxy, and says what uses it", async () => {
   const before = proxy.asked.length;
   const args = ["check", "-timeout", "5s", "-config", gateway.files.nodePath];
   const { ended, stdout } = runProgram(file, { args, env: gateway.env });
@@ -217,7 +217,7 @@ test("check asks everything through the proxy, and says what does", async () => 
   assert.ok(!stdout().includes(PASSWORD));
 });
 
-test("a proxy variable that cannot be used ends the start, naming it", async () => {
+test("an unusable proxy variable is named and ends the start", async () => {
   const socks = { HTTPS_PROXY: "socks5://user:hunter2@127.0.0.1:1080" };
   const args = ["-listen", "127.0.0.1:0", "-metrics-listen", "none"];
   const { ended, stderr } = runProgram(file, { args, env: socks });

@@ -74,7 +74,7 @@ async function run(args: readonly string[], env: Env) {
 
 const pin = (name: string, env: Env) => run(["models", "pin", "-endpoint", `https://${name}`, "own/graph"], env);
 
-test("a model is pinned through the proxy of either spelling, with and without credentials", async () => {
+test("a model is pinned through the proxy named in either letter case, with and without credentials", async () => {
   const basic = `Basic ${Buffer.from(`user:${PASSWORD}`).toString("base64")}`;
   for (const [env, credential] of [
     [{ HTTPS_PROXY: KNOWN }, basic],
@@ -92,7 +92,7 @@ test("a model is pinned through the proxy of either spelling, with and without c
 });
 
 // A hub that cannot be reached is asked again for fifteen seconds, so that these run side by side.
-test("what NO_PROXY names is asked directly, in either spelling", async () => {
+test("hosts in NO_PROXY are reached directly, in either letter case", async () => {
   const direct = [{ NO_PROXY: "hub.test" }, { no_proxy: ".test" }, { NO_PROXY: "*" }];
   const before = proxy.asked.length;
   await Promise.all(
@@ -105,7 +105,7 @@ test("what NO_PROXY names is asked directly, in either spelling", async () => {
   assert.equal(proxy.asked.length, before);
 });
 
-test("a proxy that refuses or breaks off is named with what it answered", async () => {
+test("a proxy that refuses or breaks off is named with its answer", async () => {
   const rows = [
     ["login.test", /the forward proxy http:\/\/127\.0\.0\.1:\d+ answered 407 .*user and password/],
     ["forbidden.test", /the forward proxy .* answered 403 /],
@@ -121,7 +121,7 @@ test("a proxy that refuses or breaks off is named with what it answered", async 
   );
 });
 
-test("the ACME authority is asked through the proxy", async (t) => {
+test("the ACME authority is reached through the proxy", async (t) => {
   for (const [name, words] of [
     ["acme.test", /^ok {4}certificate authority|^ok .*acme\.test/m],
     ["login.test", /^fail .*answered 407/m],
@@ -140,7 +140,7 @@ test("the ACME authority is asked through the proxy", async (t) => {
   }
 });
 
-test("the token service of a cloud is asked through the proxy, and the machine's own endpoints are not", async (t) => {
+test("the token service of a cloud is reached through the proxy, and the machine's own endpoints are not", async (t) => {
   const own = await writeFiles(t, {
     credentials: [{ name: "cloud", cloudsig: {} }],
     providers: [

@@ -27,7 +27,7 @@ const at = (ms: number) => {
   return { NODE_OPTIONS: `--import=${shift}`, GATEWAY_USAGE_REPORT: "200ms" };
 };
 
-test("a drift of 3 % is told once, with its class and day; 1.9 % and what is below the floor are not", async (t) => {
+test("a drift of 3 % is reported once, with its class and day; 1.9 % and amounts below the floor are not", async (t) => {
   const simulator = await simulated(t, { adminKey: ADMIN });
   const knobs = async (asked: unknown): Promise<void> => {
     const answer = await fetch(`${simulator.url}/sim/reports`, { method: "POST", body: JSON.stringify(asked) });

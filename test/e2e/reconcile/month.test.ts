@@ -88,7 +88,7 @@ interface Round {
   readonly knobs: Knobs;
 }
 
-test(`${DAYS} days of kills and wrong reports (RECONCILE_SEED=${SEED})`, {
+test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (RECONCILE_SEED=${SEED})`, {
   timeout: IS_MONTH ? 1_800_000 : 110_000,
 }, async (t) => {
   const random = createRandom(SEED);

@@ -62,7 +62,7 @@ async function ask(port: number, path: string, headers: Readonly<Record<string, 
   return { status: answer.statusCode as number, retryAfter: answer.headers["retry-after"], body: await text(answer) };
 }
 
-test("without an authority the door answers 503 behind a placeholder, and everybody is told why", async (t) => {
+test("without an authority the TLS listener answers 503 with a placeholder certificate, and the reason is reported everywhere", async (t) => {
   const gateway = await start(t, { ca: `http://127.0.0.1:${await freePort()}/dir` });
   const { port, socket } = gateway;
 
@@ -116,7 +116,7 @@ test("without an authority the door answers 503 behind a placeholder, and everyb
 
 const pebble = await peer("pebble");
 
-test("the door opens once the authority has asked it, without a restart", { skip: pebble.missing }, async (t) => {
+test("the listener serves once the authority has validated it, without a restart", { skip: pebble.missing }, async (t) => {
   const port = await freePort();
   const held: Socket[] = [];
   let isOpen = false;

@@ -32,7 +32,7 @@ function statusOf(socketPath: string): Promise<{ readonly certificates?: unknown
   });
 }
 
-test("a certificate is replaced while requests go on, and status and metrics follow", {
+test("a certificate is replaced while requests continue, and status and metrics follow", {
   skip: pebble.missing,
 }, async (t) => {
   const port = await freePort();

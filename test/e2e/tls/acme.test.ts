@@ -23,7 +23,7 @@ const KEY_DER = Buffer.from("308187020100301306072a8648ce3d020106082a8648ce3d030
 const KEY_PEM = KEY_DER.toString("base64").slice(0, 44);
 const UNSEALED = [KEY_DER, Buffer.from(KEY_PEM), Buffer.from(KEY_PEM).toString("base64").slice(0, 56)];
 
-test("a cluster has one certificate, proved at every node and served by every node", {
+test("a cluster has one certificate, validated at every node and served by every node", {
   skip: pebble.missing,
 }, async (t) => {
   const ports = await Promise.all(DOMAINS.map(freePort));

@@ -48,7 +48,7 @@ with anthropic.messages.stream(**asked, max_tokens=100) as stream:
 print(json.dumps(words))
 `;
 
-test("the official Python SDKs are answered where they trust the root, and not where they do not", {
+test("the official Python SDKs are answered if they trust the root, and not otherwise", {
   skip: python.missing,
 }, async () => {
   const trusting = { SSL_CERT_FILE: gateway.rootFile, PYTHONDONTWRITEBYTECODE: "1" };

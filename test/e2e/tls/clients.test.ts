@@ -78,7 +78,7 @@ test("openssl s_client: a session is resumed by its ticket, TLS 1.2 and 1.3", { 
   }
 });
 
-test("openssl s_client: a client that wants to agree anew on an open connection is refused", {
+test("openssl s_client: a client that asks to renegotiate an open connection is refused", {
   skip: openssl,
 }, async () => {
   const args = ["-connect", `127.0.0.1:${gateway.port}`, "-CAfile", gateway.rootFile, "-tls1_2"];
@@ -137,7 +137,7 @@ async function run(
 
 const sdks = (env: Readonly<Record<string, string>>) => run(process.execPath, ["--input-type=module", "-e", SDKS], env);
 
-test("the official SDKs are answered whole and streamed where they trust the root, and not where they do not", async () => {
+test("the official SDKs are answered whole and streamed if they trust the root, and not otherwise", async () => {
   const [out, err] = await sdks({ NODE_EXTRA_CA_CERTS: gateway.rootFile });
   assert.equal(err, "");
   const words = JSON.parse(out) as readonly string[];

@@ -46,7 +46,7 @@ async function ask(socket: TLSSocket, body = QUESTION): Promise<string> {
   return text;
 }
 
-test("TLS 1.2 and 1.3 are spoken with the whole chain, HTTP/1.1 is agreed on, and a connection serves many requests", async (t) => {
+test("TLS 1.2 and 1.3 present the whole chain, negotiate HTTP/1.1, and serve many requests per connection", async (t) => {
   for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
     const socket = await handshake(t, port, {
       ...trusting,
@@ -59,7 +59,7 @@ test("TLS 1.2 and 1.3 are spoken with the whole chain, HTTP/1.1 is agreed on, an
   }
 });
 
-test("older versions, weak ciphers and clients that speak nothing but HTTP/2 are refused in the handshake", async (t) => {
+test("older versions, weak ciphers and clients with HTTP/2 alone are refused in the handshake", async (t) => {
   const ciphers = "ALL:@SECLEVEL=0";
   for (const options of [
     { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers },
@@ -73,14 +73,14 @@ test("older versions, weak ciphers and clients that speak nothing but HTTP/2 are
   }
 });
 
-test("without a server name, and with one that the certificate does not have, the one certificate is presented", async (t) => {
+test("without a server name, or with an unknown one, the only certificate is presented", async (t) => {
   for (const servername of ["", "elsewhere.example"]) {
     const socket = await handshake(t, port, { ca: authority.root, servername, checkServerIdentity: () => undefined });
     assert.match(await ask(socket), /^HTTP\/1\.1 200 OK/);
   }
 });
 
-test("plain HTTP is told to use TLS, is closed, and nobody hears of what it sent", async (t) => {
+test("plain HTTP gets an error that names TLS, is closed, and its content is not logged", async (t) => {
   const before = provider.counts().requests;
   for (const pieces of [
     [post(CHAT, QUESTION, ["authorization: Bearer secret-of-a-client"])],
@@ -105,7 +105,7 @@ test("plain HTTP is told to use TLS, is closed, and nobody hears of what it sent
   assert.ok(!gateway.stderr().includes("secret-of-a-client"));
 });
 
-test("with files nobody's challenge is answered, in plain or over TLS", async (t) => {
+test("with certificate files ACME challenges are not answered, in plain or over TLS", async (t) => {
   const path = "/.well-known/acme-challenge/abcdefghijklmnopqrstuvwxyz0123456789-_ABCDE";
   const answer = await exchange(t, port, `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   assert.deepEqual([answer.status, answer.body.length, headerOf(answer, "connection")], [404, 0, "close"]);
@@ -115,7 +115,7 @@ test("with files nobody's challenge is answered, in plain or over TLS", async (t
   assert.match(bytes.toString(), /^HTTP\/1\.1 404 /);
 });
 
-test("a new pair is presented to new connections while open ones, streams and sessions go on", async (t) => {
+test("a new pair is presented to new connections while open connections, streams and sessions continue", async (t) => {
   const old = await handshake(t, port, trusting);
   const serial = old.getPeerCertificate().serialNumber;
   assert.match(await ask(old), /200 OK/);
@@ -163,7 +163,7 @@ function streamed(url: string): Promise<string> {
   });
 }
 
-test("a session of one node is resumed at another of the same deployment", async (t) => {
+test("a TLS session of one node is resumed at another of the same deployment", async (t) => {
   const tls = { cert_file: gateway.certFile, key_file: gateway.keyFile };
   const peer = await startWithFiles(t, deployment, { tls });
   for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
@@ -172,7 +172,7 @@ test("a session of one node is resumed at another of the same deployment", async
   }
 });
 
-test("a wrong key under a running gateway is told in log, metrics and is no outage", async (t) => {
+test("a wrong key on a running gateway is reported in log and metrics and causes no outage", async (t) => {
   const other = await authority.issue();
   const now = await authority.issue();
   await gateway.write({ chain: now.chain, key: other.key });
@@ -190,7 +190,7 @@ test("a wrong key under a running gateway is told in log, metrics and is no outa
   assert.equal(await metric("gateway_certificate_failures"), 0);
 });
 
-test("who leaves in the handshake, says nothing or stalls holds no connection, and keeps nobody out", async (t) => {
+test("a client that disconnects in the handshake, stays silent or stalls holds no connection and blocks no other", async (t) => {
   const failures = await metric('gateway_tls_handshake_failures_total{reason="client_left"}');
   const leaver = await rawClient(t, port);
   leaver.send(Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01]));
@@ -252,7 +252,7 @@ function clientHello(name: Buffer): Buffer {
   return Buffer.concat(records);
 }
 
-test("a server name of 65,000 bytes, one with a zero in it, and a hello of 16 MiB end in an alert", async (t) => {
+test("a server name of 65,000 bytes, one with a zero byte, and a hello of 16 MiB end in an alert", async (t) => {
   const endless = Buffer.from("160301000501ffffff03", "hex");
   for (const bytes of [clientHello(Buffer.alloc(65_000, "a")), clientHello(Buffer.from("a\0b")), endless]) {
     const client = await rawClient(t, port);
@@ -264,7 +264,7 @@ test("a server name of 65,000 bytes, one with a zero in it, and a hello of 16 Mi
   assert.match(await ask(await handshake(t, port, trusting)), /200 OK/);
 });
 
-test("a start without a usable pair ends with a sentence that names the file", async (t) => {
+test("a start without a usable pair ends with an error that names the file", async (t) => {
   const tls = { cert_file: gateway.certFile, key_file: gateway.rootFile };
   const { files } = gateway as unknown as {
     files: { dir: string; nodePath: string; writeNode(it: object): Promise<void> };

@@ -24,7 +24,7 @@ const CONNECTIONS = 64;
 const SECONDS = 5;
 const CHAT = "/v1/chat/completions";
 
-test("certificates are swapped under load without a failed request or a closed stream, and a stop drains", async (t) => {
+test("certificates are replaced under load without a failed request or closed stream, and a stop drains", async (t) => {
   const pieces = await compilePieces();
   const [upstream, load] = [
     await startPiece(pieces.upstream, []),

@@ -17,7 +17,7 @@ const SEED = Number(process.env["GATEWAY_SEED"] ?? Math.floor(Math.random() * 2 
 
 for (const older of OLDER_BUILDS) {
   const { commit, level, about } = older;
-  test(`${commit.slice(0, 8)} (${about}) comes to what this build comes to, at each level that both know`, {
+  test(`${commit.slice(0, 8)} (${about}) reaches the same state as this build, at each level that both know`, {
     skip: missing(older),
   }, async (t) => {
     const machine = await stateModuleOf(sourcesOf(older));
@@ -52,7 +52,7 @@ const BREAKS: readonly (Patch & { readonly what: string })[] = [
 ];
 
 for (const { what, ...patch } of BREAKS) {
-  test(`a build in which ${what} without a level of its own is found out`, async () => {
+  test(`a build in which ${what} without a new feature level is detected`, async () => {
     const broken = await stateModuleOf(ROOT, patch);
     const level = Math.min(CLOSED_LEVEL, FEATURE_RANGE.max);
     const lines = drawLog({ level, seed: 7, entries: 1_500 });
@@ -61,7 +61,7 @@ for (const { what, ...patch } of BREAKS) {
   });
 }
 
-test("a shape that changes at a closed level is refused with what to do, and taken at a level of its own", () => {
+test("a shape changed at a closed feature level is refused with the remedy, and accepted at a new level", () => {
   const shapes = replicatedShapes();
   const { next } = judgeShapes({}, shapes, { closed: 0, newest: CLOSED_LEVEL });
   const changed = shapes.map((each) =>
@@ -87,7 +87,7 @@ test("a shape that changes at a closed level is refused with what to do, and tak
   );
 });
 
-test("the same seed draws the same log", () => {
+test("the same seed generates the same log", () => {
   const drawn = () => drawLog({ level: 1, seed: createRandom(1).below(99), entries: 50 });
   assert.deepEqual(drawn(), drawn());
 });

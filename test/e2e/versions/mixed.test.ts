@@ -25,7 +25,7 @@ const NEAREST = OLDER_BUILDS.filter(({ level }) => level < FEATURE_RANGE.max).sl
 for (const older of IS_LONG ? OLDER_BUILDS : NEAREST) {
   for (const order of IS_LONG ? ALL_ORDERS : [ALL_ORDERS[SEED % ALL_ORDERS.length]!]) {
     test(
-      `from ${older.commit.slice(0, 8)} (${older.about}) to this build, ${order}, and one back and forth`,
+      `a cluster upgrades from ${older.commit.slice(0, 8)} (${older.about}) to this build, ${order}, with one rollback`,
       {
         skip: missing(older),
       },
@@ -120,7 +120,7 @@ async function restoresBothWays(t: TestContext, cluster: TestCluster, { old, isH
   assert.deepEqual(await node.door.localRegisters(), registers, "a refused archive changes nothing");
 }
 
-test("a build that changes what a command means, without a level, is found out by a mixed cluster", async (t) => {
+test("a build that changes the meaning of a command without a new feature level is detected by a mixed cluster", async (t) => {
   const broken = await patchedProgram({
     path: "src/server/core/state/commands/suspensions.ts",
     from: "suspensionRows.write({ ...given, at: now",

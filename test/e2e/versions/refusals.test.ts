@@ -38,7 +38,7 @@ async function replace(cluster: TestCluster, id: string, program: string | undef
   await cluster.leader();
 }
 
-test("a node that went back while the level rose without it ends with what to do, and goes on where it stood", async (t) => {
+test("a node downgraded while the feature level rose without it ends with the remedy, and resumes after an upgrade", async (t) => {
   const { program, remove } = await future();
   atEnd(t, remove);
   const cluster = await createCluster(t, { ids: ["n1", "n2", "n3"] });

@@ -85,7 +85,7 @@ for (const [what, hang] of [
   ["hangs for seconds and is killed then", true],
   ["is killed", false],
 ] as const) {
-  test(`a node process that ${what}`, async (t) => {
+  test(`workers lose no audit record of a node process that ${what}`, async (t) => {
     const { node, gateway } = await startGoverned(t, { deployment: DEPLOYMENT, env: { GATEWAY_WORKERS: "2" } });
     const key = await mint(node, "one");
     const workers = await allServe(gateway, 2);

@@ -16,7 +16,7 @@ const CHAT = "/v1/chat/completions";
 /** Of each worker, beside what it has open when nothing is under way. */
 const SPARE = 6;
 
-test("connections that a process has no descriptor for wait, and it serves again when it has some", {
+test("connections without a free descriptor wait, and the process serves again when it has one", {
   skip: hasPrlimit ? false : "prlimit is not installed",
 }, async (t) => {
   const upstream = await scriptedUpstream(t);

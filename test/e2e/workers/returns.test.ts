@@ -34,13 +34,13 @@ const DEPLOYMENT = {
   ],
 };
 
-test("four workers are one node: budgets, lists, metrics and the trail", async (t) => {
+test("four workers act as one node: budgets, lists, metrics and the trail", async (t) => {
   const { node, gateway } = await startGoverned(t, { deployment: DEPLOYMENT, env: { GATEWAY_WORKERS: "4" } });
   const { client } = node;
   const ten = await mint(node, "ten", { profile: "ten" });
   const calls = await mint(node, "calls", { profile: "calls" });
 
-  await t.test("of 100 calls at once a budget for ten lets ten pass, and is charged ten", async () => {
+  await t.test("of 100 concurrent calls on a budget for ten, ten pass and ten are charged", async () => {
     const said = await Promise.all(Array.from({ length: 100 }, () => say(gateway, { key: ten, headers: apart })));
     const passed = said.filter(({ status }) => status === 200).length;
     assert.equal(passed, 10);
@@ -58,7 +58,7 @@ test("four workers are one node: budgets, lists, metrics and the trail", async (
     assert.deepEqual([items[0]?.code, items[0]?.caller], ["budget_exhausted", "ten"]);
   });
 
-  await t.test("each call is counted once, wherever it was served", async () => {
+  await t.test("each call is counted once, whichever worker served it", async () => {
     const before = await idle(gateway);
     const all = await Promise.all(Array.from({ length: 60 }, () => say(gateway, { key: calls, headers: apart })));
     assert.ok(all.every(({ status }) => status === 200));
@@ -85,7 +85,7 @@ test("four workers are one node: budgets, lists, metrics and the trail", async (
   assert.equal(verdict.status, 0, verdict.text);
 });
 
-test(`workers that are killed under load take their own requests with them, and nothing else (${KILLS} times)`, async (t) => {
+test(`workers killed under load lose their own requests and nothing else (${KILLS} times)`, async (t) => {
   const { node, gateway } = await startGoverned(t, { deployment: DEPLOYMENT, env: { GATEWAY_WORKERS: "3" } });
   const key = await mint(node, "calls", { profile: "calls" });
   const ids = new Set<string>();

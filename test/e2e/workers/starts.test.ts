@@ -16,7 +16,7 @@ const DEPLOYMENT: Document = {
   default_provider: "only",
 };
 
-test("a port that another process has ends the start, with the sentence that one process says", async (t) => {
+test("a port in use by another process ends the start with the same error as in single-process mode", async (t) => {
   const server = createServer();
   const port = await listenLocally(server);
   t.after(() => server.close());
@@ -26,7 +26,7 @@ test("a port that another process has ends the start, with the sentence that one
   assert.match(program.stderr(), /cannot listen: another process uses the address/);
 });
 
-test("nobody is let in before all of them serve", async (t) => {
+test("no connection is accepted before all workers serve", async (t) => {
   const port = await freePort();
   const files = await writeFiles(t, DEPLOYMENT, { listen: `127.0.0.1:${port}` });
   const starting = startGateway(t, { args: ["-config", files.nodePath], env: { GATEWAY_WORKERS: "2" } });
@@ -44,7 +44,7 @@ test("nobody is let in before all of them serve", async (t) => {
   for (const { time } of served) assert.ok(Date.parse(String(time)) <= letInAt, `let in before ${time}`);
 });
 
-test("left out, there are as many as this machine has room for, and the log says how many", async (t) => {
+test("without the setting there are as many workers as this machine has room for, and the log says how many", async (t) => {
   const files = await writeFiles(t, DEPLOYMENT);
   const gateway = await startGateway(t, { args: ["-config", files.nodePath], env: { GATEWAY_WORKERS: "" } });
   const count = workersIn({});
@@ -52,7 +52,7 @@ test("left out, there are as many as this machine has room for, and the log says
   assert.equal(workersOf(gateway).length, count === 1 ? 0 : count);
 });
 
-test("with flags alone one process serves, and the log says so", async (t) => {
+test("in flag mode one process serves, and the log says so", async (t) => {
   const gateway = await startGateway(t, {
     args: ["-upstream", "http://127.0.0.1:9/v1"],
     env: { GATEWAY_WORKERS: "2" },
@@ -64,7 +64,7 @@ for (const [what, workers, changes, words] of [
   ["no number", "many", {}, /GATEWAY_WORKERS: expected a number of processes from 1 to 64, or auto, found "many"/],
   ["too many", "65", {}, /from 1 to 64/],
 ] as const) {
-  test(`refused: ${what}`, async (t) => {
+  test(`a worker count that is ${what} is refused`, async (t) => {
     const files = await writeFiles(t, DEPLOYMENT, changes);
     const program = runProgram(t, { args: ["-config", files.nodePath], env: { GATEWAY_WORKERS: workers } });
     assert.deepEqual(await program.ended, { status: 10, signal: null });

@@ -82,7 +82,7 @@ describe("four workers", async () => {
     return spread;
   }
 
-  test("64 kept connections are spread over them, and the metrics say how", async () => {
+  test("64 kept-alive connections are spread over the workers, and the metrics show how", async () => {
     const seen: string[] = [];
     // Who is held up for longer than a tenth of a second is given less, as it should be: then it is looked at again.
     for (let least = 0; least < 8; ) {
@@ -94,7 +94,7 @@ describe("four workers", async () => {
     assert.equal(sumOf(await readMetrics(gateway), "gateway_workers"), COUNT);
   });
 
-  test("what the processes take of the machine is told of all of them", async () => {
+  test("process metrics cover all worker processes", async () => {
     const metrics = await readMetrics(gateway);
     const status = await readFile(`/proc/${gateway.pid}/status`, "utf8");
     const ofNode = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
@@ -108,7 +108,7 @@ describe("four workers", async () => {
     assert.ok(sumOf(metrics, "gateway_event_loop_lag_seconds", { percentile: "p50" }) < 5);
   });
 
-  test("from the answer to a suspension on no worker lets its key in, on connections old and new", async () => {
+  test("from the answer to a suspension on, no worker accepts its key, on old or new connections", async () => {
     const clients = Array.from({ length: 48 }, kept);
     for (let round = 0; round < 5; round += 1) {
       const name = `round-${round}`;
@@ -128,7 +128,7 @@ describe("four workers", async () => {
     for (const agent of clients) agent.destroy();
   });
 
-  test("a worker that is killed takes its own requests with it, and another takes its place", async () => {
+  test("a killed worker loses its own requests and is replaced", async () => {
     let seed = Number(process.env["SEED"] ?? Date.now() % 100_000);
     console.log(`seed ${seed}`);
     const draw = (below: number): number => {
@@ -172,7 +172,7 @@ describe("four workers", async () => {
     assert.equal(sumOf(metrics, "gateway_worker_restarts_total"), KILLS);
   });
 
-  test("a worker that stands still is ended after 10 s, and replaced", { timeout: 40_000 }, async () => {
+  test("a worker that hangs is killed after 10 s and replaced", { timeout: 40_000 }, async () => {
     const [still] = await allServe(gateway, COUNT);
     assert.ok(still);
     process.kill(still.pid, "SIGSTOP");

@@ -105,7 +105,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
       ),
       cluster("members/membership", "a member that comes back with a blank directory is another one"),
       script("removed", "bug 17"),
-      nodes("recovery", "a blank disk under an old id gets no vote from its list of peers"),
+      nodes("recovery", "an empty disk under an old node id gets no vote through a peer list"),
     ],
   ],
   [
@@ -174,7 +174,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
       ),
       cluster("consensus/state-writer", "after a failed write nothing is written any more, and it is told once"),
       cluster("open-cluster", "a disk that fails while the node runs ends it with a storage error"),
-      nodes("quorum", "a full one ends it"),
+      nodes("quorum", "a full disk ends the process"),
     ],
   ],
   [
@@ -209,7 +209,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
         "bug 32: a prune asked of a follower with the leader among the removed is answered",
       ),
       cluster("driver-answers", "a joint change answers when the joint configuration is left"),
-      nodes("recovery", "gateway cluster prune, asked of a follower, removes a leader and keeps the others"),
+      nodes("recovery", "gateway cluster prune, sent to a follower, removes a leader and keeps the others"),
     ],
   ],
   [

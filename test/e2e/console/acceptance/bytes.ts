@@ -43,7 +43,7 @@ async function everything(console: SeenConsole): Promise<void> {
 }
 
 export function bytesTests({ socket, failAgain }: Scene): void {
-  test("never clears the screen or what was above it after the first frame", async (t) => {
+  test("the console never clears the screen or the text above it after the first frame", async (t) => {
     const console = await openConsole(t, { socket });
     const { clears, scrollbackClears } = console.bytes;
     assert.deepEqual({ clears, scrollbackClears }, { clears: 1, scrollbackClears: 0 });
@@ -67,7 +67,7 @@ export function bytesTests({ socket, failAgain }: Scene): void {
   });
 
   for (const env of [{ NO_COLOR: "1" }, { NO_COLOR: "1", LC_ALL: "C" }, { NO_COLOR: "1", FORCE_COLOR: "1" }]) {
-    test(`has no colour with ${JSON.stringify(env)}`, async (t) => {
+    test(`the console has no color with ${JSON.stringify(env)}`, async (t) => {
       const console = await openConsole(t, { socket, env }, "LEADER");
       const isAscii = env.LC_ALL === "C";
       const title = (words: string): RegExp => new RegExp(`^${isAscii ? "\\+-" : "┌─"} ${words} `, "m");
@@ -88,7 +88,7 @@ export function bytesTests({ socket, failAgain }: Scene): void {
     });
   }
 
-  test("has colours where they are wanted, so that their absence tells something", async (t) => {
+  test("the console has colors by default, so their absence is meaningful", async (t) => {
     const console = await openConsole(t, { socket });
     await sweep(console, () => console.settled(), { sizes: SIZES.slice(0, 1) });
     assert.notDeepEqual(coloursIn(console.bytes.text()), []);

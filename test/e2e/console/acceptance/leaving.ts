@@ -60,7 +60,7 @@ export function leavingTests({ socket }: Scene): void {
   }
 
   for (const key of ["q", "ctrl-c"]) {
-    test(`by ${key} has status 0`, async (t) => {
+    test(`leaving with ${key} exits with status 0`, async (t) => {
       const shell = await open(t);
       await shell.terminal.press(key);
       await assertRestored(shell, 0);
@@ -72,7 +72,7 @@ export function leavingTests({ socket }: Scene): void {
     ["SIGHUP", 129],
     ["SIGINT", 130],
   ] as const) {
-    test(`by ${name} has status ${status} for the shell, with a dialog open`, async (t) => {
+    test(`${name} with a dialog open exits with status ${status} for the shell`, async (t) => {
       const shell = await open(t);
       await shell.terminal.press("3", "m");
       await shell.terminal.until("Mint a key");
@@ -103,7 +103,7 @@ export function leavingTests({ socket }: Scene): void {
       /^gateway console: no such row$/,
     ],
   ] as const) {
-    test(`by ${what} has status 1, and the error can be read`, async (t) => {
+    test(`${what} exits with status 1, and the error is readable`, async (t) => {
       const shell = await open(t, { NODE_OPTIONS: fault(code) });
       shell.signal("SIGUSR2");
       // With the next second there is a next frame.
@@ -111,14 +111,14 @@ export function leavingTests({ socket }: Scene): void {
     });
   }
 
-  test("by the terminal being closed is by SIGHUP, at once", async (t) => {
+  test("closing the terminal ends the console at once by SIGHUP", async (t) => {
     const terminal = openTerminal(t, { args: program.slice(1), env: { HOME: await homeOf(t) } });
     await terminal.until(/live \ds/);
     terminal.hangUp();
     assert.deepEqual(await within("the end", terminal.ended), { status: null, signal: "SIGHUP" });
   });
 
-  test("is not what Ctrl-Z is: the shell has its terminal, and fg brings the console back", async (t) => {
+  test("Ctrl-Z gives the terminal back to the shell, and fg brings the console back", async (t) => {
     const home = await homeOf(t);
     const env = { HOME: home, PS1: "$ ", COMMAND: program.join(" ") };
     const terminal = openTerminal(t, {

@@ -10,7 +10,7 @@ const LETTERS = [..."abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"];
 const PRESSED = LETTERS.filter((letter) => letter !== "q" && letter !== "o");
 
 export function readonlyTests({ node, socket }: Scene): void {
-  test("read-only mode sends nothing but reads, whatever is pressed", async (t) => {
+  test("read-only mode sends only reads, whatever is pressed", async (t) => {
     const before = {
       suspensions: (await node.client.call("list_suspensions")).items.map(({ name }) => name),
       keys: (await node.client.call("list_keys")).items.map(({ id }) => id),

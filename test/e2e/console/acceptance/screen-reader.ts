@@ -11,7 +11,7 @@ const TABLES = new Set([
 ]);
 
 export function readerTests({ socket }: Scene): void {
-  test("each view is spoken in lines, with its name, its rows and its keys", async (t) => {
+  test("each view is read out line by line, with its name, rows and keys", async (t) => {
     const env = { INK_SCREEN_READER: "true" };
     // What is read aloud is not cut at the height of the terminal, so that all of it is on this one.
     const console = await openConsole(t, { socket, env, columns: 120, rows: 200 }, "Overview");
@@ -54,7 +54,7 @@ export function readerTests({ socket }: Scene): void {
     assert.deepEqual([console.bytes.clears, console.bytes.scrollbackClears], [1, 0]);
   });
 
-  test("a terminal without a cursor gets lines that only go down, and no escape sequence", async (t) => {
+  test("a terminal without cursor control gets lines in order and no escape sequence", async (t) => {
     const console = await openConsole(t, { socket, env: { TERM: "dumb" }, columns: 120, rows: 200 }, "Overview");
     await console.until(/^providers 1 ok|providers \d/m);
     await console.press("2");

@@ -57,7 +57,7 @@ async function query(console: SeenConsole, sql: string): Promise<void> {
 }
 
 export function secretsTests({ socket }: Scene): void {
-  test("what is secret is in nothing that is written while everything is looked at", async (t) => {
+  test("no secret appears in the output while every view is visited", async (t) => {
     const console = await openConsole(t, { socket });
     await lookAtAll(console);
     for (const sql of [

@@ -23,7 +23,7 @@ const failure: RuledAnswer = {
 };
 
 export function statesTests({ socket: socketPath }: Scene, isShort: boolean): void {
-  test("a view without rows says in a sentence that there is nothing, and what to do next", async (t) => {
+  test("an empty view says so in a sentence, and what to do next", async (t) => {
     const { socket } = await openEndpoint(t, socketPath, hasNothing);
     const console = await openConsole(t, { socket });
     await sweep(console, ({ empty, normal }) => shows(console, ...(empty ?? [normal])), { isShort });

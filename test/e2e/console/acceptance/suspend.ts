@@ -13,7 +13,7 @@ export function suspendTests({ node, socket }: Scene): void {
       .map(({ kind, name }) => `${kind}:${name}`);
   };
 
-  test("is sent by no Enter, no paste and no other letter", async (t) => {
+  test("Enter, a paste or any other letter does not send a suspension", async (t) => {
     const endpoint = await openEndpoint(t, socket);
     const console = await openConsole(t, { socket: endpoint.socket });
     await console.until("FAIL");
@@ -47,7 +47,7 @@ export function suspendTests({ node, socket }: Scene): void {
     assert.deepEqual(await suspended(), []);
   });
 
-  test("a reason that is typed at once is a reason, and runs no keys of the view beneath", async (t) => {
+  test("a reason typed at once is taken as text and triggers no keys of the view below", async (t) => {
     const endpoint = await openEndpoint(t, socket);
     const console = await openConsole(t, { socket: endpoint.socket });
     await console.until("FAIL");
@@ -66,7 +66,7 @@ export function suspendTests({ node, socket }: Scene): void {
     assert.deepEqual(await suspended(), []);
   });
 
-  test("takes 2 s Enter y, and one request", async (t) => {
+  test("a suspension takes 2, s, Enter, y and one request", async (t) => {
     const endpoint = await openEndpoint(t, socket);
     const console = await openConsole(t, { socket: endpoint.socket });
     await console.until("FAIL");
@@ -89,7 +89,7 @@ export function suspendTests({ node, socket }: Scene): void {
     await eventually("its end", async () => (await suspended()).length === 0);
   });
 
-  test("begins by :suspend and the name, and on the page of the provider; neither changes anything before y", async (t) => {
+  test("a suspension can start with :suspend and the name or on the provider's page, and changes nothing before y", async (t) => {
     const endpoint = await openEndpoint(t, socket);
     const console = await openConsole(t, { socket: endpoint.socket });
     await console.until("FAIL");
@@ -118,7 +118,7 @@ export function suspendTests({ node, socket }: Scene): void {
     await eventually("its end", async () => (await suspended()).length === 0);
   });
 
-  test("a key and a request are found by : and their names", async (t) => {
+  test("a key and a request are found with : and their names", async (t) => {
     const console = await openConsole(t, { socket });
     await console.until("FAIL");
     await console.command(KEYS.unused);
@@ -130,7 +130,7 @@ export function suspendTests({ node, socket }: Scene): void {
     await console.until(new RegExp(`request +${id}`));
   });
 
-  test("o opens the rows that the filter leaves, of all nodes, and says whom it asked", async (t) => {
+  test("o opens the filtered rows of all nodes and names the nodes it asked", async (t) => {
     const console = await openConsole(t, { socket });
     await console.until("FAIL");
     await console.press("2", "/");

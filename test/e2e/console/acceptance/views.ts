@@ -8,7 +8,7 @@ import { openConsole, type Scene } from "../support/scene.ts";
 import { shows, sweep } from "../support/views.ts";
 
 export function viewsTests({ socket }: Scene, isShort: boolean): void {
-  test("every view is whole at every size, with its rows", async (t) => {
+  test("every view is complete at every size, with its rows", async (t) => {
     const console = await openConsole(t, { socket });
     await sweep(console, ({ normal }) => shows(console, normal), { isShort });
   });
@@ -16,7 +16,7 @@ export function viewsTests({ socket }: Scene, isShort: boolean): void {
 
 /** Kills the gateway. */
 export function viewsGoneTests({ node, socket }: Scene, isShort: boolean): void {
-  test("every view is whole at every size when the gateway is gone", async (t) => {
+  test("every view is complete at every size when the gateway is gone", async (t) => {
     // It has seen nothing but its first view.
     const fresh = await openConsole(t, { socket }, /members 1\/1 reachable.*budgets .*files /);
     node.program.signal("SIGKILL");

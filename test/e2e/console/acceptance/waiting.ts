@@ -23,7 +23,7 @@ const PERMITTED: ReadonlyMap<string, RegExp> = new Map([
 
 export function waitingTests({ socket: socketPath }: Scene, isShort: boolean): void {
   for (const [turn, size] of SIZES.entries()) {
-    test(`a view whose rows do not come says that it is loading, at ${size.join(" by ")}`, async (t) => {
+    test(`a view whose rows have not arrived says that it is loading, at ${size.join(" by ")}`, async (t) => {
       const { socket } = await openEndpoint(t, socketPath, ({ path }) => {
         return path === STATUS_PATH ? undefined : { kind: "stalls" };
       });
@@ -40,7 +40,7 @@ export function waitingTests({ socket: socketPath }: Scene, isShort: boolean): v
     });
   }
 
-  test("a view that is not permitted names the action that the policy does not permit, and the others work", async (t) => {
+  test("a view without permission names the missing action, and the other views work", async (t) => {
     const { local } = await startPlane(t, { deployment, policy: POLICY });
     assert.equal(local.kind, "local");
     const console = await openConsole(t, { socket: local.socketPath });

@@ -49,7 +49,7 @@ function richPlan(shape: Shape, streams: boolean, model: string): Plan {
 }
 
 for (const shape of SHAPES) {
-  test(`${shape}: streamed and whole, a request is charged the same in every class`, async (t) => {
+  test(`${shape}: a streamed request and a whole one are charged the same in every class`, async (t) => {
     const entries: Record<string, readonly number[]> = {};
     for (const [at, key] of keys.entries()) {
       const charged: number[] = [];
@@ -76,7 +76,7 @@ for (const shape of SHAPES) {
   });
 
   for (const model of ["sim-slow-stream-30ms", "sim-long-5000"]) {
-    test(`${shape}: a client that leaves within a stream of ${model} is charged, and no more than the request could cost`, async (t) => {
+    test(`${shape}: a client that disconnects during a stream of ${model} is charged, and no more than the request could cost`, async (t) => {
       const key = keys.find(({ name }) => name === "TotalToken") ?? assert.fail();
       const before = await settledUse(members, key.name);
       const plan = makePlan({ shape, streams: true, model: `${model}:${shape}`, leaving: "within the answer", random });

@@ -70,7 +70,7 @@ function assertOnlyUnavailable(calls: readonly Called[]): void {
 
 const running = (): readonly Member[] => members.filter(({ isRunning }) => isRunning);
 
-test("a node that ends by SIGTERM gives back what it did not use: each call is charged once", async (t) => {
+test("a node stopped by SIGTERM returns its unused grant: each call is charged once", async (t) => {
   for (let round = 0; round < ROUNDS; round += 1) {
     await resetCounts(simulator);
     const before = await usedOf("plenty");
@@ -91,7 +91,7 @@ test("a node that ends by SIGTERM gives back what it did not use: each call is c
 });
 
 for (const who of ["a follower", "the leader"]) {
-  test(`the grant of ${who} that is killed stays charged, and no more than that`, async (t) => {
+  test(`the grant of ${who} that is killed stays charged, and nothing beyond it`, async (t) => {
     for (let round = 0; round < ROUNDS; round += 1) {
       await resetCounts(simulator);
       const before = await usedOf("plenty");
@@ -127,7 +127,7 @@ for (const who of ["a follower", "the leader"]) {
   });
 }
 
-test("a node that is cut off spends what it was granted and no more; healed, all is accounted for", async (t) => {
+test("an isolated node spends what it was granted and no more; after it reconnects, everything is accounted for", async (t) => {
   for (const budget of scarce) {
     await resetCounts(simulator);
     const leader = await leaderOf(gateways.member(0));

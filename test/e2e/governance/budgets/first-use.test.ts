@@ -42,7 +42,7 @@ for (const gateways of started) {
     const keys = await mintKeys(gateways, Object.fromEntries([...rounds, "filled"].map((name) => [name, name])));
     const keyOf = (name: string): Key => keys.find((key) => key.name === name) ?? assert.fail();
 
-    test(`${AT_ONCE} calls at once find room for ${ROOM}: so many are answered, and the others refused`, async (t) => {
+    test(`of ${AT_ONCE} concurrent calls with room for ${ROOM}, exactly that many are answered and the others refused`, async (t) => {
       for (const name of rounds) {
         const key = keyOf(name);
         const plan = () => makePlan({ shape: "chat", streams: false, model: `sim-1:${name}`, random });
@@ -64,7 +64,7 @@ for (const gateways of started) {
       }
     });
 
-    test("nobody is refused while there is room, until the bucket is full on every node", async (t) => {
+    test("no call is refused while there is room, until the bucket is full on every node", async (t) => {
       const key = keyOf("filled");
       let bound = 0;
       let repeats = 0;

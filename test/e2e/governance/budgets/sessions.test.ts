@@ -99,7 +99,7 @@ const becomes = (budget: string, used: number, reserved: number) =>
     return isUsed === used && isReserved === reserved;
   });
 
-test("a session holds its flat cost, spends what its answers use, and is charged both", async () => {
+test("a session reserves its flat cost, spends what its answers use, and is charged both", async () => {
   const session = await open("spent");
   assert.deepEqual(await standing("spent"), [0, PER_SESSION]);
   await session.use(20);
@@ -114,7 +114,7 @@ test("a session holds its flat cost, spends what its answers use, and is charged
   await becomes("spent", 2 * PER_SESSION + 50, 0);
 });
 
-test("a budget that breaks within a session closes both of its sides with 1008", async () => {
+test("a budget exceeded during a session closes both of its sides with 1008", async () => {
   const session = await open("broken");
   await session.use(50);
   session.socket.send("60");
@@ -123,7 +123,7 @@ test("a budget that breaks within a session closes both of its sides with 1008",
   await becomes("broken", PER_SESSION + 110, 0);
 });
 
-test("one session that breaks a shared budget does not end another that uses nothing more", async () => {
+test("a session that exceeds a shared budget does not end another that uses nothing more", async () => {
   const [one, other] = [await open("two"), await open("two")];
   one.socket.send("200");
   assert.equal((await within("the close", one.closed)).code, 1_008);
@@ -132,7 +132,7 @@ test("one session that breaks a shared budget does not end another that uses not
   assert.equal((await within("its close, with the next answer", other.closed)).code, 1_008);
 });
 
-test("a handshake for which there is no room is refused like a request", async () => {
+test("a handshake without room in the budget is refused like a request", async () => {
   const session = await open("empty");
   await session.use(LIMIT - PER_SESSION - LEFT);
   await becomes("empty", LIMIT - LEFT, 0);

@@ -36,7 +36,7 @@ function ask(name: keyof typeof names, model = "sim-1") {
   return call(makePlan({ shape: "chat", streams: false, model, random }), { member, key, simulator });
 }
 
-test("each key has an allowance of its own, and is listed with it", async () => {
+test("each key has its own allowance and is listed with it", async () => {
   for (const name of ["own-1", "own-2"] as const) {
     for (let count = 1; count <= ROOM; count += 1)
       assert.equal((await ask(name)).end, "completed", `${name}, ${count}`);
@@ -56,7 +56,7 @@ test("keys that share a budget spend from one bucket", async () => {
   assert.deepEqual([row.used, row.bucket, row.key], [ROOM, "shared", null]);
 });
 
-test("with its next window a bucket is empty again", async () => {
+test("a bucket is empty again in its next window", async () => {
   await until("the beginning of a window", () => Date.now() % WINDOW_MS < WINDOW_MS / 4, WINDOW_MS);
   for (let count = 1; count <= ROOM; count += 1) assert.equal((await ask("brief")).end, "completed");
   const refused = await ask("brief");
@@ -68,7 +68,7 @@ test("with its next window a bucket is empty again", async () => {
   assert.equal((await ask("brief")).end, "completed");
 });
 
-test("a request is charged to the window in which it was admitted, though it ends in the next", async () => {
+test("a request is charged to the window in which it was admitted, even if it ends in the next", async () => {
   const unitsOf = async (): Promise<number> =>
     sumOf(await idle(member.gateway), "gateway_budget_units_total", { budget: "brief" });
   const before = await unitsOf();

@@ -38,7 +38,7 @@ for (const gateways of started) {
   describe(`over ${members.length} node${members.length === 1 ? "" : "s"}`, async () => {
     const keys = await mintKeys(gateways, KEYS);
 
-    test("each bucket is charged what its requests used", async (t) => {
+    test("each bucket is charged exactly what its requests used", async (t) => {
       const random = createRandom(SEED);
       const charged = new Map<string, Bounds>();
       for (let round = 1; round <= ROUNDS; round += 1) {
